@@ -1,0 +1,1 @@
+"""Floor 4: a world to run nodes in. Knows nothing of the command line."""

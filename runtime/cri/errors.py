@@ -1,0 +1,60 @@
+"""How a call to a container runtime fails: a status code, the runtime's words, and the verb that was asked.
+
+The codes are those of gRPC with the same numbers. Two groups matter to callers. `NOT_FOUND` is an answer: the thing is
+gone, which is success for whoever wanted it gone. `UNAVAILABLE`, `DEADLINE_EXCEEDED` and `CANCELLED` say nothing about
+whether the deed was done: look again before doing it twice.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class StatusCode(IntEnum):
+    """Status codes of gRPC."""
+
+    OK = 0
+    CANCELLED = 1
+    UNKNOWN = 2
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    FAILED_PRECONDITION = 9
+    ABORTED = 10
+    OUT_OF_RANGE = 11
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+    DATA_LOSS = 15
+    UNAUTHENTICATED = 16
+
+
+_OUTCOME_UNKNOWN = frozenset(
+    {StatusCode.CANCELLED, StatusCode.UNKNOWN, StatusCode.DEADLINE_EXCEEDED, StatusCode.UNAVAILABLE}
+)
+
+
+class CriError(Exception):
+    """A verb failed. `code` and `message` come from the runtime, or from the client when no answer came."""
+
+    def __init__(self, code: StatusCode, message: str, verb: str) -> None:
+        super().__init__(code, message, verb)
+        self.code = code
+        self.message = message
+        self.verb = verb
+
+    def __str__(self) -> str:
+        return f"{self.verb}: {self.message or 'no reason given'} ({self.code.name})"
+
+    @property
+    def not_found(self) -> bool:
+        """The object that was named does not exist."""
+        return self.code == StatusCode.NOT_FOUND
+
+    @property
+    def outcome_unknown(self) -> bool:
+        """The deed may have been done all the same."""
+        return self.code in _OUTCOME_UNKNOWN

@@ -1,0 +1,45 @@
+"""An answer that is not here yet, as every capability of this floor gives it.
+
+`concurrent.futures.Future` is one, and so is the kernel's `Promise`. What waits for it registers a callback or, at the
+edges (tests, start-up), blocks on `result`. Callbacks run on whatever thread completes the answer: they hand over and
+return, they do no work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T", covariant=True)
+
+
+class Pending(Protocol[T]):
+    """An answer of type T, or the exception it failed with, at some time from now."""
+
+    def done(self) -> bool:
+        """True once there is an answer, a failure or a cancellation."""
+        ...
+
+    def result(self, timeout: float | None = None) -> T:
+        """The answer; blocks for up to `timeout` seconds. Raises the failure, `CancelledError` or `TimeoutError`."""
+        ...
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The failure, or None after success; blocks and raises as `result` does."""
+        ...
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        """Call `fn` with this object once it is done, at once if it is already."""
+        ...
+
+    def cancel(self) -> bool:
+        """Give up. True when the answer will not come any more; the deed itself may still happen."""
+        ...
+
+
+class Subscription(Protocol):
+    """A series of facts that keeps coming until it is closed."""
+
+    def close(self) -> None:
+        """End the series. Nothing is delivered after the return, except what another thread has begun to deliver."""
+        ...

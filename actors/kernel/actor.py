@@ -1,0 +1,205 @@
+"""`Actor`: the base class of everything that decides. Pykka's actor on the kernel's dispatchers.
+
+A subclass takes what it needs in its constructor, marks its handlers with `@handles(MessageType)`, and may define
+`on_start` and `on_stop`, sync or async. All of these run one at a time, never two at once, on some thread of the
+dispatcher. What an actor may use of the world outside (time, chance, names, timers, lanes, children, waiting) is the
+methods of this class.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import random
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+import pykka
+
+from actors.kernel.cell import Cell
+from actors.kernel.context import constructing
+from actors.kernel.dispatcher import Lane
+from actors.kernel.message import HANDLES_ATTRIBUTE
+from actors.kernel.promise import AskFuture, Pending
+from actors.kernel.ref import ActorRef
+from actors.kernel.supervision import RESTART, RestartStrategy
+from actors.kernel.suspension import Outcome, Suspension, all_done, outcome_of
+
+T = TypeVar("T")
+Handler = Callable[[Any, Any], Any]
+
+
+class Actor(pykka.Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 10_000
+    """Messages that may wait in the user lane; one more is refused and the actor is told `MailboxOverflowed`."""
+    max_effects: ClassVar[int] = 64
+    """Effects begun with `begin` that run at a time; more of them wait their turn."""
+    stop_grace_ns: ClassVar[int] = 10_000_000_000
+    """How long a stop waits for a handler that does not end by itself."""
+    health_limit_ns: ClassVar[int | None] = None
+    """Age of the oldest waiting message from which on health names this actor; None: it is not asked."""
+
+    _handlers: ClassVar[Mapping[type[Any], Handler]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        handlers: dict[type[Any], Handler] = {}
+        for base in reversed(cls.__mro__):
+            for attribute in vars(base).values():
+                for message_type in getattr(attribute, HANDLES_ATTRIBUTE, ()):
+                    handlers[message_type] = attribute
+        cls._handlers = handlers
+
+    def __init__(self) -> None:
+        cell = constructing.cell
+        if cell is None:
+            raise TypeError(
+                f"{type(self).__name__} is not made by hand: use ActorSystem.spawn(...) or, in an actor, self.spawn()"
+            )
+        self._cell: Cell = cell
+        super().__init__()
+        # Pykka has just drawn a random URN and made an event; the cell's own outlive restarts and are the same
+        # in every run of a simulation.
+        self.actor_urn = cell.path
+        self.actor_stopped = cell.stopped
+        self._actor_ref = cell.ref
+
+    @classmethod
+    def start(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refused: an actor needs a parent."""
+        raise TypeError(f"spawn {cls.__name__} through ActorSystem.spawn(...) or self.spawn(...)")
+
+    # --- Pykka's three seams ---------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _create_actor_inbox() -> Cell:
+        cell = constructing.cell
+        assert cell is not None, "checked by the constructor"
+        return cell
+
+    @staticmethod
+    def _create_future() -> AskFuture[Any]:
+        return AskFuture()
+
+    def _start_actor_loop(self) -> None:
+        self._cell.begin(self.on_start, "on_start")
+
+    # --- hooks -----------------------------------------------------------------------------------------------------
+
+    def on_start(self) -> Any:
+        """Before the first message, and again after each restart. May be `async def`."""
+
+    def on_stop(self) -> Any:
+        """When told to stop, after the children have stopped. Not called after a failure. May be `async def`."""
+
+    # --- what an actor may use -------------------------------------------------------------------------------------
+
+    @property
+    def ref(self) -> ActorRef:
+        return self._cell.ref
+
+    @property
+    def path(self) -> str:
+        return self._cell.path
+
+    @property
+    def log(self) -> logging.Logger:
+        return self._cell.system.logger_of(type(self))
+
+    @property
+    def chance(self) -> random.Random:
+        return self._cell.dispatcher.chance
+
+    def now_ns(self) -> int:
+        """Monotonic time, ns."""
+        return self._cell.dispatcher.now_ns()
+
+    def wall_ns(self) -> int:
+        """Time of day, ns since 1970."""
+        return self._cell.dispatcher.wall_ns()
+
+    def new_uid(self) -> str:
+        return self._cell.dispatcher.new_uid()
+
+    def wait(self, pending: Pending[T], *, timeout_ns: int | None = None, what: str = "") -> Suspension[T]:
+        """`await self.wait(pending)`: its result, or its failure raised, without holding a thread.
+
+        Raises `DeadlineExceededError` after `timeout_ns`; the effect itself is then cancelled where it can be.
+        """
+        return Suspension(pending, timeout_ns, what)
+
+    def sleep(self, ns: int) -> Suspension[None]:
+        """`await self.sleep(ns)`."""
+        return Suspension(None, ns, "sleep")
+
+    async def gather(
+        self, *pendings: Pending[Any], timeout_ns: int | None = None, what: str = ""
+    ) -> list[Outcome[Any]]:
+        """Wait for all of them; how each ended, in their order. Raises only for the deadline."""
+        await Suspension(all_done(pendings), timeout_ns, what or f"{len(pendings)} effects")
+        return [outcome_of(pending) for pending in pendings]
+
+    @contextlib.contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Awaits inside are not interrupted; an interrupt that came meanwhile meets the next await after it."""
+        self._cell.shield(1)
+        try:
+            yield
+        finally:
+            self._cell.shield(-1)
+
+    def begin(self, make: Callable[[], Pending[T]], then: Callable[[Pending[T]], Any]) -> None:
+        """Start an effect and go on. When it ends, `then(pending)` makes the message that this actor gets.
+
+        At most `max_effects` run at a time. `then` runs in the actor and must be short; it may return None for no
+        message.
+        """
+        self._cell.begin_effect(make, then)
+
+    def effects(self) -> int:
+        """How many effects run or wait their turn."""
+        return self._cell.effect_count()
+
+    def spawn(
+        self,
+        actor_class: type[Actor],
+        *args: Any,
+        name: str,
+        strategy: RestartStrategy = RESTART,
+        **kwargs: Any,
+    ) -> ActorRef:
+        """Make a child. It is constructed, and restarted, with these very arguments, off this actor's turn."""
+        return self._cell.spawn(actor_class, args, kwargs, name, strategy)
+
+    @property
+    def children(self) -> Mapping[str, ActorRef]:
+        """Living children by name. They outlive a restart of this actor: look here in `on_start`."""
+        return self._cell.children_by_name()
+
+    def watch(self, ref: ActorRef) -> None:
+        """Get `ActorStopped` once when that actor has stopped; at once when it already has."""
+        self._cell.watch(ref)
+
+    def after(self, ns: int, message: Any, key: Hashable | None = None) -> None:
+        """Tell this actor `message` in `ns` ns. A timer of the same key is replaced; the default key is the type.
+
+        Timers end with this incarnation of the actor.
+        """
+        self._cell.start_timer(ns, None, message, key)
+
+    def every(self, ns: int, message: Any, key: Hashable | None = None, first_ns: int | None = None) -> None:
+        """Tell this actor `message` every `ns` ns, first after `first_ns` (default `ns`); a late tick is not doubled."""
+        self._cell.start_timer(ns if first_ns is None else first_ns, ns, message, key)
+
+    def cancel_timer(self, key: Hashable) -> None:
+        self._cell.cancel_timer(key)
+
+    def lane(self, name: str, *, size: int = 8, per_key: int = 2) -> Lane:
+        """Where calls that can hang are run: `await self.wait(self.lane("mounts").submit(uid, fn, arg))`."""
+        return self._cell.dispatcher.lane(name, size=size, per_key=per_key)
+
+    def stop(self) -> None:
+        """Stop this actor after the message at hand."""
+        self._cell.request_stop(None)

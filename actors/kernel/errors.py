@@ -1,0 +1,53 @@
+"""What can go wrong in the kernel, as types.
+
+Owns the kernel's exceptions. `Interrupted` is a `BaseException` on purpose: a handler's `except Exception` must not
+swallow the order to stop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class KernelError(Exception):
+    """Base of what the kernel itself refuses or reports."""
+
+
+class BlockingInHandlerError(KernelError):
+    """A handler tried to block its thread on a future; it must `await self.wait(...)` or be told instead."""
+
+
+class DeadlineExceededError(KernelError, TimeoutError):
+    """An awaited effect did not end within its time; says what was awaited and for how many ns."""
+
+    def __init__(self, what: str, after_ns: int) -> None:
+        super().__init__(f"{what} did not end within {after_ns / 1e9:.3f} s")
+        self.what = what
+        self.after_ns = after_ns
+
+
+class LaneExhaustedError(KernelError):
+    """A lane has written off so many calls that it takes no more."""
+
+
+class MailboxFullError(KernelError):
+    """An `ask` met a full mailbox; a `tell` never sees this, its message becomes a counted dead letter."""
+
+
+class NameTakenError(KernelError):
+    """A parent already has a living child of that name."""
+
+
+class UnhandledMessageError(KernelError):
+    """An `ask` carried a message that the actor has no handler for."""
+
+
+class Interrupted(BaseException):
+    """Thrown into a waiting handler when an interrupting message or a stop arrives.
+
+    `cause` is the interrupting message, or None for a stop. A handler may clean up in `finally`; it should not go on.
+    """
+
+    def __init__(self, cause: Any = None) -> None:
+        super().__init__("stop" if cause is None else type(cause).__name__)
+        self.cause = cause

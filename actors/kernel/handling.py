@@ -1,0 +1,234 @@
+"""How one message is handled: the handler found by type, run, waited for, answered, measured.
+
+These functions are the inside of a cell's turn. They own what happens between a message leaving the mailbox and the
+handler's end; the cell owns everything before and after.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from actors.kernel.dead_letters import Reason
+from actors.kernel.effects import EffectEnded
+from actors.kernel.errors import DeadlineExceededError, Interrupted, UnhandledMessageError
+from actors.kernel.message import Escalated, Signal, describe
+from actors.kernel.suspension import Suspension, Task
+
+if TYPE_CHECKING:
+    from actors.kernel.cell import Cell
+    from actors.kernel.mailbox import Item
+
+_BEGIN = object()
+
+
+def handle(cell: Cell, item: Item) -> None:
+    """Handle one message with the handler of its type, or make a dead letter of it."""
+    message = item.message
+    if type(message) is EffectEnded:
+        if not cell.effect_ended(message.generation):
+            return
+        made = _made_by_effect(cell, message)
+        if made is None:
+            return
+        message = item.message = made
+    elif type(message) is Escalated:
+        cell.fail(message.cause, "a child's failure")
+        return
+    handler = cell.actor_class._handlers.get(type(message))
+    if handler is None:
+        _unhandled(cell, item)
+        return
+    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
+    try:
+        result = handler(cell.actor, message)
+    except BaseException as failure:
+        _measure(cell, started_ns, item)
+        _failed(cell, item, failure)
+        return
+    if type(result) is CoroutineType:
+        task = Task(result, item, type(message).__name__, started_ns)
+        cell.task = task
+        _drive(cell, task, _BEGIN, None)
+        return
+    _measure(cell, started_ns, item)
+    _ended(cell, item, result)
+
+
+def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
+    """Run `on_start` or `on_stop`; a failure of it is a failure of the actor."""
+    cell.slice_since_ns = cell.dispatcher.now_ns()
+    try:
+        result = hook()
+    except BaseException as failure:
+        cell.slice_since_ns = None
+        cell.fail(failure, label)
+        return
+    if type(result) is CoroutineType:
+        cell.task = Task(result, None, label, cell.dispatcher.now_ns())
+        _drive(cell, cell.task, _BEGIN, None)
+    cell.slice_since_ns = None
+
+
+def resume(cell: Cell, task: Task, result: Any) -> None:
+    """What the handler waits for has come: a pending that is done, None for a sleep, or a tuple for a timeout."""
+    if task.timer is not None:
+        task.timer.cancel()
+        task.timer = None
+    if result is None:  # a sleep is over
+        _drive(cell, task, None, None)
+    elif type(result) is tuple:
+        what, timeout_ns, pending = result
+        pending.cancel()
+        _drive(cell, task, None, DeadlineExceededError(what, timeout_ns))
+    else:
+        _drive_with(cell, task, result)
+
+
+def interrupt(cell: Cell, task: Task, order: Interrupted) -> None:
+    """Throw an interrupt into a waiting handler."""
+    task.token += 1
+    if task.timer is not None:
+        task.timer.cancel()
+        task.timer = None
+    _drive(cell, task, None, order)
+
+
+def abandon(cell: Cell, task: Task) -> None:
+    """The stop's grace is over: end a handler that would not end by itself."""
+    task.token += 1
+    cell.system.logger.warning("%s: %s did not end when told to stop; abandoned", cell.path, task.label)
+    cell.task_ended()
+    try:
+        task.coroutine.close()
+    except BaseException as failure:
+        cell.system.logger.warning("%s: abandoned handler refused to close: %r", cell.path, failure)
+    _answer(task.item, None, Interrupted(None))
+    _trace(cell, task.item, task.label, "abandoned")
+
+
+def _made_by_effect(cell: Cell, ended: Any) -> Any:
+    try:
+        return ended.then(ended.pending)
+    except BaseException as failure:
+        cell.fail(failure, "the end of an effect")
+        return None
+
+
+def _drive_with(cell: Cell, task: Task, pending: Any) -> None:
+    try:
+        value = pending.result()
+    except BaseException as failure:
+        _drive(cell, task, None, failure)
+    else:
+        _drive(cell, task, value, None)
+
+
+def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) -> None:
+    """Run the handler's coroutine until it waits for something that is not there yet, or ends."""
+    coroutine = task.coroutine
+    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
+    if value is _BEGIN:
+        value = None
+    while True:
+        try:
+            if failure is not None:
+                raised, failure = failure, None
+                suspension = coroutine.throw(raised)
+            else:
+                suspension = coroutine.send(value)
+        except StopIteration as stop:
+            cell.task_ended()
+            _measure(cell, started_ns, task.item, task.label)
+            _ended(cell, task.item, stop.value, task.label)
+            return
+        except Interrupted as order:
+            cell.task_ended()
+            _measure(cell, started_ns, task.item, task.label)
+            _answer(task.item, None, order)
+            _trace(cell, task.item, task.label, f"interrupted by {order}")
+            return
+        except BaseException as raised:
+            cell.task_ended()
+            _measure(cell, started_ns, task.item, task.label)
+            _failed(cell, task.item, raised, task.label)
+            return
+        if type(suspension) is not Suspension:
+            failure = TypeError(
+                f"a handler awaited {suspension!r}; it can await only what self.wait() and self.sleep() give"
+            )
+            continue
+        pending = suspension.pending
+        if pending is not None and pending.done():
+            try:
+                value = pending.result()
+            except BaseException as raised:
+                failure = raised
+            continue
+        _measure(cell, started_ns, task.item, task.label)
+        _arm(cell, task, suspension)
+        return
+
+
+def _arm(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
+    task.token += 1
+    token = task.token
+    pending, timeout_ns = suspension.pending, suspension.timeout_ns
+    task.waiting_for = suspension.what
+    if timeout_ns is not None:
+        given_up = None if pending is None else (suspension.what or task.label, timeout_ns, pending)
+        task.timer = cell.dispatcher.schedule(timeout_ns, lambda: cell.resume(token, given_up))
+    if pending is not None:
+        pending.add_done_callback(lambda done: cell.resume(token, done))
+
+
+def _unhandled(cell: Cell, item: Item) -> None:
+    if isinstance(item.message, Signal):
+        return
+    now_ns = cell.dispatcher.now_ns()
+    cell.system.dead_letters.add(Reason.UNHANDLED, item.message, item.sender, cell.path, now_ns)
+    _answer(item, None, UnhandledMessageError(f"{cell.path} has no handler for {type(item.message).__name__}"))
+    _trace(cell, item, "", "unhandled")
+
+
+def _ended(cell: Cell, item: Item | None, result: Any, label: str = "") -> None:
+    cell.handled += 1
+    _answer(item, result, None)
+    _trace(cell, item, label, "ok")
+
+
+def _failed(cell: Cell, item: Item | None, failure: BaseException, label: str = "") -> None:
+    """As in Pykka, an ordinary exception in answer to an `ask` is the asker's; anything else is the actor's."""
+    _trace(cell, item, label, f"failed: {type(failure).__name__}")
+    if item is not None and item.reply_to is not None:
+        _answer(item, None, failure)
+        if isinstance(failure, Exception):
+            return
+    cell.fail(failure, label if item is None else describe(item.message))
+
+
+def _answer(item: Item | None, result: Any, failure: BaseException | None) -> None:
+    if item is None or item.reply_to is None:
+        return
+    if failure is None:
+        item.reply_to.set(result)
+    else:
+        item.reply_to.set_exception((type(failure), failure, failure.__traceback__))
+
+
+def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
+    """Remember the longest that a message held a thread; waiting does not count."""
+    cell.slice_since_ns = None
+    took_ns = cell.dispatcher.now_ns() - started_ns
+    if took_ns > cell.slowest_ns:
+        cell.slowest_ns = took_ns
+        cell.slowest_message = label if item is None else describe(item.message)
+
+
+def _trace(cell: Cell, item: Item | None, label: str, outcome: str) -> None:
+    trace = cell.dispatcher.trace
+    if trace is not None:
+        message = label if item is None else describe(item.message)
+        trace(cell.dispatcher.now_ns(), cell.path, sys.intern(message) if len(message) < 40 else message, outcome)

@@ -1,0 +1,180 @@
+"""Real threads and real time: a few workers for all actors, one thread for the timers.
+
+Workers take cells from one queue, give each a few turns, and go on. A worker whose handler holds it for longer than
+`stuck_after_ns` is written off and replaced, at most `MAX_REPLACED` times at once, and the actor is named in
+`stuck()`: a handler that never returns costs one actor, not the node.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from actors.kernel.dispatcher import Dispatcher
+from actors.kernel.lanes import LaneReport, ThreadLane
+from actors.kernel.promise import Pending
+from actors.kernel.timers import TimerHandle, TimerHeap
+
+if TYPE_CHECKING:
+    from actors.kernel.cell import Cell
+
+logger = logging.getLogger("actorlet.kernel")
+
+DEFAULT_WORKERS = 4
+TURNS_PER_SLICE = 32
+MAX_REPLACED = 8
+
+
+class _Worker:
+    __slots__ = ("cell", "replaced", "since_ns")
+
+    def __init__(self) -> None:
+        self.cell: Cell | None = None
+        self.since_ns = 0
+        self.replaced = False
+
+
+class PoolDispatcher(Dispatcher):
+    """See the module."""
+
+    def __init__(
+        self,
+        workers: int = DEFAULT_WORKERS,
+        *,
+        stuck_after_ns: int = 10_000_000_000,
+        check_every_ns: int = 1_000_000_000,
+    ) -> None:
+        self.chance = random.Random()
+        self._queue: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
+        self._timers = TimerHeap()
+        self._timers_changed = threading.Condition()
+        self._workers: list[_Worker] = []
+        self._workers_lock = threading.Lock()
+        self._lanes: dict[str, ThreadLane] = {}
+        self._stuck_after_ns = stuck_after_ns
+        self._check_every_ns = check_every_ns
+        self._closed = False
+        for _ in range(workers):
+            self._add_worker()
+        threading.Thread(target=self._run_timers, name="kernel-timers", daemon=True).start()
+        self.schedule(check_every_ns, self._check_workers)
+
+    def enqueue(self, cell: Cell) -> None:
+        self._queue.put(cell)
+
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def wall_ns(self) -> int:
+        return time.time_ns()
+
+    def new_uid(self) -> str:
+        return str(uuid.UUID(bytes=os.urandom(16), version=4))
+
+    def schedule(self, after_ns: int, fn: Callable[[], object]) -> TimerHandle:
+        due_ns = time.monotonic_ns() + after_ns
+        with self._timers_changed:
+            earliest = self._timers.next_due_ns()
+            handle = self._timers.push(due_ns, fn)
+            if earliest is None or due_ns < earliest:
+                self._timers_changed.notify()
+        return handle
+
+    def lane(self, name: str, *, size: int, per_key: int) -> ThreadLane:
+        with self._workers_lock:
+            lane = self._lanes.get(name)
+            if lane is None:
+                lane = self._lanes[name] = ThreadLane(self, name, size, per_key)
+            return lane
+
+    def lanes(self) -> tuple[LaneReport, ...]:
+        with self._workers_lock:
+            lanes = list(self._lanes.values())
+        return tuple(lane.report() for lane in lanes)
+
+    def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
+        event = threading.Event()
+        pending.add_done_callback(lambda _: event.set())
+        return event.wait(None if timeout_ns is None else timeout_ns / 1e9)
+
+    def stuck(self) -> tuple[tuple[str, int], ...]:
+        with self._workers_lock:
+            workers = list(self._workers)
+        now_ns = self.now_ns()
+        held = ((worker.cell, worker.since_ns) for worker in workers)
+        return tuple((cell.path, since) for cell, since in held if cell and now_ns - since > self._stuck_after_ns)
+
+    def close(self) -> None:
+        self._closed = True
+        with self._workers_lock:
+            workers = len(self._workers)
+            lanes = list(self._lanes.values())
+        for _ in range(workers):
+            self._queue.put(None)
+        for lane in lanes:
+            lane.close()
+        with self._timers_changed:
+            self._timers_changed.notify()
+
+    def _add_worker(self) -> None:
+        worker = _Worker()
+        with self._workers_lock:
+            self._workers.append(worker)
+        threading.Thread(target=self._work, args=(worker,), name="kernel-worker", daemon=True).start()
+
+    def _work(self, worker: _Worker) -> None:
+        take = self._queue.get
+        while not worker.replaced:
+            cell = take()
+            if cell is None:
+                break
+            worker.since_ns = time.monotonic_ns()
+            worker.cell = cell
+            try:
+                cell.run(TURNS_PER_SLICE)
+            except BaseException:
+                # An error of the kernel itself. The thread must live on for the other actors.
+                logger.exception("kernel error while running %s", cell.path)
+            worker.cell = None
+        with self._workers_lock:
+            self._workers.remove(worker)
+
+    def _run_timers(self) -> None:
+        while not self._closed:
+            with self._timers_changed:
+                fn = self._timers.pop_due(time.monotonic_ns())
+                if fn is None:
+                    due_ns = self._timers.next_due_ns()
+                    wait_s = None if due_ns is None else max(0.0, (due_ns - time.monotonic_ns()) / 1e9)
+                    self._timers_changed.wait(wait_s)
+                    continue
+            try:
+                fn()
+            except BaseException:
+                logger.exception("kernel error in a timer")
+
+    def _check_workers(self) -> None:
+        now_ns = time.monotonic_ns()
+        with self._workers_lock:
+            lost = [
+                worker
+                for worker in self._workers
+                if worker.cell is not None and not worker.replaced and now_ns - worker.since_ns > self._stuck_after_ns
+            ]
+            room = MAX_REPLACED - sum(worker.replaced for worker in self._workers)
+            lost = lost[: max(0, room)]
+            for worker in lost:
+                worker.replaced = True
+        for worker in lost:
+            path = worker.cell.path if worker.cell else "?"
+            logger.error("%s has held a thread for over %.0f s; thread replaced", path, self._stuck_after_ns / 1e9)
+            self._add_worker()
+        if not self._closed:
+            self.schedule(self._check_every_ns, self._check_workers)

@@ -1,0 +1,184 @@
+"""Results that are not there yet.
+
+`Pending` is what an actor can wait for: the few methods of `concurrent.futures.Future` that matter, so that gRPC calls,
+thread pools and simulated worlds all fit without an adapter. `Promise` is the kernel's own, light enough to be made by
+the million. `AskFuture` is Pykka's future for the edges of the system.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import pykka
+
+from actors.kernel.context import context
+from actors.kernel.errors import BlockingInHandlerError
+
+if TYPE_CHECKING:
+    from actors.kernel.dispatcher import Dispatcher
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Pending(Protocol[T_co]):
+    """A result to come. Callbacks run on whichever thread completes it."""
+
+    def done(self) -> bool: ...
+    def result(self, timeout: float | None = None) -> T_co: ...
+    def exception(self, timeout: float | None = None) -> BaseException | None: ...
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None: ...
+    def cancel(self) -> bool: ...
+
+
+class CancelledPromiseError(Exception):
+    """The promise was cancelled before it was kept."""
+
+
+class Promise(Generic[T]):
+    """A `Pending` that somebody keeps with `set_result` or `set_exception`; later calls of these are ignored.
+
+    No lock: list append and pop are atomic, and whoever pops a callback runs it, so each runs exactly once.
+    """
+
+    __slots__ = ("__weakref__", "_callbacks", "_done", "_exception", "_value")
+
+    def __init__(self) -> None:
+        self._done = False
+        self._value: T | None = None
+        self._exception: BaseException | None = None
+        self._callbacks: list[Callable[[Any], object]] = []
+
+    def done(self) -> bool:
+        return self._done
+
+    def set_result(self, value: T) -> None:
+        if not self._done:
+            self._value = value
+            self._finish()
+
+    def set_exception(self, exception: BaseException) -> None:
+        if not self._done:
+            self._exception = exception
+            self._finish()
+
+    def cancel(self) -> bool:
+        """Give up on the result: waiters get `CancelledPromiseError`. False when it was already there."""
+        if self._done:
+            return False
+        self.set_exception(CancelledPromiseError("cancelled"))
+        return True
+
+    def cancelled(self) -> bool:
+        return isinstance(self._exception, CancelledPromiseError)
+
+    def result(self, timeout: float | None = None) -> T:
+        """The value, or raise the failure. Never blocks: a promise is awaited, or asked for once done."""
+        self._require_done()
+        if self._exception is not None:
+            raise self._exception
+        return self._value  # type: ignore[return-value]  # set together with _done
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self._require_done()
+        return self._exception
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        if self._done:
+            fn(self)
+            return
+        self._callbacks.append(fn)
+        if self._done:
+            self._run_callbacks()
+
+    def _require_done(self) -> None:
+        if not self._done:
+            raise BlockingInHandlerError("this result is not there yet: await self.wait(promise) instead")
+
+    def _finish(self) -> None:
+        self._done = True
+        self._run_callbacks()
+
+    def _run_callbacks(self) -> None:
+        callbacks = self._callbacks
+        while callbacks:
+            try:
+                fn = callbacks.pop(0)
+            except IndexError:
+                return
+            fn(self)
+
+
+def kept(value: T) -> Promise[T]:
+    """A promise that is already kept."""
+    promise: Promise[T] = Promise()
+    promise.set_result(value)
+    return promise
+
+
+def broken(exception: BaseException) -> Promise[Any]:
+    """A promise that has already failed."""
+    promise: Promise[Any] = Promise()
+    promise.set_exception(exception)
+    return promise
+
+
+class AskFuture(pykka.Future[T]):
+    """The answer to an `ask`. `get` blocks a thread of the edge, or drives a simulated world; never a handler."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._promise: Promise[T] = Promise()
+        self._dispatcher: Dispatcher | None = None
+
+    def bind(self, dispatcher: Dispatcher) -> None:
+        """Tell the future whose time it waits in. Called by the mailbox that takes the question."""
+        self._dispatcher = dispatcher
+
+    def done(self) -> bool:
+        return self._promise.done()
+
+    def get(self, *, timeout: float | None = None) -> T:
+        """The answer. `timeout` in seconds of the dispatcher's clock; raises `pykka.Timeout` when it passes."""
+        if self._get_hook is not None:
+            return super().get(timeout=timeout)
+        if not self._promise.done():
+            if context.cell is not None:
+                raise BlockingInHandlerError(
+                    f"{context.cell.path} would block its thread on a future: await it, or be told the answer"
+                )
+            self._wait_until_done(timeout)
+        return self._promise.result()
+
+    def _wait_until_done(self, timeout: float | None) -> None:
+        if self._dispatcher is None:
+            event = threading.Event()
+            self._promise.add_done_callback(lambda _: event.set())
+            reached = event.wait(timeout)
+        else:
+            timeout_ns = None if timeout is None else int(timeout * 1e9)
+            reached = self._dispatcher.wait_until_done(self._promise, timeout_ns)
+        if not reached:
+            raise pykka.Timeout(f"{timeout} seconds")
+
+    def set(self, value: Any = None) -> None:
+        self._promise.set_result(value)
+
+    def set_exception(self, exc_info: Any = None) -> None:
+        exception = (exc_info or sys.exc_info())[1]
+        self._promise.set_exception(exception or pykka.ActorDeadError("no answer"))
+
+    def result(self, timeout: float | None = None) -> T:
+        return self.get(timeout=timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        return self._promise.exception()
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        self._promise.add_done_callback(fn)
+
+    def cancel(self) -> bool:
+        return self._promise.cancel()

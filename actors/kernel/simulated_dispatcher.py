@@ -1,0 +1,216 @@
+"""One thread, virtual time, and an order drawn from a seed.
+
+All that is random comes from the seed: which of the ready actors runs next, what actors draw from `chance`, every
+uid. Two runs with one seed and one program are the same, message by message. Time stands still while anything is
+ready and then jumps to the next timer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actors.kernel.dispatcher import Dispatcher
+from actors.kernel.lanes import LaneReport
+from actors.kernel.promise import Pending, Promise
+from actors.kernel.timers import TimerHandle, TimerHeap
+
+if TYPE_CHECKING:
+    from actors.kernel.cell import Cell
+
+T = TypeVar("T")
+
+EPOCH_WALL_NS = 1_767_225_600_000_000_000
+"""2026-01-01T00:00:00Z: the time of day at which every simulation begins."""
+
+
+class SimulatedDispatcher(Dispatcher):
+    """See the module. `steps` counts the slices given to actors so far."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.steps = 0
+        self.wall_offset_ns = EPOCH_WALL_NS
+        self.chance = random.Random(f"chance {seed}")
+        self._order = random.Random(f"order {seed}")
+        self._names = random.Random(f"names {seed}")
+        self._ready: list[Cell] = []
+        self._now_ns = 0
+        self._timers = TimerHeap()
+        self._lanes: dict[str, SimulatedLane] = {}
+
+    # --- the dispatcher's interface ---------------------------------------------------------------------------------
+
+    def enqueue(self, cell: Cell) -> None:
+        self._ready.append(cell)
+
+    def now_ns(self) -> int:
+        return self._now_ns
+
+    def wall_ns(self) -> int:
+        return self._now_ns + self.wall_offset_ns
+
+    def new_uid(self) -> str:
+        digits = f"{self._names.getrandbits(128):032x}"
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+    def schedule(self, after_ns: int, fn: Callable[[], object]) -> TimerHandle:
+        return self._timers.push(self._now_ns + max(0, after_ns), fn)
+
+    def lane(self, name: str, *, size: int, per_key: int) -> SimulatedLane:
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = SimulatedLane(self, name, size, per_key)
+        return lane
+
+    def lanes(self) -> tuple[LaneReport, ...]:
+        return tuple(lane.report() for lane in self._lanes.values())
+
+    def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
+        until_ns = None if timeout_ns is None else self._now_ns + timeout_ns
+        while not pending.done():
+            if not self.step(until_ns):
+                break
+        return pending.done()
+
+    def close(self) -> None:
+        self._ready.clear()
+        self._timers = TimerHeap()
+
+    # --- driving the world ------------------------------------------------------------------------------------------
+
+    def step(self, until_ns: int | None = None) -> bool:
+        """Give one actor one turn, or let time pass to the next timer. False when nothing is left before `until_ns`."""
+        ready = self._ready
+        if ready:
+            index = int(self._order.random() * len(ready))
+            cell = ready[index]
+            ready[index] = ready[-1]
+            ready.pop()
+            self.steps += 1
+            cell.run(1)
+            return True
+        due_ns = self._timers.next_due_ns()
+        if due_ns is None or (until_ns is not None and due_ns > until_ns):
+            return False
+        self._now_ns = max(self._now_ns, due_ns)
+        fn = self._timers.pop_due(self._now_ns)
+        if fn is not None:
+            fn()
+        return True
+
+    def run_until_idle(self) -> None:
+        """Let everything happen that needs no time to pass."""
+        while self.step(self._now_ns):
+            pass
+
+    def run_for(self, ns: int) -> None:
+        """Let `ns` ns of virtual time pass, with all that happens in them."""
+        until_ns = self._now_ns + ns
+        while self.step(until_ns):
+            pass
+        self._now_ns = until_ns
+
+    def run_until(self, condition: Callable[[], bool], limit_ns: int) -> bool:
+        """Run until `condition()` holds, asked after every step, or `limit_ns` have passed. Whether it held."""
+        until_ns = self._now_ns + limit_ns
+        while not condition():
+            if not self.step(until_ns):
+                self._now_ns = until_ns
+                return condition()
+        return True
+
+
+class SimulatedLane:
+    """A lane in a world without threads: calls happen in zero time, in the order of the limits.
+
+    A function that would hang is played by a call that returns a `Pending`: the call ends when that does.
+    """
+
+    def __init__(self, dispatcher: SimulatedDispatcher, name: str, size: int, per_key: int) -> None:
+        self.name = name
+        self._dispatcher = dispatcher
+        self._size = size
+        self._per_key = per_key
+        self._running: dict[Hashable, int] = {}
+        self._written_off: dict[int, tuple[str, str, int]] = {}
+        self._waiting: list[tuple[Hashable, Callable[..., Any], tuple[Any, ...], Promise[Any]]] = []
+
+    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Promise[T]:
+        promise: Promise[T] = Promise()
+        self._waiting.append((key, fn, args, promise))
+        if deadline_ns is not None:
+            handle = self._dispatcher.schedule(deadline_ns, lambda: self._give_up(promise, key, fn, deadline_ns))
+            promise.add_done_callback(lambda _: handle.cancel())
+        self._dispatcher.schedule(0, self._start_ready)
+        return promise
+
+    def report(self) -> LaneReport:
+        running = sum(self._running.values()) - len(self._written_off)
+        return LaneReport(
+            self.name,
+            self._size,
+            self._per_key,
+            running,
+            len(self._waiting),
+            0,
+            tuple(self._written_off.values()),
+        )
+
+    def _start_ready(self) -> None:
+        for call in list(self._waiting):
+            key, fn, args, promise = call
+            if promise.done():
+                self._waiting.remove(call)
+                continue
+            if sum(self._running.values()) - len(self._written_off) >= self._size:
+                return
+            if self._running.get(key, 0) >= self._per_key:
+                continue
+            self._waiting.remove(call)
+            self._running[key] = self._running.get(key, 0) + 1
+            self._run(key, fn, args, promise)
+
+    def _run(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...], promise: Promise[Any]) -> None:
+        try:
+            result = fn(*args)
+        except BaseException as failure:
+            self._returned(key, promise)
+            promise.set_exception(failure)
+            return
+        if not isinstance(result, Promise):
+            self._returned(key, promise)
+            promise.set_result(result)
+            return
+
+        def ended(inner: Promise[Any]) -> None:
+            self._returned(key, promise)
+            failure = inner.exception()
+            if failure is None:
+                promise.set_result(inner.result())
+            else:
+                promise.set_exception(failure)
+
+        result.add_done_callback(ended)
+
+    def _returned(self, key: Hashable, promise: Promise[Any]) -> None:
+        self._written_off.pop(id(promise), None)
+        self._running[key] -= 1
+        if not self._running[key]:
+            del self._running[key]
+        if self._waiting:
+            self._dispatcher.schedule(0, self._start_ready)
+
+    def _give_up(self, promise: Promise[Any], key: Hashable, fn: Callable[..., Any], deadline_ns: int) -> None:
+        from actors.kernel.errors import DeadlineExceededError
+
+        if promise.done():
+            return
+        name = getattr(fn, "__qualname__", repr(fn))
+        if any(call[3] is promise for call in self._waiting):
+            self._waiting = [call for call in self._waiting if call[3] is not promise]
+        else:
+            self._written_off[id(promise)] = (str(key), name, self._dispatcher.now_ns() - deadline_ns)
+        promise.set_exception(DeadlineExceededError(f"{name} for {key}", deadline_ns))
+        self._dispatcher.schedule(0, self._start_ready)

@@ -1,0 +1,89 @@
+"""Waiting without a thread: what a handler's `await` hands to the kernel.
+
+`Suspension` is the one thing the kernel knows how to wait for: a `Pending`, a time, or both. Everything else that can
+be awaited in a handler is made of it. `gather` waits for several at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from actors.kernel.promise import Pending, Promise
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from actors.kernel.mailbox import Item
+
+T = TypeVar("T")
+
+
+class Suspension(Generic[T]):
+    """Await this in a handler: ends with the pending's result, or with a timeout.
+
+    `timeout_ns` with a pending raises `DeadlineExceededError`; without one it is a sleep. `what` names it to people.
+    """
+
+    __slots__ = ("pending", "timeout_ns", "what")
+
+    def __init__(self, pending: Pending[T] | None, timeout_ns: int | None, what: str) -> None:
+        self.pending = pending
+        self.timeout_ns = timeout_ns
+        self.what = what
+
+    def __await__(self) -> Generator[Suspension[T], Any, T]:
+        result: T = yield self
+        return result
+
+
+class Task:
+    """A handler that has begun: its coroutine and what it waits for. At most one per actor."""
+
+    __slots__ = ("coroutine", "item", "label", "shields", "started_ns", "timer", "token", "waiting_for")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], item: Item | None, label: str, now_ns: int) -> None:
+        self.coroutine = coroutine
+        self.item = item
+        self.label = label
+        self.started_ns = now_ns
+        self.token = 0
+        self.shields = 0
+        self.waiting_for = ""
+        self.timer: Any = None
+
+
+class Outcome(Generic[T]):
+    """How one of several effects ended: `value`, or `error` when it is not None."""
+
+    __slots__ = ("error", "value")
+
+    def __init__(self, value: T | None, error: BaseException | None) -> None:
+        self.value = value
+        self.error = error
+
+
+def outcome_of(pending: Pending[T]) -> Outcome[T]:
+    """The outcome of a pending that is done, cancellation included."""
+    try:
+        return Outcome(pending.result(), None)
+    except BaseException as error:  # concurrent futures raise CancelledError from result()
+        return Outcome(None, error)
+
+
+def all_done(pendings: Sequence[Pending[Any]]) -> Promise[None]:
+    """A promise kept when every one of `pendings` has ended, well or badly."""
+    promise: Promise[None] = Promise()
+    left = [None] * len(pendings)
+    if not left:
+        promise.set_result(None)
+        return promise
+
+    def one_ended(_: Any) -> None:
+        left.pop()
+        if not left:
+            promise.set_result(None)
+
+    for pending in pendings:
+        pending.add_done_callback(one_ended)
+    return promise

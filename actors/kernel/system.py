@@ -1,0 +1,101 @@
+"""`ActorSystem`: one tree of actors on one dispatcher.
+
+Owns the root (a guardian that restarts what is directly below it and never fails itself), the dead letters, and the
+log of failures. Nothing that an actor does, `SystemExit` included, ends the process.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from actors.kernel import inspection
+from actors.kernel.actor import Actor
+from actors.kernel.cell import Cell
+from actors.kernel.dead_letters import DeadLetters
+from actors.kernel.message import ChildFailed, handles
+from actors.kernel.promise import Promise
+from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
+
+if TYPE_CHECKING:
+    from actors.kernel.dispatcher import Dispatcher
+    from actors.kernel.ref import ActorRef
+
+
+class Guardian(Actor):
+    """The root. It only hears of failures below it; the log has them already."""
+
+    mailbox_capacity: ClassVar[int] = 100
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    @handles(ChildFailed)
+    def child_failed(self, message: ChildFailed) -> None:
+        if message.parked:
+            self.log.error("%s is parked: %s", message.ref.path, message.cause)
+
+
+class ActorSystem:
+    """See the module. `name` is for the log."""
+
+    def __init__(self, dispatcher: Dispatcher, name: str = "actorlet") -> None:
+        self.name = name
+        self.dispatcher = dispatcher
+        self.dead_letters = DeadLetters()
+        self.logger = logging.getLogger(f"{name}.kernel")
+        self._loggers: dict[type[Any], logging.Logger] = {}
+        self._stopped: Promise[None] = Promise()
+        self.root = Cell(self, None, "", Guardian, (), None, RESTART)
+        with self.root._lock:
+            self.root._needs_turn()
+        dispatcher.enqueue(self.root)
+
+    def spawn(
+        self,
+        actor_class: type[Actor],
+        *args: Any,
+        name: str,
+        strategy: RestartStrategy = RESTART,
+        **kwargs: Any,
+    ) -> ActorRef:
+        """Make an actor directly below the root. Returns at once; the constructor runs on the dispatcher."""
+        return self.root.spawn(actor_class, args, kwargs, name, strategy)
+
+    def report(self) -> inspection.SystemReport:
+        """The tree of actors, lanes, stuck handlers and dead letters, as data."""
+        return inspection.report(self)
+
+    def late_actors(self) -> tuple[inspection.LateActor, ...]:
+        """Actors whose oldest message is older than their `health_limit_ns`. Empty means healthy."""
+        return inspection.late_actors(self)
+
+    def stop(self, timeout_ns: int | None = 30_000_000_000) -> bool:
+        """Stop every actor, leaves first, then the dispatcher. False when some did not end within the time."""
+        self.root.request_stop(None)
+        ended = self.dispatcher.wait_until_done(self._stopped, timeout_ns)
+        self.dispatcher.close()
+        return ended
+
+    # --- for cells --------------------------------------------------------------------------------------------------
+
+    def logger_of(self, actor_class: type[Any]) -> logging.Logger:
+        logger = self._loggers.get(actor_class)
+        if logger is None:
+            logger = self._loggers[actor_class] = logging.getLogger(f"{self.name}.{actor_class.__name__}")
+        return logger
+
+    def cell_stopped(self, cell: Cell) -> None:
+        if cell is self.root:
+            self._stopped.set_result(None)
+
+    def log_failure(self, cell: Cell, failure: BaseException, last_message: str, verdict: Verdict) -> None:
+        if verdict.action is Action.RESTART:
+            what_next = f"restart {cell.restarts + 1} in {verdict.delay_ns / 1e9:.2f} s"
+        elif verdict.action is Action.PARK:
+            what_next = f"parked, next try in {verdict.delay_ns / 1e9:.0f} s"
+        else:
+            what_next = verdict.action.value
+        # The first failure shows where it came from; a crash loop does not repeat the stack for ever.
+        trace = failure if len(verdict.failures) <= 1 else None
+        self.logger.error("%s failed on %s: %r; %s", cell.path, last_message, failure, what_next, exc_info=trace)

@@ -1,0 +1,65 @@
+"""A heap of things to do later, in ns of one clock. Knows no clock and no thread: its owner asks what is due."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+
+class TimerHandle:
+    """One thing to do later. `cancel` may be called at any time, from any thread, more than once."""
+
+    __slots__ = ("due_ns", "fn")
+
+    def __init__(self, due_ns: int, fn: Callable[[], object]) -> None:
+        self.due_ns = due_ns
+        self.fn: Callable[[], object] | None = fn
+
+    def cancel(self) -> None:
+        self.fn = None
+
+
+class TimerHeap:
+    """Timers in order of due time, first come first served among equals.
+
+    A cancelled timer stays in the heap until it is due or until the cancelled ones outnumber the living, so
+    cancelling is free and memory is bounded by twice the living ones.
+    """
+
+    __slots__ = ("_heap", "_sequence", "_swept_at")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, TimerHandle]] = []
+        self._sequence = 0
+        self._swept_at = 1024
+
+    def push(self, due_ns: int, fn: Callable[[], object]) -> TimerHandle:
+        handle = TimerHandle(due_ns, fn)
+        self._sequence += 1
+        heapq.heappush(self._heap, (due_ns, self._sequence, handle))
+        if len(self._heap) > self._swept_at:
+            self._sweep()
+        return handle
+
+    def next_due_ns(self) -> int | None:
+        heap = self._heap
+        while heap and heap[0][2].fn is None:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else None
+
+    def pop_due(self, now_ns: int) -> Callable[[], object] | None:
+        """The next thing that is due at `now_ns`, or None."""
+        due_ns = self.next_due_ns()
+        if due_ns is None or due_ns > now_ns:
+            return None
+        handle = heapq.heappop(self._heap)[2]
+        fn, handle.fn = handle.fn, None
+        return fn
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def _sweep(self) -> None:
+        self._heap = [entry for entry in self._heap if entry[2].fn is not None]
+        heapq.heapify(self._heap)
+        self._swept_at = max(1024, 2 * len(self._heap))

@@ -190,7 +190,7 @@ class Actor(pykka.Actor):
         self._cell.start_timer(ns, None, message, key)
 
     def every(self, ns: int, message: Any, key: Hashable | None = None, first_ns: int | None = None) -> None:
-        """Tell this actor `message` every `ns` ns, first after `first_ns` (default `ns`); a late tick is not doubled."""
+        """Tell this actor `message` every `ns` ns, first after `first_ns` (default `ns`). No tick is doubled."""
         self._cell.start_timer(ns if first_ns is None else first_ns, ns, message, key)
 
     def cancel_timer(self, key: Hashable) -> None:

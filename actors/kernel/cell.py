@@ -526,7 +526,7 @@ class Cell:
     def start_timer(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
         if self._timers is None:
             self._timers = ActorTimers(self.dispatcher, self._post_keyed)
-        by_type: Hashable = type(message)
+        by_type: Any = type(message)
         self._timers.start(first_ns, every_ns, message, by_type if key is None else key)
 
     def cancel_timer(self, key: Hashable) -> None:

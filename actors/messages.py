@@ -1,0 +1,340 @@
+"""What the actors of a node say to each other.
+
+All messages between actors of different files stand here, so that no actor needs to import another. Facts are past
+participles, requests imperatives. Everything is immutable. How a message waits (coalescing, interrupting) is part of what it
+means and stands with it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable, Mapping
+from typing import ClassVar, Self
+
+import msgspec
+
+from actors.kernel import ActorRef, Message
+from config.objects import Pod, PodStatus
+
+
+class Operation(enum.Enum):
+    """How a pod of a source changed (spec 1.4)."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    REMOVE = "REMOVE"
+    RECONCILE = "RECONCILE"
+
+
+# --- sources -> storage -> sync loop --------------------------------------------------------------------------------
+
+
+class SourceRead(Message, frozen=True):
+    """SourceActor -> StorageActor: the full set of pods that `source` (file, http, api) shows now."""
+
+    source: str
+    pods: tuple[Pod, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return self.source
+
+
+class PublishAgain(Message, frozen=True):
+    """SyncLoopActor -> StorageActor: some changes were lost on the way; tell every desired pod again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
+class PodChanged(Message, frozen=True):
+    """StorageActor -> SyncLoopActor: one pod of one source changed.
+
+    `pod` is the newest object known; with REMOVE it is the last one. Waiting changes of one pod become one: the reader sees
+    where the pod got to, not each step.
+    """
+
+    operation: Operation
+    pod: Pod
+    source: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, operation=_MERGED[waiting.operation, self.operation])
+
+
+def _merged_operations() -> Mapping[tuple[Operation, Operation], Operation]:
+    add, update, delete = Operation.ADD, Operation.UPDATE, Operation.DELETE
+    remove, reconcile = Operation.REMOVE, Operation.RECONCILE
+    table = {(waiting, newer): newer for waiting in Operation for newer in Operation}
+    for newer in (update, delete, reconcile, add):
+        table[add, newer] = add  # nobody has seen it yet: it is still an addition, of the newer object
+    table[update, reconcile] = update
+    table[delete, reconcile] = table[delete, update] = delete
+    table[remove, add] = update  # gone and back before anybody looked
+    return table
+
+
+_MERGED = _merged_operations()
+
+
+class SourceReady(Message, frozen=True):
+    """StorageActor -> SyncLoopActor: the first full set of `source` has been told. `all_ready`: of every source (spec 1.5)."""
+
+    source: str
+    all_ready: bool
+
+    def coalesce_key(self) -> Hashable:
+        return self.source
+
+
+# --- sync loop and others -> pod worker --------------------------------------------------------------------------------
+
+
+class SyncPod(Message, frozen=True):
+    """SyncLoopActor -> PodWorker: this is the pod as desired now."""
+
+    pod: Pod
+    operation: Operation
+
+    def coalesce_key(self) -> Hashable:
+        return "desired"
+
+
+class TerminatePod(Message, frozen=True):
+    """SyncLoopActor, EvictionActor, ... -> PodWorker: end this pod.
+
+    `grace_seconds` overrides the pod's own (None: it does not); `removed` says that the pod is no longer desired at all;
+    `reason` and `message` become the status' when not empty; `evicted` marks an eviction. Cancels a sync that waits.
+    """
+
+    interrupts: ClassVar[bool] = True
+
+    pod: Pod | None = None
+    grace_seconds: int | None = None
+    removed: bool = False
+    evicted: bool = False
+    reason: str = ""
+    message: str = ""
+
+
+class LookAgain(Message, frozen=True):
+    """Anybody -> PodWorker: something about your pod may have changed; a flag, not an event."""
+
+    def coalesce_key(self) -> Hashable:
+        return "look"
+
+
+# --- PLEG ----------------------------------------------------------------------------------------------------------------
+
+
+class PodWorkerStarted(Message, frozen=True):
+    """PodWorker -> PlegActor, ContainerGCActor: tell me when the runtime's picture of this pod changes."""
+
+    uid: str
+    worker: ActorRef
+
+
+class PodWorkerEnded(Message, frozen=True):
+    """PodWorker -> PlegActor, ContainerGCActor, ...: nobody works on this pod any more."""
+
+    uid: str
+
+
+class RuntimePod(msgspec.Struct, frozen=True):
+    """A pod as the runtime lists it, for those who know nothing else of it."""
+
+    uid: str
+    name: str
+    namespace: str
+    running: bool
+
+
+class UnknownPodsObserved(Message, frozen=True):
+    """PlegActor -> SyncLoopActor: the runtime shows pods that no worker has announced."""
+
+    pods: tuple[RuntimePod, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return "unknown"
+
+
+class ContainersDied(Message, frozen=True):
+    """PlegActor -> ContainerGCActor: a container of this name of this pod has exited."""
+
+    uid: str
+    name: str
+
+    def coalesce_key(self) -> Hashable:
+        return (self.uid, self.name)
+
+
+class RuntimeStateObserved(Message, frozen=True):
+    """PlegActor -> SyncLoopActor: what the runtime says of itself. `error` is empty when all is well (spec 2.12)."""
+
+    error: str
+    network_error: str
+
+    def coalesce_key(self) -> Hashable:
+        return "runtime"
+
+
+# --- images ----------------------------------------------------------------------------------------------------------------
+
+
+class PullImage(Message, frozen=True):
+    """PodWorker -> ImagePullActor: get this image; answered once by `ImagePulled` or `ImagePullFailed`."""
+
+    worker: ActorRef
+    pod: Pod
+    container: str
+    image: str
+    field_path: str
+
+    def coalesce_key(self) -> Hashable:
+        return (self.pod.metadata.uid, self.container, self.image)
+
+
+class ImagePulled(Message, frozen=True):
+    """ImagePullActor -> PodWorker: the image is here."""
+
+    image: str
+    container: str
+
+
+class ImagePullFailed(Message, frozen=True):
+    """ImagePullActor -> PodWorker: it is not; `reason` is the waiting reason to show, not before `retry_at_ns` (monotonic)."""
+
+    image: str
+    container: str
+    reason: str
+    message: str
+    retry_at_ns: int
+
+
+# --- disk -------------------------------------------------------------------------------------------------------------------
+
+
+class PrepareVolumes(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes."""
+
+    worker: ActorRef
+    pod: Pod
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+
+class VolumesPrepared(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there."""
+
+    host_paths: Mapping[str, str]
+    error: str = ""
+
+
+class ReleaseVolumes(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: the pod has ended; unmount and remove all it had on disk."""
+
+    worker: ActorRef | None
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class VolumesReleased(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: nothing of the pod is left on disk, or why something is."""
+
+    uid: str
+    error: str = ""
+
+
+# --- dead containers ---------------------------------------------------------------------------------------------------------
+
+
+class CollectPod(Message, frozen=True):
+    """PodWorker -> ContainerGCActor: the pod has ended and nobody wants its remains; answered by `PodCollected`.
+
+    `keep_content`: the object is still there (its logs may be asked for): only what the policy would remove goes.
+    """
+
+    worker: ActorRef | None
+    uid: str
+    log_directory: str
+    keep_content: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class PodCollected(Message, frozen=True):
+    """ContainerGCActor -> PodWorker: no container and no sandbox of the pod is left, or why one is."""
+
+    uid: str
+    error: str = ""
+
+
+# --- what leaves ---------------------------------------------------------------------------------------------------------------
+
+
+class PodStatusChanged(Message, frozen=True):
+    """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will."""
+
+    pod: Pod
+    status: PodStatus
+    final: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, final=self.final or waiting.final)
+
+
+class PodForgotten(Message, frozen=True):
+    """SyncLoopActor -> StatusManagerActor: the pod is no longer desired and has ended; drop its status."""
+
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class RecordEvent(Message, frozen=True):
+    """Anybody -> EventRecorderActor: an event about a pod or the node (spec 15).
+
+    `type` is Normal or Warning; `field_path` is such as `spec.containers{web}`, empty for the pod as a whole; `uid` empty with
+    `kind` Node means the node itself.
+    """
+
+    kind: str
+    uid: str
+    namespace: str
+    name: str
+    type: str
+    reason: str
+    message: str
+    field_path: str = ""
+
+
+def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: str = "") -> RecordEvent:
+    """An event about `pod`."""
+    meta = pod.metadata
+    return RecordEvent("Pod", meta.uid, meta.namespace, meta.name, event_type, reason, message, field_path)
+
+
+# --- questions from the edges ----------------------------------------------------------------------------------------------------
+
+
+class ListPods(Message, frozen=True):
+    """Edge -> StatusManagerActor (ask): every pod with its published status, as `tuple[Pod, ...]`."""
+
+
+class ListEvents(Message, frozen=True):
+    """Edge -> EventRecorderActor (ask): the last events, oldest first, as `tuple[RecordedEvent, ...]`."""
+
+
+class DescribeWorker(Message, frozen=True):
+    """Edge -> PodWorker (ask): what it is doing, as data."""

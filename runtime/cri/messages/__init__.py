@@ -1,7 +1,7 @@
 """All messages of runtime.v1 as frozen structs, by the names they have in the interface.
 
-One file per concern, the enumerations with them; the meaning of single fields stands in `runtime/cri/v1/api.proto`. Absent messages are `None`,
-absent lists `()`, absent maps empty, absent scalars the zero of their type, as in proto3.
+One file per concern, the enumerations with them; the meaning of single fields stands in `runtime/cri/v1/api.proto`.
+Absent messages are `None`, absent lists `()`, absent maps empty, absent scalars the zero of their type, as in proto3.
 """
 
 from __future__ import annotations

@@ -75,6 +75,10 @@ class AuthConfig(Message, frozen=True, kw_only=True):
     identity_token: str = ""
     registry_token: str = ""
 
+    def __repr__(self) -> str:
+        """Where to, without with what: a repr ends in logs and traces."""
+        return f"AuthConfig(server_address={self.server_address!r}, ...)"
+
 
 class PullImageRequest(Message, frozen=True, kw_only=True):
     """Bring an image onto the node."""

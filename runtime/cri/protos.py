@@ -1,0 +1,77 @@
+"""Makes the Python modules of the container runtime interface from its `.proto`: `python -m runtime.cri.protos`.
+
+With `--check` it makes them in a temporary directory and fails when they differ from those that lie here, so that the
+two cannot drift apart. Needs grpcio-tools in exactly the version that made them (the `protos` environment of tox has
+it); nothing else does. There is no stub module: the client and the server take their methods from `runtime.cri.verbs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+import tempfile
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+GRPCIO_TOOLS = "1.85.1"
+ROOT = Path(__file__).resolve().parents[2]
+PROTO = Path("runtime/cri/v1/api.proto")
+MADE = (PROTO.with_name("api_pb2.py"), PROTO.with_name("api_pb2.pyi"))
+
+
+class ProtosError(Exception):
+    """The modules cannot be made; the text says what to do."""
+
+
+def generate(into: Path) -> None:
+    """Write the modules under `into`, at the paths of `MADE`."""
+    try:
+        found = version("grpcio-tools")
+    except PackageNotFoundError:
+        found = "none"
+    if found != GRPCIO_TOOLS:
+        raise ProtosError(f"grpcio-tools {GRPCIO_TOOLS} is needed, {found} is installed: run `tox -e protos`")
+    protoc = import_module("grpc_tools.protoc")
+    arguments = ["protoc", f"--proto_path={ROOT}", f"--python_out={into}", f"--pyi_out={into}", str(ROOT / PROTO)]
+    if protoc.main(arguments) != 0:
+        raise ProtosError(f"{PROTO} does not compile: see the lines above")
+
+
+def differences(made: Path) -> list[str]:
+    """What differs between the modules under `made` and those of the project, as lines of a unified diff."""
+    lines: list[str] = []
+    for path in MADE:
+        here = ROOT / path
+        old = here.read_text().splitlines() if here.exists() else []
+        new = (made / path).read_text().splitlines()
+        lines += difflib.unified_diff(old, new, str(path), f"{path} (fresh)", lineterm="")
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 done or no difference, 1 a difference, 2 cannot be made."""
+    parser = argparse.ArgumentParser(prog="python -m runtime.cri.protos", description="Make the CRI modules.")
+    parser.add_argument("--check", action="store_true", help="change nothing, fail on a difference")
+    check = parser.parse_args(arguments).check
+    try:
+        if not check:
+            generate(ROOT)
+            return 0
+        with tempfile.TemporaryDirectory() as directory:
+            generate(Path(directory))
+            lines = differences(Path(directory))
+    except ProtosError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if lines:
+        shown = [line if len(line) < 160 else f"{line[:157]}..." for line in lines[:40]]
+        print("\n".join(shown), file=sys.stderr)
+        print(f"{PROTO} and its modules differ: run `python -m runtime.cri.protos` and commit", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

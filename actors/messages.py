@@ -143,6 +143,14 @@ class PodWorkerEnded(Message, frozen=True):
     uid: str
 
 
+class PlegStarted(Message, frozen=True):
+    """PlegActor -> SyncLoopActor: I know no worker (any more); let them announce themselves."""
+
+
+class AnnounceYourself(Message, frozen=True):
+    """SyncLoopActor -> PodWorker: say `PodWorkerStarted` again to whoever needs to know you."""
+
+
 class RuntimePod(msgspec.Struct, frozen=True):
     """A pod as the runtime lists it, for those who know nothing else of it."""
 
@@ -153,7 +161,10 @@ class RuntimePod(msgspec.Struct, frozen=True):
 
 
 class UnknownPodsObserved(Message, frozen=True):
-    """PlegActor -> SyncLoopActor: the runtime shows pods that no worker has announced."""
+    """PlegActor -> SyncLoopActor: the runtime runs pods that no worker has announced.
+
+    Sent with every list that shows any, and with the first list in any case.
+    """
 
     pods: tuple[RuntimePod, ...]
 

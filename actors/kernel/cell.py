@@ -28,7 +28,7 @@ from actors.kernel.actor_timers import ActorTimers
 from actors.kernel.context import StoppedFlag, constructing, context
 from actors.kernel.dead_letters import Reason
 from actors.kernel.effects import Effects
-from actors.kernel.errors import Interrupted, MailboxFullError, NameTakenError
+from actors.kernel.errors import Interrupted, KernelError, MailboxFullError, NameTakenError
 from actors.kernel.mailbox import Item, Mailbox, Posted
 from actors.kernel.message import ActorStopped, ChildFailed, Escalated, Message, Signal
 from actors.kernel.promise import AskFuture, Pending
@@ -75,6 +75,7 @@ class Cell:
         "_effects",
         "_force_timer",
         "_forced",
+        "_furnished",
         "_interrupted_by",
         "_lock",
         "_resumption",
@@ -115,8 +116,6 @@ class Cell:
         parent: Cell | None,
         name: str,
         actor_class: type[Actor],
-        args: tuple[Any, ...],
-        kwargs: MappingType[str, Any] | None,
         strategy: RestartStrategy,
     ) -> None:
         self.system = system
@@ -125,8 +124,8 @@ class Cell:
         self.name = name
         self.path: str = name if parent is None else f"{parent.path}/{name}" if parent.parent else f"/{name}"
         self.actor_class: type[Actor] = actor_class
-        self.args = args
-        self.kwargs = kwargs
+        self.args: tuple[Any, ...] = ()
+        self.kwargs: Mapping[str, Any] | None = None
         self.strategy = strategy
         self.stopped: StoppedFlag = StoppedFlag()
         self.mailbox = Mailbox(actor_class.mailbox_capacity)
@@ -144,7 +143,8 @@ class Cell:
         self.slice_since_ns: int | None = None
         self._lock = threading.Lock()
         self._turn_state = _Turn.IDLE
-        self._start_due = True
+        self._furnished = False
+        self._start_due = False
         self._stop_requested = False
         self._forced = False
         self._interrupted_by: Message | None = None
@@ -491,9 +491,15 @@ class Cell:
         name: str = "",
         strategy: RestartStrategy = RESTART,
     ) -> ActorRef:
+        child = self.reserve(actor_class, name, strategy)
+        child.furnish(args, kwargs)
+        return child.ref
+
+    def reserve(self, actor_class: type[Actor], name: str, strategy: RestartStrategy) -> Cell:
+        """A child whose reference exists and takes mail, but which is not constructed before it is furnished."""
         if not name or "/" in name:
             raise ValueError(f"an actor needs a name without '/', not {name!r}")
-        child = Cell(self.system, self, name, actor_class, args, kwargs or None, strategy)
+        child = Cell(self.system, self, name, actor_class, strategy)
         with self._lock:
             if self._children is None:
                 self._children = {}
@@ -502,11 +508,20 @@ class Cell:
             if self.life in (Life.STOPPING, Life.STOPPED):
                 raise pykka.ActorDeadError(f"{self.path} is stopping and takes no more children")
             self._children[name] = child
-        with child._lock:
-            queue = child._needs_turn()
+        return child
+
+    def furnish(self, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> None:
+        """Give a reserved child its arguments, once, and let it start."""
+        with self._lock:
+            if self._furnished:
+                raise KernelError(f"{self.path} has its arguments already")
+            self._furnished = True
+            self.args = args
+            self.kwargs = kwargs or None
+            self._start_due = True
+            queue = self._needs_turn()
         if queue:
-            self.dispatcher.enqueue(child)
-        return child.ref
+            self.dispatcher.enqueue(self)
 
     def children_by_name(self) -> Mapping[str, ActorRef]:
         with self._lock:

@@ -46,10 +46,8 @@ class ActorSystem:
         self.logger = logging.getLogger(f"{name}.kernel")
         self._loggers: dict[type[Any], logging.Logger] = {}
         self._stopped: Promise[None] = Promise()
-        self.root = Cell(self, None, "", Guardian, (), None, RESTART)
-        with self.root._lock:
-            self.root._needs_turn()
-        dispatcher.enqueue(self.root)
+        self.root = Cell(self, None, "", Guardian, RESTART)
+        self.root.furnish((), None)
 
     def spawn(
         self,
@@ -61,6 +59,17 @@ class ActorSystem:
     ) -> ActorRef:
         """Make an actor directly below the root. Returns at once; the constructor runs on the dispatcher."""
         return self.root.spawn(actor_class, args, kwargs, name, strategy)
+
+    def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
+        """A reference to an actor that does not exist yet: it takes mail, and `furnish` brings it to life.
+
+        For actors that must know each other: reserve them all, then furnish each with the references it needs.
+        """
+        return self.root.reserve(actor_class, name, strategy).ref
+
+    def furnish(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
+        """Give a reserved actor its arguments, once; it is constructed, and restarted, with these."""
+        ref._cell.furnish(args, kwargs)
 
     def report(self) -> inspection.SystemReport:
         """The tree of actors, lanes, stuck handlers and dead letters, as data."""

@@ -1,0 +1,218 @@
+"""`PlegActor`: watches what the runtime runs and says "look again" to the pods concerned.
+
+It lists all sandboxes and containers, compares with the last list (`runtime_listing`), and tells the worker of each pod that
+changed. It never says *what* happened: the worker looks for itself, so a lost, doubled or late word does no harm. Where
+the runtime serves an event stream, each event is one more hint and the full list becomes a slow safety net; where it does
+not, the list is taken every second (spec 2.1, 2.5).
+
+What may fail: a list (kept as "not known", never as "nothing runs"), the stream (opened again with back-off). A list
+that does not come back is given up after its deadline; one pod's hanging status call is never waited for here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
+from actors.messages import (
+    ContainersDied,
+    LookAgain,
+    PlegStarted,
+    PodWorkerEnded,
+    PodWorkerStarted,
+    UnknownPodsObserved,
+)
+from actors.runtime_listing import NOTHING, Difference, Picture, difference, picture_of
+from runtime.cri import Cri, CriError, StatusCode
+from runtime.cri.messages import (
+    ContainerEventResponse,
+    GetEventsRequest,
+    ListContainersRequest,
+    ListPodSandboxRequest,
+)
+from runtime.cri.verbs import GET_CONTAINER_EVENTS, LIST_CONTAINERS, LIST_POD_SANDBOX
+from runtime.pending import Subscription
+
+SECOND_NS = 1_000_000_000
+RELIST_NS = SECOND_NS
+"""Between two lists when the runtime serves no events (spec 2.1)."""
+RELIST_WITH_EVENTS_NS = 10 * SECOND_NS
+"""Between two lists when it does. The real kubelet waits 300 s and misses what a broken stream swallowed."""
+LIST_TIMEOUT_NS = 120 * SECOND_NS
+STREAM_RETRY_NS = 5 * SECOND_NS
+UNHEALTHY_NS = 180 * SECOND_NS
+"""Since the last good list; from then on the node is not ready (spec 2.1)."""
+
+
+class Relist(Message, frozen=True):
+    """To itself: time for the next list."""
+
+
+class OpenStream(Message, frozen=True):
+    """To itself: try to follow the runtime's events."""
+
+
+class EventHint(Message, frozen=True):
+    """To itself, from the stream's thread: something happened to this pod. Empty UID: to a pod not named."""
+
+    uid: str
+
+    def coalesce_key(self) -> str:
+        return self.uid
+
+
+class StreamEnded(Message, frozen=True):
+    """To itself, from the stream's thread: no more events; `served` False when the runtime does not know the verb."""
+
+    served: bool
+    reason: str
+
+
+class DescribePleg(Message, frozen=True):
+    """Ask: (ns since the last good list or -1, containers and sandboxes listed, whether events are followed)."""
+
+
+class PlegActor(Actor):
+    """See the module. `sync_loop` hears of running pods that no worker has announced (and of the first list in any case), `gc` of containers that died."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    health_limit_ns: ClassVar[int | None] = UNHEALTHY_NS
+
+    def __init__(self, cri: Cri, sync_loop: ActorRef, gc: ActorRef) -> None:
+        super().__init__()
+        self._cri = cri
+        self._sync_loop = sync_loop
+        self._gc = gc
+        self._workers: dict[str, ActorRef] = {}
+        self._picture: Picture = NOTHING
+        self._listed_at_ns: int | None = None
+        self._listing_failed = ""
+        self._next_list_at_ns: int | None = None
+        self._stream: Subscription | None = None
+
+    def on_start(self) -> None:
+        # After a restart of this actor the workers are silent: they announce themselves again when asked.
+        self._sync_loop.tell(PlegStarted())
+        self.ref.tell(Relist())
+        self.ref.tell(OpenStream())
+
+    def on_stop(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()
+
+    # --- who wants to know ---------------------------------------------------------------------------------------------
+
+    @handles(PodWorkerStarted)
+    def worker_started(self, message: PodWorkerStarted) -> None:
+        self._workers[message.uid] = message.worker
+
+    @handles(PodWorkerEnded)
+    def worker_ended(self, message: PodWorkerEnded) -> None:
+        self._workers.pop(message.uid, None)
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        """Hints were lost: everybody looks again, which is always safe."""
+        for worker in self._workers.values():
+            worker.tell(LookAgain())
+
+    # --- the list ------------------------------------------------------------------------------------------------------
+
+    @handles(Relist)
+    async def relist(self, _: Relist) -> None:
+        try:
+            outcomes = await self.gather(
+                self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=LIST_TIMEOUT_NS),
+                self._cri.call(LIST_CONTAINERS, ListContainersRequest(), timeout_ns=LIST_TIMEOUT_NS),
+                timeout_ns=LIST_TIMEOUT_NS + SECOND_NS,
+                what="the list of all sandboxes and containers",
+            )
+            for outcome in outcomes:
+                if outcome.error is not None:
+                    raise outcome.error
+        except (CriError, TimeoutError) as failure:
+            self._list_failed(failure)
+        else:
+            sandboxes, containers = outcomes[0].value, outcomes[1].value
+            self._list_came(picture_of(sandboxes.items, containers.containers))
+        # From the end of a list to the next, so that a slow runtime is not asked without pause.
+        self._next_list_at_ns = None
+        self._list_within(RELIST_NS if self._stream is None else RELIST_WITH_EVENTS_NS)
+
+    def _list_within(self, ns: int) -> None:
+        """The next list comes in `ns` ns, or sooner where it was to come sooner."""
+        due_ns = self.now_ns() + ns
+        if self._next_list_at_ns is None or due_ns < self._next_list_at_ns:
+            self._next_list_at_ns = due_ns
+            self.after(ns, Relist())
+
+    def _list_failed(self, failure: Exception) -> None:
+        if not self._listing_failed:
+            self.log.warning("cannot list what the runtime runs: %s", failure)
+        self._listing_failed = str(failure)
+
+    def _list_came(self, picture: Picture) -> None:
+        if self._listing_failed:
+            self.log.info("the runtime can be listed again")
+            self._listing_failed = ""
+        first = self._listed_at_ns is None
+        self._listed_at_ns = self.now_ns()
+        before, self._picture = self._picture, picture
+        self._tell(difference(before, picture))
+        unknown = tuple(pod for uid, pod in picture.pods.items() if pod.running and uid not in self._workers)
+        if unknown or first:
+            self._sync_loop.tell(UnknownPodsObserved(unknown))
+
+    def _tell(self, changes: Difference) -> None:
+        workers = self._workers
+        for uid in changes.changed:
+            worker = workers.get(uid)
+            if worker is not None:
+                worker.tell(LookAgain())
+        for uid, name in changes.died:
+            self._gc.tell(ContainersDied(uid, name))
+
+    # --- the stream ----------------------------------------------------------------------------------------------------
+
+    @handles(OpenStream)
+    def open_stream(self, _: OpenStream) -> None:
+        ref = self.ref
+
+        def on_item(event: ContainerEventResponse) -> None:
+            status = event.pod_sandbox_status
+            meta = None if status is None else status.metadata
+            ref.tell(EventHint("" if meta is None else meta.uid))
+
+        def on_end(failure: CriError | None) -> None:
+            served = failure is None or failure.code != StatusCode.UNIMPLEMENTED
+            ref.tell(StreamEnded(served, "" if failure is None else str(failure)))
+
+        self._stream = self._cri.stream(GET_CONTAINER_EVENTS, GetEventsRequest(), on_item, on_end)
+
+    @handles(EventHint)
+    def event_hint(self, message: EventHint) -> None:
+        worker = self._workers.get(message.uid)
+        if worker is not None:
+            worker.tell(LookAgain())
+        else:
+            self._list_within(RELIST_NS)
+
+    @handles(StreamEnded)
+    def stream_ended(self, message: StreamEnded) -> None:
+        self._stream = None
+        self._list_within(0)
+        if message.served:
+            self.after(STREAM_RETRY_NS, OpenStream())
+            self.log.debug("the runtime's event stream ended: %s", message.reason)
+        else:
+            self.log.info("the runtime serves no events; listing every second")
+
+    # --- questions -----------------------------------------------------------------------------------------------------
+
+    @handles(DescribePleg)
+    def describe(self, _: DescribePleg) -> tuple[int, int, bool]:
+        age_ns = -1 if self._listed_at_ns is None else self.now_ns() - self._listed_at_ns
+        return age_ns, len(self._picture.entries), self._stream is not None

@@ -1,0 +1,41 @@
+"""What a pod worker works with: the capabilities, the other actors it talks to, and the facts of the node.
+
+One value shared by all workers, immutable; a worker keeps nothing of it for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actors.kernel import ActorRef
+from config.kubelet_configuration import KubeletConfiguration
+from runtime.cri import Cri
+from runtime.pod_files import PodFiles
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What a worker needs to know of its node. `host_ips`: as pods show them, primary family first."""
+
+    name: str
+    root_directory: str
+    host_ips: tuple[str, ...]
+    cgroup_version: int
+    memory_capacity_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodServices:
+    """See the module."""
+
+    cri: Cri
+    files: PodFiles
+    node: NodeFacts
+    configuration: KubeletConfiguration
+    sync_loop: ActorRef
+    pleg: ActorRef
+    images: ActorRef
+    volumes: ActorRef
+    container_gc: ActorRef
+    status_manager: ActorRef
+    events: ActorRef

@@ -1,0 +1,103 @@
+"""`RuntimeMonitorActor`: is there a runtime, is it ready, has it a network? (spec 2.1, 2.2, 2.12)
+
+Asks the runtime for its version once and for its status every five seconds, and tells the sync loop what came of it whenever
+that changes. A runtime that is missing is waited for, and said so once; one that speaks another version is said so once
+and waited for as well, since an upgrade may fix it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
+from actors.messages import RuntimeStateObserved
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import RuntimeStatus, StatusRequest, VersionRequest, VersionResponse
+from runtime.cri.verbs import STATUS, VERSION
+
+SECOND_NS = 1_000_000_000
+POLL_NS = 5 * SECOND_NS
+POLL_MISSING_NS = SECOND_NS
+"""While there is no runtime: a local socket costs nothing to try."""
+TIMEOUT_NS = 30 * SECOND_NS
+API_VERSION = "0.1.0"
+"""The version of the CRI that a runtime must name (spec 3.14)."""
+
+
+class Poll(Message, frozen=True):
+    """To itself: time to ask."""
+
+
+class DescribeRuntime(Message, frozen=True):
+    """Ask: the runtime's `VersionResponse`, or None before it has answered."""
+
+
+def judge(status: RuntimeStatus | None) -> tuple[str, str]:
+    """(runtime error, network error) that a status amounts to; empty is well."""
+    conditions = {condition.type: condition for condition in (status.conditions if status is not None else ())}
+    errors = []
+    for name in ("RuntimeReady", "NetworkReady"):
+        condition = conditions.get(name)
+        if condition is None:
+            errors.append(f"the runtime does not report {name}")
+        elif condition.status:
+            errors.append("")
+        else:
+            errors.append(f"{name} is false: {condition.reason or 'no reason'}: {condition.message or 'no message'}")
+    return errors[0], errors[1]
+
+
+class RuntimeMonitorActor(Actor):
+    """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(self, cri: Cri, sync_loop: ActorRef) -> None:
+        super().__init__()
+        self._cri = cri
+        self._sync_loop = sync_loop
+        self._version: VersionResponse | None = None
+        self._told: RuntimeStateObserved | None = None
+
+    def on_start(self) -> None:
+        self.ref.tell(Poll())
+
+    @handles(Poll)
+    async def poll(self, _: Poll) -> None:
+        try:
+            error, network_error = await self._ask()
+        except (CriError, DeadlineExceededError) as failure:
+            error, network_error = str(failure), "not known: the runtime does not answer"
+        self._tell(RuntimeStateObserved(error, network_error))
+        self.after(POLL_MISSING_NS if error else POLL_NS, Poll())
+
+    async def _ask(self) -> tuple[str, str]:
+        if self._version is None:
+            version = await self.wait(
+                self._cri.call(VERSION, VersionRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's version"
+            )
+            if version.version != API_VERSION:
+                return f"the runtime speaks CRI {version.version}, not {API_VERSION}", "not known"
+            self._version = version
+            self.log.info("runtime: %s %s", version.runtime_name, version.runtime_version)
+        response = await self.wait(
+            self._cri.call(STATUS, StatusRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's status"
+        )
+        return judge(response.status)
+
+    def _tell(self, state: RuntimeStateObserved) -> None:
+        if state == self._told:
+            return
+        first_or_worse = self._told is None or not self._told.error
+        self._told = state
+        if state.error and first_or_worse:
+            self.log.warning("waiting for the runtime: %s", state.error)
+        elif not state.error:
+            self.log.info("the runtime is ready%s", f", but: {state.network_error}" if state.network_error else "")
+        if state.error:
+            self._version = None  # what comes back may be another one
+        self._sync_loop.tell(state)
+
+    @handles(DescribeRuntime)
+    def describe(self, _: DescribeRuntime) -> VersionResponse | None:
+        return self._version

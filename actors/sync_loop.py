@@ -1,0 +1,289 @@
+"""`SyncLoopActor`: which pod workers exist.
+
+It gives each desired pod a worker, tells the worker what is desired, and lets it go when the pod is desired no more and has
+ended. It decides no more than that:
+
+- One worker per UID. A UID that comes back while its old worker is still ending starts anew after that (spec 2.6).
+- Static pods of one full name run one at a time, first come first served; the next starts when nothing of the one before
+  is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for the local
+  sources and for the first list of the runtime, never for the API server.
+- A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (spec 2.10).
+
+What is lost on the way here (a full mailbox, a restart of this actor) is asked for again: `PublishAgain`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from actors.kernel import Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, RestartStrategy, handles
+from actors.messages import (
+    AnnounceYourself,
+    Operation,
+    PlegStarted,
+    PodChanged,
+    PodForgotten,
+    PodStatusChanged,
+    PodWorkerEnded,
+    PodWorkerStarted,
+    PublishAgain,
+    RuntimePod,
+    RuntimeStateObserved,
+    SourceReady,
+    SyncPod,
+    TerminatePod,
+    UnknownPodsObserved,
+    pod_event,
+)
+from actors.pod_services import PodServices
+from actors.pod_worker import PodWorker
+from config.objects import Pod, PodStatus
+from config.pod_identity import full_name, is_static
+
+SECOND_NS = 1_000_000_000
+
+WORKER_STRATEGY = RestartStrategy(
+    name="pod worker",
+    budget=10,
+    window_ns=600 * SECOND_NS,
+    initial_ns=SECOND_NS,
+    max_ns=60 * SECOND_NS,
+    parked_retry_ns=60 * SECOND_NS,
+)
+"""A worker that fails is tried again within a minute, for ever: its pod may have to be ended at any time."""
+
+
+class _Entry:
+    """One pod this node has to do with. `pod` is None for an orphan, and once the pod is desired no more."""
+
+    __slots__ = ("name", "orphan", "pod", "restart", "source", "static", "worker")
+
+    def __init__(self, pod: Pod | None, orphan: RuntimePod | None, source: str) -> None:
+        self.pod = pod
+        self.orphan = orphan
+        self.source = source
+        self.static = pod is not None and is_static(pod)
+        self.name = full_name(pod) if pod is not None else f"{orphan.name}_{orphan.namespace}" if orphan else ""
+        self.worker: ActorRef | None = None
+        self.restart: Pod | None = None
+
+    def adopt(self, pod: Pod, source: str) -> None:
+        """The pod is desired (again): as of now it is no orphan and not going."""
+        self.pod = pod
+        self.source = source
+        self.orphan = None
+        self.restart = None
+        self.static = is_static(pod)
+        self.name = full_name(pod)
+
+
+class SyncLoopActor(Actor):
+    """See the module. `sources` names the sources that will speak."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
+
+    def __init__(self, services: PodServices, storage: ActorRef, sources: tuple[str, ...]) -> None:
+        super().__init__()
+        self._services = services
+        self._storage = storage
+        self._local_sources = frozenset(sources) - {"api"}
+        self._entries: dict[str, _Entry] = {}
+        self._ready: set[str] = set()
+        self._all_ready = False
+        self._unknown: tuple[RuntimePod, ...] | None = None
+        self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
+
+    def on_start(self) -> None:
+        # Workers outlive a restart of this actor. Until the sources have spoken again they are desired by nobody.
+        for uid, worker in self.children.items():
+            entry = self._entries[uid] = _Entry(None, None, "")
+            entry.worker = worker
+            self.watch(worker)
+            worker.tell(AnnounceYourself())
+        self._storage.tell(PublishAgain())
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        self._storage.tell(PublishAgain())
+        for entry in self._entries.values():
+            if entry.worker is not None:
+                entry.worker.tell(AnnounceYourself())
+
+    # --- what is desired -----------------------------------------------------------------------------------------------
+
+    @handles(PodChanged)
+    def pod_changed(self, message: PodChanged) -> None:
+        uid = message.pod.metadata.uid
+        entry = self._entries.get(uid)
+        if message.operation is Operation.REMOVE:
+            if entry is not None:
+                self._remove(uid, entry)
+            return
+        if entry is None:
+            entry = self._entries[uid] = _Entry(message.pod, None, message.source)
+            self._start_if_allowed(uid, entry)
+        elif entry.pod is None and entry.source:
+            entry.restart = message.pod  # its old worker is ending: start anew after that
+            entry.source = message.source
+        elif entry.orphan is not None:
+            entry.restart = message.pod
+            entry.source = message.source
+        else:
+            entry.adopt(message.pod, message.source)
+            self._tell_desired(entry, message.operation)
+
+    def _remove(self, uid: str, entry: _Entry) -> None:
+        entry.restart = None
+        if entry.worker is None:
+            self._forget(uid, entry)
+        elif entry.pod is not None or not entry.source:
+            entry.pod = None
+            entry.source = entry.source or "gone"
+            entry.worker.tell(TerminatePod(removed=True))
+
+    def _tell_desired(self, entry: _Entry, operation: Operation) -> None:
+        worker, pod = entry.worker, entry.pod
+        if worker is None or pod is None:
+            return
+        if pod.metadata.deletion_timestamp is not None:
+            worker.tell(TerminatePod(pod=pod))
+        else:
+            worker.tell(SyncPod(pod, operation))
+
+    # --- who may start -------------------------------------------------------------------------------------------------
+
+    def _start_if_allowed(self, uid: str, entry: _Entry) -> None:
+        """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
+        if entry.worker is not None or entry.pod is None:
+            return
+        if entry.static and not self._may_start_static(uid, entry):
+            pod = entry.pod
+            self._services.status_manager.tell(PodStatusChanged(pod, pod.status or PodStatus(phase="Pending")))
+            return
+        entry.worker = self._spawn(uid, entry, None)
+
+    def _may_start_static(self, uid: str, entry: _Entry) -> bool:
+        if self._unknown is None or not self._local_sources <= self._ready:
+            return False
+        # Entries are in the order of their coming: whoever of this name came earlier goes first.
+        for other_uid, other in self._entries.items():
+            if other_uid == uid:
+                break
+            if other.name == entry.name and (other.static or other.orphan is not None):
+                return False
+        else:  # not reached: the entry itself is among them
+            return True
+        return not self._end_orphans_named(entry.name)
+
+    def _end_orphans_named(self, name: str) -> bool:
+        """The runtime still runs an earlier pod of that name: end it. True when there was one."""
+        found = False
+        for pod in self._unknown or ():
+            if f"{pod.name}_{pod.namespace}" == name and pod.uid not in self._entries:
+                self._end_orphan(pod)
+                found = True
+        return found
+
+    def _spawn(self, uid: str, entry: _Entry, orphan: RuntimePod | None) -> ActorRef:
+        worker = self.spawn(PodWorker, uid, self._services, orphan, name=uid, strategy=WORKER_STRATEGY)
+        self.watch(worker)
+        return worker
+
+    def _start_all_allowed(self) -> None:
+        for uid, entry in list(self._entries.items()):
+            if entry.worker is None:
+                self._start_if_allowed(uid, entry)
+
+    # --- workers -------------------------------------------------------------------------------------------------------
+
+    @handles(PodWorkerStarted)
+    def worker_started(self, message: PodWorkerStarted) -> None:
+        """A worker has begun, or begun again: tell it all it must know."""
+        entry = self._entries.get(message.uid)
+        if entry is None:
+            message.worker.tell(TerminatePod(removed=True))
+            return
+        message.worker.tell(self._runtime)
+        if entry.pod is not None:
+            self._tell_desired(entry, Operation.ADD)
+        elif entry.source or entry.orphan is not None:
+            message.worker.tell(TerminatePod(removed=True))
+
+    @handles(ActorStopped)
+    def worker_stopped(self, message: ActorStopped) -> None:
+        uid = message.ref.name
+        entry = self._entries.get(uid)
+        if entry is None or entry.worker is not message.ref:
+            return
+        entry.worker = None
+        self._services.pleg.tell(PodWorkerEnded(uid))
+        if entry.restart is not None:
+            entry.adopt(entry.restart, entry.source)
+            # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.
+            self._start_if_allowed(uid, entry)
+        elif entry.pod is not None:
+            self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
+            self._start_if_allowed(uid, entry)
+        else:
+            self._forget(uid, entry)
+
+    def _forget(self, uid: str, entry: _Entry) -> None:
+        del self._entries[uid]
+        self._unknown = tuple(pod for pod in self._unknown or () if pod.uid != uid) if self._unknown is not None else None
+        self._services.status_manager.tell(PodForgotten(uid))
+        if entry.static or entry.orphan is not None:
+            self._start_all_allowed()
+
+    @handles(ChildFailed)
+    def worker_failed(self, message: ChildFailed) -> None:
+        entry = self._entries.get(message.name)
+        if entry is not None and entry.pod is not None:
+            text = f"the pod's worker failed on {message.last_message}: {message.cause}"
+            self._services.events.tell(pod_event(entry.pod, "Warning", "FailedSync", text))
+
+    # --- sources and runtime -------------------------------------------------------------------------------------------
+
+    @handles(SourceReady)
+    def source_ready(self, message: SourceReady) -> None:
+        self._ready.add(message.source)
+        self._all_ready = self._all_ready or message.all_ready
+        if self._all_ready:
+            for uid, entry in list(self._entries.items()):
+                if entry.pod is None and not entry.source and entry.orphan is None:
+                    self._remove(uid, entry)  # known before a restart of this actor, desired by nobody since
+        self._consider_orphans()
+        self._start_all_allowed()
+
+    @handles(UnknownPodsObserved)
+    def unknown_pods(self, message: UnknownPodsObserved) -> None:
+        first = self._unknown is None
+        self._unknown = message.pods
+        self._consider_orphans()
+        if first:
+            self._start_all_allowed()
+
+    def _consider_orphans(self) -> None:
+        if not self._all_ready:
+            return
+        for pod in self._unknown or ():
+            if pod.uid not in self._entries:
+                self._end_orphan(pod)
+
+    def _end_orphan(self, pod: RuntimePod) -> None:
+        self.log.info("the runtime runs pod %s/%s (%s) that nobody desires; ending it", pod.namespace, pod.name, pod.uid)
+        entry = self._entries[pod.uid] = _Entry(None, pod, "")
+        entry.worker = self._spawn(pod.uid, entry, pod)
+
+    @handles(RuntimeStateObserved)
+    def runtime_state(self, message: RuntimeStateObserved) -> None:
+        self._runtime = message
+        for entry in self._entries.values():
+            if entry.worker is not None:
+                entry.worker.tell(message)
+
+    @handles(PlegStarted)
+    def pleg_started(self, _: PlegStarted) -> None:
+        for entry in self._entries.values():
+            if entry.worker is not None:
+                entry.worker.tell(AnnounceYourself())

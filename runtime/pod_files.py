@@ -1,0 +1,105 @@
+"""The small files of a running container: its termination message, its log directory, the link to its log.
+
+`PodFiles` is the capability, `LocalPodFiles` the real one. Every call is short disk work that may hang on a sick disk:
+actors run it on a lane. Paths are given, never made up here. Reading never fails for a file that is not there: the
+container may simply not have written it. What a container wrote is not trusted to be small, or text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Protocol
+
+_LOG_NAME = re.compile(r"^(\d+)\.log(\..*)?$")
+_TAIL_CHUNK_BYTES = 8192
+
+
+class PodFiles(Protocol):
+    """See the module."""
+
+    def prepare_container(self, termination_path: str, log_directory: str) -> None:
+        """Make the termination file (0666, empty) and the log directory (0755), with what is above them. OSError."""
+        ...
+
+    def newest_log_attempt(self, log_directory: str) -> int | None:
+        """The highest N of `N.log` files, rotated ones included; None when there is none (spec 3.7)."""
+        ...
+
+    def read_termination_message(self, path: str, limit_bytes: int) -> str:
+        """The first `limit_bytes` of the file as text; empty when it is missing."""
+        ...
+
+    def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
+        """The end of a container log in the CRI's format, without times and stream names."""
+        ...
+
+    def link_log(self, link: str, target: str) -> None:
+        """Make (or turn) the symlink `link` to point to `target`. OSError."""
+        ...
+
+
+class LocalPodFiles:
+    """On the disk of this machine."""
+
+    def prepare_container(self, termination_path: str, log_directory: str) -> None:
+        os.makedirs(log_directory, mode=0o755, exist_ok=True)
+        os.makedirs(os.path.dirname(termination_path), mode=0o750, exist_ok=True)
+        descriptor = os.open(termination_path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            os.fchmod(descriptor, 0o666)  # the umask must not keep the container's user out
+        finally:
+            os.close(descriptor)
+
+    def newest_log_attempt(self, log_directory: str) -> int | None:
+        try:
+            names = os.listdir(log_directory)
+        except FileNotFoundError:
+            return None
+        attempts = [int(match.group(1)) for name in names if (match := _LOG_NAME.match(name))]
+        return max(attempts, default=None)
+
+    def read_termination_message(self, path: str, limit_bytes: int) -> str:
+        try:
+            # The container may have put a link or a device there: only a plain file of ours is read.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return ""
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(limit_bytes).decode("utf-8", "replace")
+
+    def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
+        try:
+            with open(path, "rb") as file:
+                lines = _last_lines(file.fileno(), limit_lines)
+        except OSError:
+            return ""
+        text = b"".join(map(_content_of, lines))
+        return text[-limit_bytes:].decode("utf-8", "replace")
+
+    def link_log(self, link: str, target: str) -> None:
+        os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
+        temporary = f"{link}.new"
+        Path(temporary).unlink(missing_ok=True)
+        os.symlink(target, temporary)
+        os.replace(temporary, link)
+
+
+def _last_lines(descriptor: int, limit_lines: int) -> list[bytes]:
+    """The last lines of a file, read from its end."""
+    end = os.fstat(descriptor).st_size
+    data = b""
+    while end > 0 and data.count(b"\n") <= limit_lines:
+        start = max(0, end - _TAIL_CHUNK_BYTES)
+        data = os.pread(descriptor, end - start, start) + data
+        end = start
+    return data.splitlines(keepends=True)[-limit_lines:]
+
+
+def _content_of(line: bytes) -> bytes:
+    """What the container wrote of one line `<time> <stream> <P|F> <text>`; a partial line has no end of line."""
+    parts = line.rstrip(b"\n").split(b" ", 3)
+    if len(parts) < 4:
+        return b""
+    return parts[3] + (b"" if parts[2].startswith(b"P") else b"\n")

@@ -1,0 +1,67 @@
+"""The small files of a container, on a real disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from runtime.pod_files import LocalPodFiles
+
+FILES = LocalPodFiles()
+
+
+def test_the_termination_file_can_be_written_by_any_user_in_the_container(tmp_path: Path) -> None:
+    path = tmp_path / "pods" / "uid" / "containers" / "web" / "0a1b2c3d"
+    old = os.umask(0o077)
+    try:
+        FILES.prepare_container(str(path), str(tmp_path / "logs" / "web"))
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == 0o666
+    assert (tmp_path / "logs" / "web").is_dir()
+
+
+def test_preparing_twice_keeps_what_the_container_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "message"
+    path.write_text("oh no")
+    FILES.prepare_container(str(path), str(tmp_path / "logs"))
+    assert FILES.read_termination_message(str(path), 4096) == "oh no"
+
+
+def test_a_termination_message_is_cut_and_decoded_whatever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "message"
+    path.write_bytes(b"a" * 5000)
+    assert len(FILES.read_termination_message(str(path), 4096)) == 4096
+    path.write_bytes(b"\xff\xfeok")
+    assert FILES.read_termination_message(str(path), 4096).endswith("ok")
+
+
+def test_a_missing_message_is_empty_and_a_link_is_not_followed(tmp_path: Path) -> None:
+    assert FILES.read_termination_message(str(tmp_path / "nothing"), 4096) == ""
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    assert FILES.read_termination_message(str(tmp_path / "link"), 4096) == ""
+
+
+def test_the_newest_attempt_counts_rotated_logs_too(tmp_path: Path) -> None:
+    for name in ("0.log", "2.log", "11.log.20260101-000000.gz", "x.log", "3.txt"):
+        (tmp_path / name).touch()
+    assert FILES.newest_log_attempt(str(tmp_path)) == 11
+    assert FILES.newest_log_attempt(str(tmp_path / "missing")) is None
+
+
+def test_the_tail_of_a_log_is_what_the_container_wrote(tmp_path: Path) -> None:
+    log = tmp_path / "0.log"
+    lines = [f"2026-01-01T00:00:00.{n:09d}Z stdout F line {n}\n" for n in range(2000)]
+    lines.append("2026-01-01T00:00:01.000000000Z stderr P half \n")
+    lines.append("2026-01-01T00:00:01.000000001Z stderr F done\n")
+    log.write_text("".join(lines))
+    assert FILES.read_log_tail(str(log), 3, 2048) == "line 1999\nhalf done\n"
+    assert len(FILES.read_log_tail(str(log), 80, 50)) == 50
+    assert FILES.read_log_tail(str(tmp_path / "missing"), 80, 2048) == ""
+
+
+def test_the_link_to_a_log_can_be_turned(tmp_path: Path) -> None:
+    link = tmp_path / "containers" / "web.log"
+    FILES.link_log(str(link), "/a/0.log")
+    FILES.link_log(str(link), "/a/1.log")
+    assert os.readlink(link) == "/a/1.log"

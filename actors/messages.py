@@ -1,8 +1,8 @@
 """What the actors of a node say to each other.
 
 All messages between actors of different files stand here, so that no actor needs to import another. Facts are past
-participles, requests imperatives. Everything is immutable. How a message waits (coalescing, interrupting) is part of what it
-means and stands with it.
+participles, requests imperatives. Everything is immutable. How a message waits (coalescing, interrupting) is part of
+what it means and stands with it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Hashable, Mapping
 from typing import ClassVar, Self
 
 import msgspec
+from config.objects import Pod, PodStatus
 
 from actors.kernel import ActorRef, Message
-from config.objects import Pod, PodStatus
 
 
 class Operation(enum.Enum):
@@ -50,8 +50,8 @@ class PublishAgain(Message, frozen=True):
 class PodChanged(Message, frozen=True):
     """StorageActor -> SyncLoopActor: one pod of one source changed.
 
-    `pod` is the newest object known; with REMOVE it is the last one. Waiting changes of one pod become one: the reader sees
-    where the pod got to, not each step.
+    `pod` is the newest object known; with REMOVE it is the last one. Waiting changes of one pod become one: the
+    reader sees where the pod got to, not each step.
     """
 
     operation: Operation
@@ -81,7 +81,9 @@ _MERGED = _merged_operations()
 
 
 class SourceReady(Message, frozen=True):
-    """StorageActor -> SyncLoopActor: the first full set of `source` has been told. `all_ready`: of every source (spec 1.5)."""
+    """StorageActor -> SyncLoopActor: the first full set of `source` has been told. `all_ready`: of every source (spec
+    1.5).
+    """
 
     source: str
     all_ready: bool
@@ -90,7 +92,7 @@ class SourceReady(Message, frozen=True):
         return self.source
 
 
-# --- sync loop and others -> pod worker --------------------------------------------------------------------------------
+# --- sync loop and others -> pod worker -----------------------------------------------------------------------------
 
 
 class SyncPod(Message, frozen=True):
@@ -106,8 +108,9 @@ class SyncPod(Message, frozen=True):
 class TerminatePod(Message, frozen=True):
     """SyncLoopActor, EvictionActor, ... -> PodWorker: end this pod.
 
-    `grace_seconds` overrides the pod's own (None: it does not); `removed` says that the pod is no longer desired at all;
-    `reason` and `message` become the status' when not empty; `evicted` marks an eviction. Cancels a sync that waits.
+    `grace_seconds` overrides the pod's own (None: it does not); `removed` says that the pod is no longer desired at
+    all; `reason` and `message` become the status' when not empty; `evicted` marks an eviction. Cancels a sync that
+    waits.
     """
 
     interrupts: ClassVar[bool] = True
@@ -127,7 +130,7 @@ class LookAgain(Message, frozen=True):
         return "look"
 
 
-# --- PLEG ----------------------------------------------------------------------------------------------------------------
+# --- PLEG -----------------------------------------------------------------------------------------------------------
 
 
 class PodWorkerStarted(Message, frozen=True):
@@ -192,7 +195,7 @@ class RuntimeStateObserved(Message, frozen=True):
         return "runtime"
 
 
-# --- images ----------------------------------------------------------------------------------------------------------------
+# --- images ---------------------------------------------------------------------------------------------------------
 
 
 class PullImage(Message, frozen=True):
@@ -216,7 +219,9 @@ class ImagePulled(Message, frozen=True):
 
 
 class ImagePullFailed(Message, frozen=True):
-    """ImagePullActor -> PodWorker: it is not; `reason` is the waiting reason to show, not before `retry_at_ns` (monotonic)."""
+    """ImagePullActor -> PodWorker: it is not; `reason` is the waiting reason to show, not before `retry_at_ns`
+    (monotonic).
+    """
 
     image: str
     container: str
@@ -225,7 +230,7 @@ class ImagePullFailed(Message, frozen=True):
     retry_at_ns: int
 
 
-# --- disk -------------------------------------------------------------------------------------------------------------------
+# --- disk -----------------------------------------------------------------------------------------------------------
 
 
 class PrepareVolumes(Message, frozen=True):
@@ -262,7 +267,7 @@ class VolumesReleased(Message, frozen=True):
     error: str = ""
 
 
-# --- dead containers ---------------------------------------------------------------------------------------------------------
+# --- dead containers ------------------------------------------------------------------------------------------------
 
 
 class CollectPod(Message, frozen=True):
@@ -287,7 +292,7 @@ class PodCollected(Message, frozen=True):
     error: str = ""
 
 
-# --- what leaves ---------------------------------------------------------------------------------------------------------------
+# --- what leaves ----------------------------------------------------------------------------------------------------
 
 
 class PodStatusChanged(Message, frozen=True):
@@ -316,8 +321,8 @@ class PodForgotten(Message, frozen=True):
 class RecordEvent(Message, frozen=True):
     """Anybody -> EventRecorderActor: an event about a pod or the node (spec 15).
 
-    `type` is Normal or Warning; `field_path` is such as `spec.containers{web}`, empty for the pod as a whole; `uid` empty with
-    `kind` Node means the node itself.
+    `type` is Normal or Warning; `field_path` is such as `spec.containers{web}`, empty for the pod as a whole; `uid`
+    empty with `kind` Node means the node itself.
     """
 
     kind: str
@@ -336,7 +341,7 @@ def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: 
     return RecordEvent("Pod", meta.uid, meta.namespace, meta.name, event_type, reason, message, field_path)
 
 
-# --- questions from the edges ----------------------------------------------------------------------------------------------------
+# --- questions from the edges ---------------------------------------------------------------------------------------
 
 
 class ListPods(Message, frozen=True):

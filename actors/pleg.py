@@ -1,9 +1,9 @@
 """`PlegActor`: watches what the runtime runs and says "look again" to the pods concerned.
 
-It lists all sandboxes and containers, compares with the last list (`runtime_listing`), and tells the worker of each pod that
-changed. It never says *what* happened: the worker looks for itself, so a lost, doubled or late word does no harm. Where
-the runtime serves an event stream, each event is one more hint and the full list becomes a slow safety net; where it does
-not, the list is taken every second (spec 2.1, 2.5).
+It lists all sandboxes and containers, compares with the last list (`runtime_listing`), and tells the worker of each
+pod that changed. It never says *what* happened: the worker looks for itself, so a lost, doubled or late word does no
+harm. Where the runtime serves an event stream, each event is one more hint and the full list becomes a slow safety
+net; where it does not, the list is taken every second (spec 2.1, 2.5).
 
 What may fail: a list (kept as "not known", never as "nothing runs"), the stream (opened again with back-off). A list
 that does not come back is given up after its deadline; one pod's hanging status call is never waited for here.
@@ -73,7 +73,9 @@ class DescribePleg(Message, frozen=True):
 
 
 class PlegActor(Actor):
-    """See the module. `sync_loop` hears of running pods that no worker has announced (and of the first list in any case), `gc` of containers that died."""
+    """See the module. `sync_loop` hears of running pods that no worker has announced (and of the first list in any
+    case), `gc` of containers that died.
+    """
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = UNHEALTHY_NS
@@ -103,7 +105,7 @@ class PlegActor(Actor):
     def on_failure(self, *_: Any) -> None:
         self.on_stop()
 
-    # --- who wants to know ---------------------------------------------------------------------------------------------
+    # --- who wants to know ------------------------------------------------------------------------------------------
 
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
@@ -119,7 +121,7 @@ class PlegActor(Actor):
         for worker in self._workers.values():
             worker.tell(LookAgain())
 
-    # --- the list ------------------------------------------------------------------------------------------------------
+    # --- the list ---------------------------------------------------------------------------------------------------
 
     @handles(Relist)
     async def relist(self, _: Relist) -> None:
@@ -175,7 +177,7 @@ class PlegActor(Actor):
         for uid, name in changes.died:
             self._gc.tell(ContainersDied(uid, name))
 
-    # --- the stream ----------------------------------------------------------------------------------------------------
+    # --- the stream -------------------------------------------------------------------------------------------------
 
     @handles(OpenStream)
     def open_stream(self, _: OpenStream) -> None:
@@ -210,7 +212,7 @@ class PlegActor(Actor):
         else:
             self.log.info("the runtime serves no events; listing every second")
 
-    # --- questions -----------------------------------------------------------------------------------------------------
+    # --- questions --------------------------------------------------------------------------------------------------
 
     @handles(DescribePleg)
     def describe(self, _: DescribePleg) -> tuple[int, int, bool]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from actors.kernel import ActorRef
 from config.kubelet_configuration import KubeletConfiguration
-from runtime.cri import Cri
 from runtime.pod_files import PodFiles
+
+from actors.kernel import ActorRef
+from runtime.cri import Cri
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """`RuntimeMonitorActor`: is there a runtime, is it ready, has it a network? (spec 2.1, 2.2, 2.12)
 
-Asks the runtime for its version once and for its status every five seconds, and tells the sync loop what came of it whenever
-that changes. A runtime that is missing is waited for, and said so once; one that speaks another version is said so once
-and waited for as well, since an upgrade may fix it.
+Asks the runtime for its version once and for its status every five seconds, and tells the sync loop what came of it
+whenever that changes. A runtime that is missing is waited for, and said so once; one that speaks another version is
+said so once and waited for as well, since an upgrade may fix it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """`SyncLoopActor`: which pod workers exist.
 
-It gives each desired pod a worker, tells the worker what is desired, and lets it go when the pod is desired no more and has
-ended. It decides no more than that:
+It gives each desired pod a worker, tells the worker what is desired, and lets it go when the pod is desired no more
+and has ended. It decides no more than that:
 
 - One worker per UID. A UID that comes back while its old worker is still ending starts anew after that (spec 2.6).
-- Static pods of one full name run one at a time, first come first served; the next starts when nothing of the one before
+- Static pods of one full name run one at a time, first come first served; the next starts when nothing of the one
+before
   is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for the local
   sources and for the first list of the runtime, never for the API server.
 - A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (spec 2.10).
@@ -14,7 +15,11 @@ What is lost on the way here (a full mailbox, a restart of this actor) is asked 
 
 from __future__ import annotations
 
+import enum
 from typing import ClassVar
+
+from config.objects import Pod, PodStatus
+from config.pod_identity import full_name, is_static
 
 from actors.kernel import Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, RestartStrategy, handles
 from actors.messages import (
@@ -37,8 +42,6 @@ from actors.messages import (
 )
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
-from config.objects import Pod, PodStatus
-from config.pod_identity import full_name, is_static
 
 SECOND_NS = 1_000_000_000
 
@@ -53,28 +56,40 @@ WORKER_STRATEGY = RestartStrategy(
 """A worker that fails is tried again within a minute, for ever: its pod may have to be ended at any time."""
 
 
+class _Standing(enum.Enum):
+    """What the sources say of a pod that we have to do with."""
+
+    DESIRED = "desired"
+    GOING = "desired no more; its worker is ending it"
+    ORPHAN = "never desired; the runtime runs it; its worker is ending it"
+    UNHEARD = "known before a restart of the sync loop; the sources have not spoken since"
+
+
 class _Entry:
-    """One pod this node has to do with. `pod` is None for an orphan, and once the pod is desired no more."""
+    """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
 
-    __slots__ = ("name", "orphan", "pod", "restart", "source", "static", "worker")
+    __slots__ = ("name", "orphan", "pod", "restart", "standing", "static", "worker")
 
-    def __init__(self, pod: Pod | None, orphan: RuntimePod | None, source: str) -> None:
-        self.pod = pod
-        self.orphan = orphan
-        self.source = source
-        self.static = pod is not None and is_static(pod)
-        self.name = full_name(pod) if pod is not None else f"{orphan.name}_{orphan.namespace}" if orphan else ""
+    def __init__(self) -> None:
+        self.standing = _Standing.UNHEARD
+        self.pod: Pod | None = None
+        self.orphan: RuntimePod | None = None
+        self.static = False
+        self.name = ""
         self.worker: ActorRef | None = None
         self.restart: Pod | None = None
 
-    def adopt(self, pod: Pod, source: str) -> None:
-        """The pod is desired (again): as of now it is no orphan and not going."""
+    def adopt(self, pod: Pod) -> None:
+        """The pod is desired, in this form."""
+        self.standing = _Standing.DESIRED
         self.pod = pod
-        self.source = source
         self.orphan = None
         self.restart = None
         self.static = is_static(pod)
         self.name = full_name(pod)
+
+    def is_ending(self) -> bool:
+        return self.standing in (_Standing.GOING, _Standing.ORPHAN)
 
 
 class SyncLoopActor(Actor):
@@ -97,7 +112,7 @@ class SyncLoopActor(Actor):
     def on_start(self) -> None:
         # Workers outlive a restart of this actor. Until the sources have spoken again they are desired by nobody.
         for uid, worker in self.children.items():
-            entry = self._entries[uid] = _Entry(None, None, "")
+            entry = self._entries[uid] = _Entry()
             entry.worker = worker
             self.watch(worker)
             worker.tell(AnnounceYourself())
@@ -110,7 +125,7 @@ class SyncLoopActor(Actor):
             if entry.worker is not None:
                 entry.worker.tell(AnnounceYourself())
 
-    # --- what is desired -----------------------------------------------------------------------------------------------
+    # --- what is desired --------------------------------------------------------------------------------------------
 
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
@@ -121,26 +136,22 @@ class SyncLoopActor(Actor):
                 self._remove(uid, entry)
             return
         if entry is None:
-            entry = self._entries[uid] = _Entry(message.pod, None, message.source)
+            entry = self._entries[uid] = _Entry()
+            entry.adopt(message.pod)
             self._start_if_allowed(uid, entry)
-        elif entry.pod is None and entry.source:
-            entry.restart = message.pod  # its old worker is ending: start anew after that
-            entry.source = message.source
-        elif entry.orphan is not None:
+        elif entry.is_ending():
             entry.restart = message.pod
-            entry.source = message.source
         else:
-            entry.adopt(message.pod, message.source)
+            entry.adopt(message.pod)
             self._tell_desired(entry, message.operation)
 
     def _remove(self, uid: str, entry: _Entry) -> None:
         entry.restart = None
         if entry.worker is None:
             self._forget(uid, entry)
-        elif entry.pod is not None or not entry.source:
-            entry.pod = None
-            entry.source = entry.source or "gone"
-            entry.worker.tell(TerminatePod(removed=True))
+        elif not entry.is_ending():
+            entry.standing = _Standing.GOING
+            entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
 
     def _tell_desired(self, entry: _Entry, operation: Operation) -> None:
         worker, pod = entry.worker, entry.pod
@@ -151,29 +162,28 @@ class SyncLoopActor(Actor):
         else:
             worker.tell(SyncPod(pod, operation))
 
-    # --- who may start -------------------------------------------------------------------------------------------------
+    # --- who may start ----------------------------------------------------------------------------------------------
 
     def _start_if_allowed(self, uid: str, entry: _Entry) -> None:
         """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
-        if entry.worker is not None or entry.pod is None:
+        pod = entry.pod
+        if entry.worker is not None or pod is None:
             return
         if entry.static and not self._may_start_static(uid, entry):
-            pod = entry.pod
             self._services.status_manager.tell(PodStatusChanged(pod, pod.status or PodStatus(phase="Pending")))
             return
-        entry.worker = self._spawn(uid, entry, None)
+        entry.worker = self._spawn(uid, None)
 
     def _may_start_static(self, uid: str, entry: _Entry) -> bool:
         if self._unknown is None or not self._local_sources <= self._ready:
             return False
         # Entries are in the order of their coming: whoever of this name came earlier goes first.
         for other_uid, other in self._entries.items():
+            if other.name != entry.name or not (other.static or other.orphan is not None):
+                continue
             if other_uid == uid:
                 break
-            if other.name == entry.name and (other.static or other.orphan is not None):
-                return False
-        else:  # not reached: the entry itself is among them
-            return True
+            return False
         return not self._end_orphans_named(entry.name)
 
     def _end_orphans_named(self, name: str) -> bool:
@@ -185,7 +195,7 @@ class SyncLoopActor(Actor):
                 found = True
         return found
 
-    def _spawn(self, uid: str, entry: _Entry, orphan: RuntimePod | None) -> ActorRef:
+    def _spawn(self, uid: str, orphan: RuntimePod | None) -> ActorRef:
         worker = self.spawn(PodWorker, uid, self._services, orphan, name=uid, strategy=WORKER_STRATEGY)
         self.watch(worker)
         return worker
@@ -195,7 +205,7 @@ class SyncLoopActor(Actor):
             if entry.worker is None:
                 self._start_if_allowed(uid, entry)
 
-    # --- workers -------------------------------------------------------------------------------------------------------
+    # --- workers ----------------------------------------------------------------------------------------------------
 
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
@@ -205,10 +215,10 @@ class SyncLoopActor(Actor):
             message.worker.tell(TerminatePod(removed=True))
             return
         message.worker.tell(self._runtime)
-        if entry.pod is not None:
+        if entry.is_ending():
+            message.worker.tell(TerminatePod(pod=entry.pod, removed=True))
+        else:
             self._tell_desired(entry, Operation.ADD)
-        elif entry.source or entry.orphan is not None:
-            message.worker.tell(TerminatePod(removed=True))
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
@@ -219,10 +229,10 @@ class SyncLoopActor(Actor):
         entry.worker = None
         self._services.pleg.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
-            entry.adopt(entry.restart, entry.source)
+            entry.adopt(entry.restart)
             # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.
             self._start_if_allowed(uid, entry)
-        elif entry.pod is not None:
+        elif entry.standing is _Standing.DESIRED:
             self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
             self._start_if_allowed(uid, entry)
         else:
@@ -230,7 +240,8 @@ class SyncLoopActor(Actor):
 
     def _forget(self, uid: str, entry: _Entry) -> None:
         del self._entries[uid]
-        self._unknown = tuple(pod for pod in self._unknown or () if pod.uid != uid) if self._unknown is not None else None
+        if self._unknown is not None:
+            self._unknown = tuple(pod for pod in self._unknown if pod.uid != uid)
         self._services.status_manager.tell(PodForgotten(uid))
         if entry.static or entry.orphan is not None:
             self._start_all_allowed()
@@ -242,7 +253,7 @@ class SyncLoopActor(Actor):
             text = f"the pod's worker failed on {message.last_message}: {message.cause}"
             self._services.events.tell(pod_event(entry.pod, "Warning", "FailedSync", text))
 
-    # --- sources and runtime -------------------------------------------------------------------------------------------
+    # --- sources and runtime ----------------------------------------------------------------------------------------
 
     @handles(SourceReady)
     def source_ready(self, message: SourceReady) -> None:
@@ -250,8 +261,8 @@ class SyncLoopActor(Actor):
         self._all_ready = self._all_ready or message.all_ready
         if self._all_ready:
             for uid, entry in list(self._entries.items()):
-                if entry.pod is None and not entry.source and entry.orphan is None:
-                    self._remove(uid, entry)  # known before a restart of this actor, desired by nobody since
+                if entry.standing is _Standing.UNHEARD:
+                    self._remove(uid, entry)
         self._consider_orphans()
         self._start_all_allowed()
 
@@ -271,9 +282,14 @@ class SyncLoopActor(Actor):
                 self._end_orphan(pod)
 
     def _end_orphan(self, pod: RuntimePod) -> None:
-        self.log.info("the runtime runs pod %s/%s (%s) that nobody desires; ending it", pod.namespace, pod.name, pod.uid)
-        entry = self._entries[pod.uid] = _Entry(None, pod, "")
-        entry.worker = self._spawn(pod.uid, entry, pod)
+        self.log.info(
+            "the runtime runs pod %s/%s (%s) that nobody desires; ending it", pod.namespace, pod.name, pod.uid
+        )
+        entry = self._entries[pod.uid] = _Entry()
+        entry.standing = _Standing.ORPHAN
+        entry.orphan = pod
+        entry.name = f"{pod.name}_{pod.namespace}"
+        entry.worker = self._spawn(pod.uid, pod)
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:

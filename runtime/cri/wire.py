@@ -52,10 +52,15 @@ class Codec(Generic[M]):
         return message
 
 
-@cache
+_CODECS: dict[type[Message], Codec[Any]] = {}
+
+
 def codec(message: type[M]) -> Codec[M]:
     """The codec of a message type; built once."""
-    return Codec(message)
+    found = _CODECS.get(message)
+    if found is None:
+        found = _CODECS[message] = Codec(message)
+    return found
 
 
 class _Members(dict[int, enums.OpenEnum]):

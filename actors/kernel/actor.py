@@ -173,6 +173,14 @@ class Actor(pykka.Actor):
         """Make a child. It is constructed, and restarted, with these very arguments, off this actor's turn."""
         return self._cell.spawn(actor_class, args, kwargs, name, strategy)
 
+    def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
+        """A child that takes mail at once and comes to life with `furnish`: for children that must know each other."""
+        return self._cell.reserve(actor_class, name, strategy).ref
+
+    def furnish(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
+        """Give a reserved child its arguments, once."""
+        ref._cell.furnish(args, kwargs)
+
     @property
     def children(self) -> Mapping[str, ActorRef]:
         """Living children by name. They outlive a restart of this actor: look here in `on_start`."""

@@ -1,0 +1,51 @@
+"""Object metadata: what every object of the API carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from config.objects.base import ApiStruct
+
+
+class OwnerReference(ApiStruct, frozen=True):
+    """core/v1 OwnerReference."""
+
+    api_version: str = ""
+    block_owner_deletion: bool | None = None
+    controller: bool | None = None
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ManagedFieldsEntry(ApiStruct, frozen=True):
+    """core/v1 ManagedFieldsEntry."""
+
+    api_version: str | None = None
+    fields_type: str | None = None
+    fields_v1: Mapping[str, Any] = {}
+    manager: str | None = None
+    operation: str | None = None
+    subresource: str | None = None
+    time: str | None = None
+
+
+class ObjectMeta(ApiStruct, frozen=True):
+    """core/v1 ObjectMeta."""
+
+    annotations: Mapping[str, str] = {}
+    creation_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    deletion_timestamp: str | None = None
+    finalizers: tuple[str, ...] = ()
+    generate_name: str | None = None
+    generation: int | None = None
+    labels: Mapping[str, str] = {}
+    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
+    name: str = ""
+    namespace: str = ""
+    owner_references: tuple[OwnerReference, ...] = ()
+    resource_version: str = ""
+    self_link: str | None = None
+    uid: str = ""

@@ -1,0 +1,66 @@
+"""Label and node selectors, and references to other objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from config.objects.base import ApiStruct
+
+
+class LabelSelectorRequirement(ApiStruct, frozen=True):
+    """core/v1 LabelSelectorRequirement."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(ApiStruct, frozen=True):
+    """core/v1 LabelSelector."""
+
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+    match_labels: Mapping[str, str] = {}
+
+
+class NodeSelectorRequirement(ApiStruct, frozen=True):
+    """core/v1 NodeSelectorRequirement."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(ApiStruct, frozen=True):
+    """core/v1 NodeSelectorTerm."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(ApiStruct, frozen=True):
+    """core/v1 NodeSelector."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class LocalObjectReference(ApiStruct, frozen=True):
+    """core/v1 LocalObjectReference."""
+
+    name: str | None = None
+
+
+class TypedLocalObjectReference(ApiStruct, frozen=True):
+    """core/v1 TypedLocalObjectReference."""
+
+    api_group: str | None = None
+    kind: str = ""
+    name: str = ""
+
+
+class TypedObjectReference(ApiStruct, frozen=True):
+    """core/v1 TypedObjectReference."""
+
+    api_group: str | None = None
+    kind: str = ""
+    name: str = ""
+    namespace: str | None = None

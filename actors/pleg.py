@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, MailboxOverflowed, Message, handles
 from actors.messages import (
     ContainersDied,
     LookAgain,
@@ -39,6 +39,8 @@ RELIST_NS = SECOND_NS
 RELIST_WITH_EVENTS_NS = 10 * SECOND_NS
 """Between two lists when it does. The real kubelet waits 300 s and misses what a broken stream swallowed."""
 LIST_TIMEOUT_NS = 120 * SECOND_NS
+GIVE_UP_NS = LIST_TIMEOUT_NS + SECOND_NS
+"""For a runtime client that does not keep its own deadline."""
 STREAM_RETRY_NS = 5 * SECOND_NS
 UNHEALTHY_NS = 180 * SECOND_NS
 """Since the last good list; from then on the node is not ready (spec 2.1)."""
@@ -125,21 +127,15 @@ class PlegActor(Actor):
 
     @handles(Relist)
     async def relist(self, _: Relist) -> None:
+        sandboxes = self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=LIST_TIMEOUT_NS)
+        containers = self._cri.call(LIST_CONTAINERS, ListContainersRequest(), timeout_ns=LIST_TIMEOUT_NS)
         try:
-            outcomes = await self.gather(
-                self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=LIST_TIMEOUT_NS),
-                self._cri.call(LIST_CONTAINERS, ListContainersRequest(), timeout_ns=LIST_TIMEOUT_NS),
-                timeout_ns=LIST_TIMEOUT_NS + SECOND_NS,
-                what="the list of all sandboxes and containers",
-            )
-            for outcome in outcomes:
-                if outcome.error is not None:
-                    raise outcome.error
-        except (CriError, TimeoutError) as failure:
+            listed_sandboxes = await self.wait(sandboxes, timeout_ns=GIVE_UP_NS, what="the list of all sandboxes")
+            listed_containers = await self.wait(containers, timeout_ns=GIVE_UP_NS, what="the list of all containers")
+        except (CriError, DeadlineExceededError) as failure:
             self._list_failed(failure)
         else:
-            sandboxes, containers = outcomes[0].value, outcomes[1].value
-            self._list_came(picture_of(sandboxes.items, containers.containers))
+            self._list_came(picture_of(listed_sandboxes.items, listed_containers.containers))
         # From the end of a list to the next, so that a slow runtime is not asked without pause.
         self._next_list_at_ns = None
         self._list_within(RELIST_NS if self._stream is None else RELIST_WITH_EVENTS_NS)

@@ -1,8 +1,8 @@
 """How one worker looks at its own pod in the runtime (spec 2.5, `GetPodStatus`).
 
-Two short lists filtered by the pod's UID say what there is; a status call is made only for what is new or has changed its
-state since the last look, because everything else about a container never changes. What has vanished between the list
-and the status call is simply not there.
+Two short lists filtered by the pod's UID say what there is; a status call is made only for what is new or has changed
+its state since the last look, because everything else about a container never changes. What has vanished between the
+list and the status call is simply not there.
 
 A failed look raises: the caller keeps what it knew.
 """

@@ -1,7 +1,7 @@
 """What the runtime lists, as one immutable picture, and how two pictures differ (spec 2.5).
 
-Pure. A picture maps each pod UID to the states of its sandboxes and containers. The difference names the pods to look at
-again and the containers that have died; what exactly happened is found by whoever looks.
+Pure. A picture maps each pod UID to the states of its sandboxes and containers. The difference names the pods to look
+at again and the containers that have died; what exactly happened is found by whoever looks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ NOTHING = Picture({}, {})
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """`changed`: UIDs in the order of listing. `died`: (uid, container name) of containers that ran before and no more."""
+    """`changed`: UIDs in the order of listing. `died`: (uid, container name) of containers that ran before and no more.
+    """
 
     changed: tuple[str, ...]
     died: tuple[tuple[str, str], ...]

@@ -1,0 +1,117 @@
+"""What a worker does to its pod in the runtime, one short verb at a time, and what it remembers of deeds under way.
+
+A deed may be left behind: the worker is told to end the pod while the runtime still makes its sandbox. The call goes on, and
+its outcome is unknown until it ends. Such deeds are remembered by name (`sandbox 0`, `container web 2`), nothing of
+that name is begun again meanwhile, and a pod has not ended before they have. When one ends, the worker gets `DeedEnded` and
+looks again; what it made is then found by looking, like everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actors.kernel import Interrupted, Message, Pending
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import (
+    ContainerConfig,
+    CreateContainerRequest,
+    PodSandboxConfig,
+    RunPodSandboxRequest,
+    StartContainerRequest,
+    StopContainerRequest,
+    StopPodSandboxRequest,
+)
+from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER, STOP_CONTAINER, STOP_POD_SANDBOX
+
+if TYPE_CHECKING:
+    from actors.kernel import Actor
+
+T = TypeVar("T")
+
+
+class DeedEnded(Message, frozen=True):
+    """To the worker itself: a deed that was left behind has ended, well or badly."""
+
+    name: str
+
+
+class Deeds:
+    """See the module. One per worker; `actor` is the worker that waits."""
+
+    def __init__(self, actor: Actor, cri: Cri) -> None:
+        self._actor = actor
+        self._cri = cri
+        self._under_way: dict[str, Pending[Any]] = {}
+
+    def under_way(self) -> frozenset[str]:
+        """Names of the deeds whose outcome is not known yet."""
+        return frozenset(self._under_way)
+
+    def ended(self, name: str) -> None:
+        """The worker has been told that a deed left behind is over."""
+        self._under_way.pop(name, None)
+
+    async def run_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
+        """Make the sandbox and its network; its id. Raises CriError."""
+        request = RunPodSandboxRequest(config=config, runtime_handler=handler)
+        response = await self._do(
+            sandbox_deed(attempt), lambda: self._cri.call(RUN_POD_SANDBOX, request), "the making of the sandbox"
+        )
+        return response.pod_sandbox_id
+
+    async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig) -> str:
+        """Create a container without starting it; its id. Raises CriError."""
+        metadata = config.metadata
+        assert metadata is not None, "every container config has a name and an attempt"
+        request = CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)
+        response = await self._do(
+            container_deed(metadata.name, metadata.attempt),
+            lambda: self._cri.call(CREATE_CONTAINER, request),
+            f"the creation of container {metadata.name}",
+        )
+        return response.container_id
+
+    async def start_container(self, name: str, attempt: int, container_id: str) -> None:
+        """Start a created container. Raises CriError."""
+        request = StartContainerRequest(container_id=container_id)
+        await self._do(
+            container_deed(name, attempt),
+            lambda: self._cri.call(START_CONTAINER, request),
+            f"the start of container {name}",
+        )
+
+    def stop_container(self, container_id: str, grace_seconds: int) -> Pending[Any]:
+        """Begin to stop a container: after the grace it is killed. What is gone is stopped."""
+        return self._cri.call(STOP_CONTAINER, StopContainerRequest(container_id=container_id, timeout=grace_seconds))
+
+    async def stop_sandbox(self, sandbox_id: str) -> None:
+        """Stop a sandbox with all that is still in it. What is gone is stopped. Raises CriError."""
+        call = self._cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
+        try:
+            await self._actor.wait(call, what=f"the stop of sandbox {sandbox_id[:13]}")
+        except CriError as failure:
+            if not failure.not_found:
+                raise
+
+    async def _do(self, name: str, begin: Callable[[], Pending[T]], what: str) -> T:
+        pending = self._under_way[name] = begin()
+        try:
+            return await self._actor.wait(pending, what=what)
+        except Interrupted:
+            ref = self._actor.ref
+            pending.add_done_callback(lambda _: ref.tell(DeedEnded(name)))
+            raise
+        finally:
+            if pending.done():
+                self._under_way.pop(name, None)
+
+
+def sandbox_deed(attempt: int) -> str:
+    """The name of making the sandbox of that attempt."""
+    return f"sandbox {attempt}"
+
+
+def container_deed(name: str, attempt: int) -> str:
+    """The name of creating and starting that attempt of a container."""
+    return f"container {name} {attempt}"

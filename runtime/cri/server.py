@@ -11,11 +11,12 @@ A socket on which somebody listens is refused, one that was left behind is repla
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from runtime.cri.capability import Cri
@@ -134,7 +135,7 @@ def _method(cri: Cri, verb: Verb[Any, Any]) -> Any:
         items: asyncio.Queue[tuple[Message | None, CriError | None]] = asyncio.Queue()
 
         def put(item: Message | None, error: CriError | None) -> None:
-            loop.call_soon_threadsafe(items.put_nowait, (item, error))
+            _tell(loop, items.put_nowait, (item, error))
 
         following = cri.stream(verb, request, lambda item: put(item, None), lambda error: put(None, error))
         try:
@@ -165,13 +166,19 @@ async def _answer(pending: Pending[Any]) -> Any:
     """Wait for an answer without a thread; when the waiting is cancelled, so is the call."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
-    pending.add_done_callback(lambda _: loop.call_soon_threadsafe(done.set))
+    pending.add_done_callback(lambda _: _tell(loop, done.set))
     try:
         await done.wait()
     except asyncio.CancelledError:
         pending.cancel()
         raise
     return pending.result(0)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, fn: Callable[..., object], *arguments: object) -> None:
+    """Hand over to the loop; what comes after the server's end concerns nobody any more."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(fn, *arguments)
 
 
 async def _abort(context: Any, verb: Verb[Any, Any], error: Exception) -> None:

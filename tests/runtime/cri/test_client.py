@@ -185,7 +185,7 @@ class TestCalls:
             assert timeout_ns is None
         else:
             assert timeout_ns is not None
-            assert limit_s - 10 < timeout_ns / SECOND_NS <= limit_s
+            assert limit_s - 10 < timeout_ns / SECOND_NS <= limit_s + 1  # gRPC rounds what it sends up
 
     def test_a_thousand_calls_in_flight_cost_no_thread_each(self, client: GrpcCri, tiny: TinyCri) -> None:
         tiny.answers["Status"] = TinyCri.NEVER

@@ -41,7 +41,13 @@ class SourceRead(Message, frozen=True):
 
 
 class PublishAgain(Message, frozen=True):
-    """SyncLoopActor -> StorageActor: some changes were lost on the way; tell every desired pod again."""
+    """SyncLoopActor -> StorageActor: some changes were lost on the way; tell every desired pod again.
+
+    `known` are the pods that the sync loop believes to be desired: those that are not are told as REMOVE, as soon as
+    every source has spoken. A removal that was lost leaves no other trace.
+    """
+
+    known: tuple[Pod, ...] = ()
 
     def coalesce_key(self) -> Hashable:
         return "again"
@@ -90,6 +96,13 @@ class SourceReady(Message, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return self.source
+
+
+class StorageStarted(Message, frozen=True):
+    """StorageActor -> SyncLoopActor: I know no pod (any more); answer with `PublishAgain` and what you know."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
 
 
 # --- sync loop and others -> pod worker -----------------------------------------------------------------------------

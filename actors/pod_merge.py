@@ -1,0 +1,172 @@
+"""What each source desires, and how a new set of one source changes it (spec 1.3 to 1.5).
+
+Pure. A source always says the full set of its pods. The merge compares it with what that source said before and gives
+the changes in the order in which they are to be told: REMOVE, ADD, UPDATE, DELETE, RECONCILE, so that a name is free
+before it is used again. One source never touches the pods of another.
+
+Annotations that are ours ("local": where a pod came from, when it was first seen, whose mirror it is) are set once and
+outlive every update; they are no reason to call a pod changed. Neither is what changes nothing for a node, such as the
+resource version: an object that differs in that alone is not told again.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.messages import Operation
+from config.objects import Pod
+
+SOURCE_ANNOTATION = "kubernetes.io/config.source"
+SEEN_ANNOTATION = "kubernetes.io/config.seen"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+LOCAL_ANNOTATIONS = frozenset({SOURCE_ANNOTATION, SEEN_ANNOTATION, MIRROR_ANNOTATION})
+
+TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
+
+
+class Desired(msgspec.Struct, frozen=True, gc=False):
+    """One pod of one source: `read` as the source last showed it, `pod` as it is told, with the local annotations."""
+
+    read: Pod
+    pod: Pod
+
+
+class Desire(msgspec.Struct, frozen=True):
+    """Everything desired: source -> uid -> pod. A source that has never spoken is not in it."""
+
+    sources: Mapping[str, Mapping[str, Desired]] = {}
+
+    def uids(self) -> frozenset[str]:
+        """Of every pod of every source."""
+        return frozenset(uid for pods in self.sources.values() for uid in pods)
+
+
+NOTHING = Desire()
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One pod changed. With REMOVE `pod` is the last object known of it."""
+
+    operation: Operation
+    pod: Pod
+
+
+class Duplicate(msgspec.Struct, frozen=True):
+    """A pod left out because an earlier one of the same set has its name, or its UID. `reason` is for people."""
+
+    pod: Pod
+    reason: str
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """The new state, the changes in telling order, what was left out, and whether this was the source's first set."""
+
+    desire: Desire
+    changes: tuple[Change, ...]
+    duplicates: tuple[Duplicate, ...]
+    first: bool
+
+
+def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) -> Merged:
+    """Take the full set `pods` of `source`. `now_wall_ns` becomes the first-seen time of pods that are new.
+
+    Cost is linear in the two sets of that source; a pod that is the very object of last time costs one look-up.
+    """
+    before = desire.sources.get(source, {})
+    unique, duplicates = _without_duplicates(pods)
+    told: dict[Operation, list[Change]] = {operation: [] for operation in TELLING_ORDER}
+    now: dict[str, Desired] = {}
+    seen_at = ""
+    for uid, read in unique.items():
+        known = before.get(uid)
+        if known is None:
+            seen_at = seen_at or fixed_width_time(now_wall_ns)
+            pod = _with_annotations(read, {SOURCE_ANNOTATION: source, SEEN_ANNOTATION: seen_at})
+            now[uid] = Desired(read, pod)
+            told[Operation.ADD].append(Change(Operation.ADD, pod))
+            continue
+        operation = None if read is known.read else compare(known.pod, read)
+        if operation is None:
+            now[uid] = known
+        else:
+            now[uid] = Desired(read, _with_annotations(read, local_annotations(known.pod)))
+            told[operation].append(Change(operation, now[uid].pod))
+    told[Operation.REMOVE] = [Change(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
+    changes = tuple(change for operation in TELLING_ORDER for change in told[operation])
+    return Merged(Desire({**desire.sources, source: now}), changes, duplicates, source not in desire.sources)
+
+
+def compare(known: Pod, read: Pod) -> Operation | None:
+    """How `read` differs from the `known` object of the same UID (spec 1.4); None when for a node it does not."""
+    if _differs_in_meaning(known, read):
+        return Operation.UPDATE if read.metadata.deletion_timestamp is None else Operation.DELETE
+    return Operation.RECONCILE if known.status != read.status else None
+
+
+def local_annotations(pod: Pod) -> Mapping[str, str]:
+    """The annotations of `pod` that are ours."""
+    return {key: value for key, value in pod.metadata.annotations.items() if key in LOCAL_ANNOTATIONS}
+
+
+def source_of(pod: Pod) -> str:
+    """The source that a merged pod came from."""
+    return pod.metadata.annotations.get(SOURCE_ANNOTATION, "")
+
+
+def fixed_width_time(wall_ns: int) -> str:
+    """RFC 3339 with nine digits of a second, UTC: texts of this form sort as the times do."""
+    seconds, ns = divmod(wall_ns, 1_000_000_000)
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ns:09d}Z"
+
+
+def _differs_in_meaning(known: Pod, read: Pod) -> bool:
+    old, new = known.metadata, read.metadata
+    return (
+        # Names of one UID never change in the API; in a manifest with a UID of its own they can.
+        (old.namespace, old.name) != (new.namespace, new.name)
+        or old.deletion_timestamp != new.deletion_timestamp
+        or old.deletion_grace_period_seconds != new.deletion_grace_period_seconds
+        or old.labels != new.labels
+        or _annotations_of_others(known) != _annotations_of_others(read)
+        or known.spec != read.spec
+    )
+
+
+def _annotations_of_others(pod: Pod) -> Mapping[str, str]:
+    annotations = pod.metadata.annotations
+    if LOCAL_ANNOTATIONS.isdisjoint(annotations):
+        return annotations
+    return {key: value for key, value in annotations.items() if key not in LOCAL_ANNOTATIONS}
+
+
+def _with_annotations(pod: Pod, local: Mapping[str, str]) -> Pod:
+    """`pod` with `local` over its own annotations; a mirror's mark stays unless `local` has one."""
+    meta = pod.metadata
+    return msgspec.structs.replace(
+        pod, metadata=msgspec.structs.replace(meta, annotations={**meta.annotations, **local})
+    )
+
+
+def _without_duplicates(pods: Iterable[Pod]) -> tuple[dict[str, Pod], tuple[Duplicate, ...]]:
+    """The first of each full name and of each UID, in order, by UID; and the others."""
+    unique: dict[str, Pod] = {}
+    names: set[tuple[str, str]] = set()
+    duplicates: list[Duplicate] = []
+    for pod in pods:
+        meta = pod.metadata
+        name = (meta.namespace, meta.name)
+        if name in names:
+            text = f"another pod of this source is named {meta.namespace}/{meta.name}; rename one, this one is ignored"
+            duplicates.append(Duplicate(pod, text))
+        elif meta.uid in unique:
+            other = unique[meta.uid].metadata
+            text = f"pod {other.namespace}/{other.name} of this source has the same UID {meta.uid}; this one is ignored"
+            duplicates.append(Duplicate(pod, text))
+        else:
+            unique[meta.uid] = pod
+            names.add(name)
+    return unique, tuple(duplicates)

@@ -1,6 +1,6 @@
 """Objects of the Kubernetes API that a node has to do with, as frozen structs."""
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiObject, ApiStruct, Quantity, UnknownFields
 from config.objects.config_volumes import (
     ClusterTrustBundleProjection,
     ConfigMapProjection,
@@ -48,7 +48,7 @@ from config.objects.handlers import (
     SleepAction,
     TCPSocketAction,
 )
-from config.objects.meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
+from config.objects.meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo
 from config.objects.network_volumes import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,
@@ -72,7 +72,7 @@ from config.objects.network_volumes import (
     StorageOSVolumeSource,
     VsphereVirtualDiskVolumeSource,
 )
-from config.objects.pod import HostAlias, ListMeta, Pod, PodDNSConfig, PodDNSConfigOption, PodList, PodSpec
+from config.objects.pod import HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodList, PodSpec
 from config.objects.pod_status import (
     ContainerExtendedResourceRequest,
     ContainerState,
@@ -151,6 +151,7 @@ from config.objects.volumes import (
 __all__ = [
     "AWSElasticBlockStoreVolumeSource",
     "Affinity",
+    "ApiObject",
     "ApiStruct",
     "AppArmorProfile",
     "AzureDiskVolumeSource",
@@ -248,6 +249,7 @@ __all__ = [
     "PreferredSchedulingTerm",
     "Probe",
     "ProjectedVolumeSource",
+    "Quantity",
     "QuobyteVolumeSource",
     "RBDVolumeSource",
     "ResourceClaim",
@@ -264,6 +266,7 @@ __all__ = [
     "SecretVolumeSource",
     "SecurityContext",
     "ServiceAccountTokenProjection",
+    "ShardInfo",
     "SleepAction",
     "StorageOSVolumeSource",
     "Sysctl",
@@ -272,6 +275,7 @@ __all__ = [
     "TopologySpreadConstraint",
     "TypedLocalObjectReference",
     "TypedObjectReference",
+    "UnknownFields",
     "Volume",
     "VolumeDevice",
     "VolumeMount",

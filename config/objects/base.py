@@ -1,10 +1,69 @@
-"""The base of all objects of the API."""
+"""What all objects of the API are made of: frozen structs, named as in JSON, sparing with what is absent.
+
+Owns the three conventions the other files of this package lean on: the base classes, fields that are written even
+when they hold their zero (`written`), and the record of fields that this program does not know (`UnknownFields`).
+Refuses to know how documents are read: unknown fields are refused by the structs themselves, and it is
+`config.codec` that sets them aside first and puts them back.
+"""
 
 from __future__ import annotations
 
+from typing import Annotated, TypeVar
+
 import msgspec
 
+T = TypeVar("T")
 
-class ApiStruct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Frozen; attributes are the JSON names in snake_case; what is absent is None, (), {} or "" and is not written out.
+Quantity = Annotated[str, msgspec.Meta(extra={"quantity": True})]
+"""A quantity as the user wrote it ("500m", "1Gi"); `config.quantity.parse_quantity` gives its value."""
+
+
+def written(value: T, name: str | None = None) -> T:
+    """Default of a field the API requires: it is written to JSON even when it holds `value`.
+
+    `omit_defaults` leaves out what is identical to a plain default, but never what a factory made.
     """
+    default: T = msgspec.field(default_factory=lambda: value, name=name)
+    return default
+
+
+class UnknownFields:
+    """Fields of a document that its struct has no attribute for, immutable; made and read by `config.codec` only.
+
+    `entries` are pairs of the path (field names, and (index, name) pairs for items of lists) and the value as JSON.
+    """
+
+    __slots__ = ("entries",)
+
+    entries: tuple[tuple[tuple[str | tuple[int, str | None], ...], bytes], ...]
+
+    def __init__(self, entries: tuple[tuple[tuple[str | tuple[int, str | None], ...], bytes], ...]) -> None:
+        object.__setattr__(self, "entries", entries)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a record of unknown fields does not change")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnknownFields) and other.entries == self.entries
+
+    def __hash__(self) -> int:
+        return hash(self.entries)
+
+    def __repr__(self) -> str:
+        return f"UnknownFields({self.entries!r})"
+
+
+class ApiStruct(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
+    """Frozen; attributes are the JSON names in snake_case; what is absent is None, (), {} or "" and is not written."""
+
+
+class ApiObject(ApiStruct, frozen=True):
+    """A kind of its own (Pod, PodList, Secret, ...): it remembers the fields of its document that are not known here.
+
+    The record lives as long as the object and survives `msgspec.structs.replace`. Its JSON name is one that no
+    document can hold a value for.
+    """
+
+    unknown: UnknownFields | None = msgspec.field(default=None, name="#unknown")

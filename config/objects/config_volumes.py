@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, written
 from config.objects.environment import ObjectFieldSelector, ResourceFieldSelector
 from config.objects.selectors import LabelSelector
 
@@ -14,9 +14,9 @@ from config.objects.selectors import LabelSelector
 class KeyToPath(ApiStruct, frozen=True):
     """core/v1 KeyToPath."""
 
-    key: str = ""
+    key: str = written("")
     mode: int | None = None
-    path: str = ""
+    path: str = written("")
 
 
 class ConfigMapVolumeSource(ApiStruct, frozen=True):
@@ -42,7 +42,7 @@ class DownwardAPIVolumeFile(ApiStruct, frozen=True):
 
     field_ref: ObjectFieldSelector | None = None
     mode: int | None = None
-    path: str = ""
+    path: str = written("")
     resource_field_ref: ResourceFieldSelector | None = None
 
 
@@ -80,7 +80,7 @@ class ServiceAccountTokenProjection(ApiStruct, frozen=True):
 
     audience: str | None = None
     expiration_seconds: int | None = None
-    path: str = ""
+    path: str = written("")
 
 
 class ClusterTrustBundleProjection(ApiStruct, frozen=True):
@@ -89,7 +89,7 @@ class ClusterTrustBundleProjection(ApiStruct, frozen=True):
     label_selector: LabelSelector | None = None
     name: str | None = None
     optional: bool | None = None
-    path: str = ""
+    path: str = written("")
     signer_name: str | None = None
 
 
@@ -99,9 +99,9 @@ class PodCertificateProjection(ApiStruct, frozen=True):
     certificate_chain_path: str | None = None
     credential_bundle_path: str | None = None
     key_path: str | None = None
-    key_type: str = ""
+    key_type: str = written("")
     max_expiration_seconds: int | None = None
-    signer_name: str = ""
+    signer_name: str = written("")
     user_annotations: Mapping[str, str] = {}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, written
 from config.objects.environment import EnvFromSource, EnvVar
 from config.objects.handlers import Lifecycle, Probe
 from config.objects.resources import ContainerResizePolicy, ResourceRequirements
@@ -12,9 +12,9 @@ from config.objects.security import SecurityContext
 
 
 class ContainerPort(ApiStruct, frozen=True):
-    """core/v1 ContainerPort."""
+    """A port that a container listens on; only `host_port` changes anything on the node."""
 
-    container_port: int = 0
+    container_port: int = written(0)
     host_ip: str | None = field(default=None, name="hostIP")
     host_port: int | None = None
     name: str | None = None
@@ -22,11 +22,11 @@ class ContainerPort(ApiStruct, frozen=True):
 
 
 class VolumeMount(ApiStruct, frozen=True):
-    """core/v1 VolumeMount."""
+    """Where a volume of the pod appears inside the container."""
 
-    mount_path: str = ""
+    mount_path: str = written("")
     mount_propagation: str | None = None
-    name: str = ""
+    name: str = written("")
     read_only: bool | None = None
     recursive_read_only: str | None = None
     sub_path: str | None = None
@@ -34,28 +34,28 @@ class VolumeMount(ApiStruct, frozen=True):
 
 
 class VolumeDevice(ApiStruct, frozen=True):
-    """core/v1 VolumeDevice."""
+    """Where a raw block volume of the pod appears inside the container."""
 
-    device_path: str = ""
-    name: str = ""
+    device_path: str = written("")
+    name: str = written("")
 
 
 class ContainerRestartRuleOnExitCodes(ApiStruct, frozen=True):
-    """core/v1 ContainerRestartRuleOnExitCodes."""
+    """Which exit codes a restart rule is about: `operator` is In or NotIn."""
 
-    operator: str = ""
+    operator: str = written("")
     values: tuple[int, ...] = ()
 
 
 class ContainerRestartRule(ApiStruct, frozen=True):
-    """core/v1 ContainerRestartRule."""
+    """What to do when the container exits so: `action` is Restart or RestartAllContainers."""
 
-    action: str = ""
+    action: str = written("")
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
 
 
 class Container(ApiStruct, frozen=True):
-    """core/v1 Container."""
+    """One container, regular or init. An init container with `restart_policy` Always is a sidecar."""
 
     args: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Container(ApiStruct, frozen=True):
     image_pull_policy: str | None = None
     lifecycle: Lifecycle | None = None
     liveness_probe: Probe | None = None
-    name: str = ""
+    name: str = written("")
     ports: tuple[ContainerPort, ...] = ()
     readiness_probe: Probe | None = None
     resize_policy: tuple[ContainerResizePolicy, ...] = ()
@@ -84,32 +84,10 @@ class Container(ApiStruct, frozen=True):
     working_dir: str | None = None
 
 
-class EphemeralContainer(ApiStruct, frozen=True):
-    """core/v1 EphemeralContainer."""
+class EphemeralContainer(Container, frozen=True):
+    """A container put into a running pod by hand, for debugging; never restarted, and without guarantees.
 
-    args: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    env: tuple[EnvVar, ...] = ()
-    env_from: tuple[EnvFromSource, ...] = ()
-    image: str = ""
-    image_pull_policy: str | None = None
-    lifecycle: Lifecycle | None = None
-    liveness_probe: Probe | None = None
-    name: str = ""
-    ports: tuple[ContainerPort, ...] = ()
-    readiness_probe: Probe | None = None
-    resize_policy: tuple[ContainerResizePolicy, ...] = ()
-    resources: ResourceRequirements | None = None
-    restart_policy: str | None = None
-    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
-    security_context: SecurityContext | None = None
-    startup_probe: Probe | None = None
-    stdin: bool | None = None
-    stdin_once: bool | None = None
+    All fields of a Container are read, but the API refuses ports, probes, lifecycle and resources here.
+    """
+
     target_container_name: str | None = None
-    termination_message_path: str | None = None
-    termination_message_policy: str | None = None
-    tty: bool | None = None
-    volume_devices: tuple[VolumeDevice, ...] = ()
-    volume_mounts: tuple[VolumeMount, ...] = ()
-    working_dir: str | None = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, Quantity, written
 
 
 class ConfigMapKeySelector(ApiStruct, frozen=True):
     """core/v1 ConfigMapKeySelector."""
 
-    key: str = ""
+    key: str = written("")
     name: str | None = None
     optional: bool | None = None
 
@@ -16,7 +16,7 @@ class ConfigMapKeySelector(ApiStruct, frozen=True):
 class SecretKeySelector(ApiStruct, frozen=True):
     """core/v1 SecretKeySelector."""
 
-    key: str = ""
+    key: str = written("")
     name: str | None = None
     optional: bool | None = None
 
@@ -25,24 +25,24 @@ class ObjectFieldSelector(ApiStruct, frozen=True):
     """core/v1 ObjectFieldSelector."""
 
     api_version: str | None = None
-    field_path: str = ""
+    field_path: str = written("")
 
 
 class ResourceFieldSelector(ApiStruct, frozen=True):
     """core/v1 ResourceFieldSelector."""
 
     container_name: str | None = None
-    divisor: str | None = None
-    resource: str = ""
+    divisor: Quantity | None = None
+    resource: str = written("")
 
 
 class FileKeySelector(ApiStruct, frozen=True):
     """core/v1 FileKeySelector."""
 
-    key: str = ""
+    key: str = written("")
     optional: bool | None = None
-    path: str = ""
-    volume_name: str = ""
+    path: str = written("")
+    volume_name: str = written("")
 
 
 class EnvVarSource(ApiStruct, frozen=True):
@@ -58,7 +58,7 @@ class EnvVarSource(ApiStruct, frozen=True):
 class EnvVar(ApiStruct, frozen=True):
     """core/v1 EnvVar."""
 
-    name: str = ""
+    name: str = written("")
     value: str = ""
     value_from: EnvVarSource | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, written
 
 
 class ExecAction(ApiStruct, frozen=True):
@@ -14,15 +14,15 @@ class ExecAction(ApiStruct, frozen=True):
 class GRPCAction(ApiStruct, frozen=True):
     """core/v1 GRPCAction."""
 
-    port: int = 0
+    port: int = written(0)
     service: str | None = None
 
 
 class HTTPHeader(ApiStruct, frozen=True):
     """core/v1 HTTPHeader."""
 
-    name: str = ""
-    value: str = ""
+    name: str = written("")
+    value: str = written("")
 
 
 class HTTPGetAction(ApiStruct, frozen=True):
@@ -45,7 +45,7 @@ class TCPSocketAction(ApiStruct, frozen=True):
 class SleepAction(ApiStruct, frozen=True):
     """core/v1 SleepAction."""
 
-    seconds: int = 0
+    seconds: int = written(0)
 
 
 class LifecycleHandler(ApiStruct, frozen=True):

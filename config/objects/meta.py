@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from config.objects.base import ApiStruct
+from msgspec import field
+
+from config.objects.base import ApiStruct, written
 
 
 class OwnerReference(ApiStruct, frozen=True):
-    """core/v1 OwnerReference."""
+    """meta/v1 OwnerReference."""
 
-    api_version: str = ""
+    api_version: str = written("")
     block_owner_deletion: bool | None = None
     controller: bool | None = None
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
+    kind: str = written("")
+    name: str = written("")
+    uid: str = written("")
 
 
 class ManagedFieldsEntry(ApiStruct, frozen=True):
-    """core/v1 ManagedFieldsEntry."""
+    """meta/v1 ManagedFieldsEntry."""
 
     api_version: str | None = None
     fields_type: str | None = None
-    fields_v1: Mapping[str, Any] = {}
+    fields_v1: Mapping[str, Any] | None = None
     manager: str | None = None
     operation: str | None = None
     subresource: str | None = None
@@ -32,7 +34,7 @@ class ManagedFieldsEntry(ApiStruct, frozen=True):
 
 
 class ObjectMeta(ApiStruct, frozen=True):
-    """core/v1 ObjectMeta."""
+    """meta/v1 ObjectMeta."""
 
     annotations: Mapping[str, str] = {}
     creation_timestamp: str | None = None
@@ -49,3 +51,19 @@ class ObjectMeta(ApiStruct, frozen=True):
     resource_version: str = ""
     self_link: str | None = None
     uid: str = ""
+
+
+class ShardInfo(ApiStruct, frozen=True):
+    """meta/v1 ShardInfo: which part of a sharded list this is."""
+
+    selector: str = written("")
+
+
+class ListMeta(ApiStruct, frozen=True):
+    """meta/v1 ListMeta: where a list stands in time, and where it goes on."""
+
+    resource_version: str = ""
+    continue_: str | None = field(default=None, name="continue")
+    remaining_item_count: int | None = None
+    self_link: str | None = None
+    shard_info: ShardInfo | None = None

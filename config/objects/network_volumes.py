@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, written
 from config.objects.selectors import LocalObjectReference
 
 
@@ -16,15 +16,15 @@ class AWSElasticBlockStoreVolumeSource(ApiStruct, frozen=True):
     fs_type: str | None = None
     partition: int | None = None
     read_only: bool | None = None
-    volume_id: str = field(default="", name="volumeID")
+    volume_id: str = written("", "volumeID")
 
 
 class AzureDiskVolumeSource(ApiStruct, frozen=True):
     """core/v1 AzureDiskVolumeSource."""
 
     caching_mode: str | None = None
-    disk_name: str = ""
-    disk_uri: str = field(default="", name="diskURI")
+    disk_name: str = written("")
+    disk_uri: str = written("", "diskURI")
     fs_type: str | None = None
     kind: str | None = None
     read_only: bool | None = None
@@ -34,8 +34,8 @@ class AzureFileVolumeSource(ApiStruct, frozen=True):
     """core/v1 AzureFileVolumeSource."""
 
     read_only: bool | None = None
-    secret_name: str = ""
-    share_name: str = ""
+    secret_name: str = written("")
+    share_name: str = written("")
 
 
 class CephFSVolumeSource(ApiStruct, frozen=True):
@@ -55,13 +55,13 @@ class CinderVolumeSource(ApiStruct, frozen=True):
     fs_type: str | None = None
     read_only: bool | None = None
     secret_ref: LocalObjectReference | None = None
-    volume_id: str = field(default="", name="volumeID")
+    volume_id: str = written("", "volumeID")
 
 
 class CSIVolumeSource(ApiStruct, frozen=True):
     """core/v1 CSIVolumeSource."""
 
-    driver: str = ""
+    driver: str = written("")
     fs_type: str | None = None
     node_publish_secret_ref: LocalObjectReference | None = None
     read_only: bool | None = None
@@ -81,7 +81,7 @@ class FCVolumeSource(ApiStruct, frozen=True):
 class FlexVolumeSource(ApiStruct, frozen=True):
     """core/v1 FlexVolumeSource."""
 
-    driver: str = ""
+    driver: str = written("")
     fs_type: str | None = None
     options: Mapping[str, str] = {}
     read_only: bool | None = None
@@ -100,7 +100,7 @@ class GCEPersistentDiskVolumeSource(ApiStruct, frozen=True):
 
     fs_type: str | None = None
     partition: int | None = None
-    pd_name: str = ""
+    pd_name: str = written("")
     read_only: bool | None = None
 
 
@@ -108,15 +108,15 @@ class GitRepoVolumeSource(ApiStruct, frozen=True):
     """core/v1 GitRepoVolumeSource."""
 
     directory: str | None = None
-    repository: str = ""
+    repository: str = written("")
     revision: str | None = None
 
 
 class GlusterfsVolumeSource(ApiStruct, frozen=True):
     """core/v1 GlusterfsVolumeSource."""
 
-    endpoints: str = ""
-    path: str = ""
+    endpoints: str = written("")
+    path: str = written("")
     read_only: bool | None = None
 
 
@@ -127,28 +127,28 @@ class ISCSIVolumeSource(ApiStruct, frozen=True):
     chap_auth_session: bool | None = None
     fs_type: str | None = None
     initiator_name: str | None = None
-    iqn: str = ""
+    iqn: str = written("")
     iscsi_interface: str | None = None
-    lun: int = 0
+    lun: int = written(0)
     portals: tuple[str, ...] = ()
     read_only: bool | None = None
     secret_ref: LocalObjectReference | None = None
-    target_portal: str = ""
+    target_portal: str = written("")
 
 
 class NFSVolumeSource(ApiStruct, frozen=True):
     """core/v1 NFSVolumeSource."""
 
-    path: str = ""
+    path: str = written("")
     read_only: bool | None = None
-    server: str = ""
+    server: str = written("")
 
 
 class PhotonPersistentDiskVolumeSource(ApiStruct, frozen=True):
     """core/v1 PhotonPersistentDiskVolumeSource."""
 
     fs_type: str | None = None
-    pd_id: str = field(default="", name="pdID")
+    pd_id: str = written("", "pdID")
 
 
 class PortworxVolumeSource(ApiStruct, frozen=True):
@@ -156,7 +156,7 @@ class PortworxVolumeSource(ApiStruct, frozen=True):
 
     fs_type: str | None = None
     read_only: bool | None = None
-    volume_id: str = field(default="", name="volumeID")
+    volume_id: str = written("", "volumeID")
 
 
 class QuobyteVolumeSource(ApiStruct, frozen=True):
@@ -164,17 +164,17 @@ class QuobyteVolumeSource(ApiStruct, frozen=True):
 
     group: str | None = None
     read_only: bool | None = None
-    registry: str = ""
+    registry: str = written("")
     tenant: str | None = None
     user: str | None = None
-    volume: str = ""
+    volume: str = written("")
 
 
 class RBDVolumeSource(ApiStruct, frozen=True):
     """core/v1 RBDVolumeSource."""
 
     fs_type: str | None = None
-    image: str = ""
+    image: str = written("")
     keyring: str | None = None
     monitors: tuple[str, ...] = ()
     pool: str | None = None
@@ -187,14 +187,14 @@ class ScaleIOVolumeSource(ApiStruct, frozen=True):
     """core/v1 ScaleIOVolumeSource."""
 
     fs_type: str | None = None
-    gateway: str = ""
+    gateway: str = written("")
     protection_domain: str | None = None
     read_only: bool | None = None
     secret_ref: LocalObjectReference | None = None
     ssl_enabled: bool | None = None
     storage_mode: str | None = None
     storage_pool: str | None = None
-    system: str = ""
+    system: str = written("")
     volume_name: str | None = None
 
 
@@ -214,4 +214,4 @@ class VsphereVirtualDiskVolumeSource(ApiStruct, frozen=True):
     fs_type: str | None = None
     storage_policy_id: str | None = field(default=None, name="storagePolicyID")
     storage_policy_name: str | None = None
-    volume_path: str = ""
+    volume_path: str = written("")

@@ -1,14 +1,15 @@
-"""Pods: what is asked for, and what is observed."""
+"""Pods: what is asked for. What is observed stands in `config.objects.pod_status`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import field
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiObject, ApiStruct, Quantity, written
 from config.objects.containers import Container, EphemeralContainer
-from config.objects.meta import ObjectMeta
+from config.objects.meta import ListMeta, ObjectMeta
 from config.objects.pod_status import PodStatus
 from config.objects.resources import PodResourceClaim, ResourceRequirements
 from config.objects.scheduling import (
@@ -26,14 +27,14 @@ from config.objects.volumes import Volume
 
 
 class PodDNSConfigOption(ApiStruct, frozen=True):
-    """core/v1 PodDNSConfigOption."""
+    """An option of resolv.conf, such as ndots:2."""
 
     name: str | None = None
     value: str | None = None
 
 
 class PodDNSConfig(ApiStruct, frozen=True):
-    """core/v1 PodDNSConfig."""
+    """Additions to the resolver configuration that `dns_policy` yields (spec 14.1)."""
 
     nameservers: tuple[str, ...] = ()
     options: tuple[PodDNSConfigOption, ...] = ()
@@ -41,14 +42,14 @@ class PodDNSConfig(ApiStruct, frozen=True):
 
 
 class HostAlias(ApiStruct, frozen=True):
-    """core/v1 HostAlias."""
+    """A line for the hosts file of the pod (spec 14.3)."""
 
     hostnames: tuple[str, ...] = ()
-    ip: str = ""
+    ip: str = written("")
 
 
 class PodSpec(ApiStruct, frozen=True):
-    """core/v1 PodSpec."""
+    """What is asked for: containers, volumes and the terms on which they run."""
 
     active_deadline_seconds: int | None = None
     affinity: Affinity | None = None
@@ -70,7 +71,7 @@ class PodSpec(ApiStruct, frozen=True):
     node_name: str | None = None
     node_selector: Mapping[str, str] = {}
     os: PodOS | None = None
-    overhead: Mapping[str, str] = {}
+    overhead: Mapping[str, Quantity] = {}
     preemption_policy: str | None = None
     priority: int | None = None
     priority_class_name: str | None = None
@@ -94,25 +95,20 @@ class PodSpec(ApiStruct, frozen=True):
     volumes: tuple[Volume, ...] = ()
 
 
-class Pod(ApiStruct, frozen=True):
-    """core/v1 Pod."""
+class Pod(ApiObject, frozen=True):
+    """One pod: what it is called, what is asked for, and, once a node has looked at it, what was observed."""
 
+    api_version: Literal["v1"] = written("v1")
+    kind: Literal["Pod"] = written("Pod")
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus | None = None
 
 
-class ListMeta(ApiStruct, frozen=True):
-    """meta/v1 ListMeta."""
+class PodList(ApiObject, frozen=True):
+    """Several pods in one document. The general `kind: List` is read by `config.manifests`, not here."""
 
-    resource_version: str = ""
-    continue_: str | None = field(default=None, name="continue")
-    remaining_item_count: int | None = None
-    self_link: str | None = None
-
-
-class PodList(ApiStruct, frozen=True):
-    """core/v1 PodList."""
-
+    api_version: Literal["v1"] = written("v1")
+    kind: Literal["PodList"] = written("PodList")
     metadata: ListMeta = ListMeta()
     items: tuple[Pod, ...] = ()

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, Quantity, written
 from config.objects.resources import ResourceRequirements
 
 
 class HostIP(ApiStruct, frozen=True):
     """core/v1 HostIP."""
 
-    ip: str = ""
+    ip: str = written("")
 
 
 class PodIP(ApiStruct, frozen=True):
     """core/v1 PodIP."""
 
-    ip: str = ""
+    ip: str = written("")
 
 
 class PodCondition(ApiStruct, frozen=True):
@@ -30,8 +30,8 @@ class PodCondition(ApiStruct, frozen=True):
     message: str | None = None
     observed_generation: int | None = None
     reason: str | None = None
-    status: str = ""
-    type: str = ""
+    status: str = written("")
+    type: str = written("")
 
 
 class ContainerStateWaiting(ApiStruct, frozen=True):
@@ -51,7 +51,7 @@ class ContainerStateTerminated(ApiStruct, frozen=True):
     """core/v1 ContainerStateTerminated."""
 
     container_id: str | None = field(default=None, name="containerID")
-    exit_code: int = 0
+    exit_code: int = written(0)
     finished_at: str | None = None
     message: str | None = None
     reason: str | None = None
@@ -70,9 +70,9 @@ class ContainerState(ApiStruct, frozen=True):
 class LinuxContainerUser(ApiStruct, frozen=True):
     """core/v1 LinuxContainerUser."""
 
-    gid: int = 0
+    gid: int = written(0)
     supplemental_groups: tuple[int, ...] = ()
-    uid: int = 0
+    uid: int = written(0)
 
 
 class ContainerUser(ApiStruct, frozen=True):
@@ -86,20 +86,20 @@ class ResourceHealth(ApiStruct, frozen=True):
 
     health: str | None = None
     message: str | None = None
-    resource_id: str = field(default="", name="resourceID")
+    resource_id: str = written("", "resourceID")
 
 
 class ResourceStatus(ApiStruct, frozen=True):
     """core/v1 ResourceStatus."""
 
-    name: str = ""
+    name: str = written("")
     resources: tuple[ResourceHealth, ...] = ()
 
 
 class ImageVolumeStatus(ApiStruct, frozen=True):
     """core/v1 ImageVolumeStatus."""
 
-    image_ref: str = ""
+    image_ref: str = written("")
 
 
 class VolumeStatus(ApiStruct, frozen=True):
@@ -111,8 +111,8 @@ class VolumeStatus(ApiStruct, frozen=True):
 class VolumeMountStatus(ApiStruct, frozen=True):
     """core/v1 VolumeMountStatus."""
 
-    mount_path: str = ""
-    name: str = ""
+    mount_path: str = written("")
+    name: str = written("")
     read_only: bool | None = None
     recursive_read_only: str | None = None
     volume_status: VolumeStatus | None = None
@@ -121,16 +121,16 @@ class VolumeMountStatus(ApiStruct, frozen=True):
 class ContainerStatus(ApiStruct, frozen=True):
     """core/v1 ContainerStatus."""
 
-    allocated_resources: Mapping[str, str] = {}
+    allocated_resources: Mapping[str, Quantity] = {}
     allocated_resources_status: tuple[ResourceStatus, ...] = ()
     container_id: str | None = field(default=None, name="containerID")
-    image: str = ""
-    image_id: str = field(default="", name="imageID")
+    image: str = written("")
+    image_id: str = written("", "imageID")
     last_state: ContainerState | None = None
-    name: str = ""
-    ready: bool = False
+    name: str = written("")
+    ready: bool = written(False)
     resources: ResourceRequirements | None = None
-    restart_count: int = 0
+    restart_count: int = written(0)
     started: bool | None = None
     state: ContainerState | None = None
     stop_signal: str | None = None
@@ -141,37 +141,37 @@ class ContainerStatus(ApiStruct, frozen=True):
 class ContainerExtendedResourceRequest(ApiStruct, frozen=True):
     """core/v1 ContainerExtendedResourceRequest."""
 
-    container_name: str = ""
-    request_name: str = ""
-    resource_name: str = ""
+    container_name: str = written("")
+    request_name: str = written("")
+    resource_name: str = written("")
 
 
 class PodExtendedResourceClaimStatus(ApiStruct, frozen=True):
     """core/v1 PodExtendedResourceClaimStatus."""
 
     request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
-    resource_claim_name: str = ""
+    resource_claim_name: str = written("")
 
 
 class NodeAllocatableResourceClaimStatus(ApiStruct, frozen=True):
     """core/v1 NodeAllocatableResourceClaimStatus."""
 
     containers: tuple[str, ...] = ()
-    resource_claim_name: str = ""
-    resources: Mapping[str, str] = {}
+    resource_claim_name: str = written("")
+    resources: Mapping[str, Quantity] = {}
 
 
 class PodResourceClaimStatus(ApiStruct, frozen=True):
     """core/v1 PodResourceClaimStatus."""
 
-    name: str = ""
+    name: str = written("")
     resource_claim_name: str | None = None
 
 
 class PodStatus(ApiStruct, frozen=True):
     """core/v1 PodStatus."""
 
-    allocated_resources: Mapping[str, str] = {}
+    allocated_resources: Mapping[str, Quantity] = {}
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()

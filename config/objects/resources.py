@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, Quantity, written
 
 
 class ResourceClaim(ApiStruct, frozen=True):
     """core/v1 ResourceClaim."""
 
-    name: str = ""
+    name: str = written("")
     request: str | None = None
 
 
@@ -18,21 +18,21 @@ class ResourceRequirements(ApiStruct, frozen=True):
     """core/v1 ResourceRequirements."""
 
     claims: tuple[ResourceClaim, ...] = ()
-    limits: Mapping[str, str] = {}
-    requests: Mapping[str, str] = {}
+    limits: Mapping[str, Quantity] = {}
+    requests: Mapping[str, Quantity] = {}
 
 
 class VolumeResourceRequirements(ApiStruct, frozen=True):
     """core/v1 VolumeResourceRequirements."""
 
-    limits: Mapping[str, str] = {}
-    requests: Mapping[str, str] = {}
+    limits: Mapping[str, Quantity] = {}
+    requests: Mapping[str, Quantity] = {}
 
 
 class PodResourceClaim(ApiStruct, frozen=True):
     """core/v1 PodResourceClaim."""
 
-    name: str = ""
+    name: str = written("")
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
 
@@ -40,5 +40,5 @@ class PodResourceClaim(ApiStruct, frozen=True):
 class ContainerResizePolicy(ApiStruct, frozen=True):
     """core/v1 ContainerResizePolicy."""
 
-    resource_name: str = ""
-    restart_policy: str = ""
+    resource_name: str = written("")
+    restart_policy: str = written("")

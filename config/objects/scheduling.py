@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, written
 from config.objects.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
 
@@ -10,7 +10,7 @@ class PreferredSchedulingTerm(ApiStruct, frozen=True):
     """core/v1 PreferredSchedulingTerm."""
 
     preference: NodeSelectorTerm | None = None
-    weight: int = 0
+    weight: int = written(0)
 
 
 class NodeAffinity(ApiStruct, frozen=True):
@@ -28,14 +28,14 @@ class PodAffinityTerm(ApiStruct, frozen=True):
     mismatch_label_keys: tuple[str, ...] = ()
     namespace_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
-    topology_key: str = ""
+    topology_key: str = written("")
 
 
 class WeightedPodAffinityTerm(ApiStruct, frozen=True):
     """core/v1 WeightedPodAffinityTerm."""
 
     pod_affinity_term: PodAffinityTerm | None = None
-    weight: int = 0
+    weight: int = written(0)
 
 
 class PodAffinity(ApiStruct, frozen=True):
@@ -75,18 +75,18 @@ class TopologySpreadConstraint(ApiStruct, frozen=True):
 
     label_selector: LabelSelector | None = None
     match_label_keys: tuple[str, ...] = ()
-    max_skew: int = 0
+    max_skew: int = written(0)
     min_domains: int | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
-    topology_key: str = ""
-    when_unsatisfiable: str = ""
+    topology_key: str = written("")
+    when_unsatisfiable: str = written("")
 
 
 class PodSchedulingGate(ApiStruct, frozen=True):
     """core/v1 PodSchedulingGate."""
 
-    name: str = ""
+    name: str = written("")
 
 
 class PodSchedulingGroup(ApiStruct, frozen=True):
@@ -98,10 +98,10 @@ class PodSchedulingGroup(ApiStruct, frozen=True):
 class PodReadinessGate(ApiStruct, frozen=True):
     """core/v1 PodReadinessGate."""
 
-    condition_type: str = ""
+    condition_type: str = written("")
 
 
 class PodOS(ApiStruct, frozen=True):
     """core/v1 PodOS."""
 
-    name: str = ""
+    name: str = written("")

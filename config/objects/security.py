@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, written
 
 
 class SELinuxOptions(ApiStruct, frozen=True):
@@ -18,21 +18,21 @@ class SeccompProfile(ApiStruct, frozen=True):
     """core/v1 SeccompProfile."""
 
     localhost_profile: str | None = None
-    type: str = ""
+    type: str = written("")
 
 
 class AppArmorProfile(ApiStruct, frozen=True):
     """core/v1 AppArmorProfile."""
 
     localhost_profile: str | None = None
-    type: str = ""
+    type: str = written("")
 
 
 class Sysctl(ApiStruct, frozen=True):
     """core/v1 Sysctl."""
 
-    name: str = ""
-    value: str = ""
+    name: str = written("")
+    value: str = written("")
 
 
 class WindowsSecurityContextOptions(ApiStruct, frozen=True):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, written
 
 
 class LabelSelectorRequirement(ApiStruct, frozen=True):
-    """core/v1 LabelSelectorRequirement."""
+    """meta/v1 LabelSelectorRequirement."""
 
-    key: str = ""
-    operator: str = ""
+    key: str = written("")
+    operator: str = written("")
     values: tuple[str, ...] = ()
 
 
 class LabelSelector(ApiStruct, frozen=True):
-    """core/v1 LabelSelector."""
+    """meta/v1 LabelSelector."""
 
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
     match_labels: Mapping[str, str] = {}
@@ -25,8 +25,8 @@ class LabelSelector(ApiStruct, frozen=True):
 class NodeSelectorRequirement(ApiStruct, frozen=True):
     """core/v1 NodeSelectorRequirement."""
 
-    key: str = ""
-    operator: str = ""
+    key: str = written("")
+    operator: str = written("")
     values: tuple[str, ...] = ()
 
 
@@ -53,14 +53,14 @@ class TypedLocalObjectReference(ApiStruct, frozen=True):
     """core/v1 TypedLocalObjectReference."""
 
     api_group: str | None = None
-    kind: str = ""
-    name: str = ""
+    kind: str = written("")
+    name: str = written("")
 
 
 class TypedObjectReference(ApiStruct, frozen=True):
     """core/v1 TypedObjectReference."""
 
     api_group: str | None = None
-    kind: str = ""
-    name: str = ""
+    kind: str = written("")
+    name: str = written("")
     namespace: str | None = None

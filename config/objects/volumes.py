@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from config.objects.base import ApiStruct
+from config.objects.base import ApiStruct, Quantity, written
 from config.objects.config_volumes import (
     ConfigMapVolumeSource,
     DownwardAPIVolumeSource,
@@ -43,13 +43,13 @@ class EmptyDirVolumeSource(ApiStruct, frozen=True):
     """core/v1 EmptyDirVolumeSource."""
 
     medium: str | None = None
-    size_limit: str | None = None
+    size_limit: Quantity | None = None
 
 
 class HostPathVolumeSource(ApiStruct, frozen=True):
     """core/v1 HostPathVolumeSource."""
 
-    path: str = ""
+    path: str = written("")
     type: str | None = None
 
 
@@ -63,7 +63,7 @@ class ImageVolumeSource(ApiStruct, frozen=True):
 class PersistentVolumeClaimVolumeSource(ApiStruct, frozen=True):
     """core/v1 PersistentVolumeClaimVolumeSource."""
 
-    claim_name: str = ""
+    claim_name: str = written("")
     read_only: bool | None = None
 
 
@@ -116,7 +116,7 @@ class Volume(ApiStruct, frozen=True):
     host_path: HostPathVolumeSource | None = None
     image: ImageVolumeSource | None = None
     iscsi: ISCSIVolumeSource | None = None
-    name: str = ""
+    name: str = written("")
     nfs: NFSVolumeSource | None = None
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None

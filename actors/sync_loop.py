@@ -35,6 +35,7 @@ from actors.messages import (
     RuntimePod,
     RuntimeStateObserved,
     SourceReady,
+    StorageStarted,
     SyncPod,
     TerminatePod,
     UnknownPodsObserved,
@@ -102,7 +103,8 @@ class SyncLoopActor(Actor):
         super().__init__()
         self._services = services
         self._storage = storage
-        self._local_sources = frozenset(sources) - {"api"}
+        self._sources = frozenset(sources)
+        self._local_sources = self._sources - {"api"}
         self._entries: dict[str, _Entry] = {}
         self._ready: set[str] = set()
         self._all_ready = False
@@ -116,11 +118,19 @@ class SyncLoopActor(Actor):
             entry.worker = worker
             self.watch(worker)
             worker.tell(AnnounceYourself())
-        self._storage.tell(PublishAgain())
+        self._ask_again()
+
+    @handles(StorageStarted)
+    def storage_started(self, _: StorageStarted) -> None:
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        desired = (entry.pod for entry in self._entries.values() if entry.standing is _Standing.DESIRED)
+        self._storage.tell(PublishAgain(tuple(pod for pod in desired if pod is not None)))
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        self._storage.tell(PublishAgain())
+        self._ask_again()
         for entry in self._entries.values():
             if entry.worker is not None:
                 entry.worker.tell(AnnounceYourself())
@@ -257,9 +267,11 @@ class SyncLoopActor(Actor):
 
     @handles(SourceReady)
     def source_ready(self, message: SourceReady) -> None:
+        # Counted here, not taken from the message: after a restart of this actor each source must be heard again
+        # before anything that was known is taken for gone.
         self._ready.add(message.source)
-        self._all_ready = self._all_ready or message.all_ready
-        if self._all_ready:
+        if not self._all_ready and self._sources <= self._ready:
+            self._all_ready = True
             for uid, entry in list(self._entries.items()):
                 if entry.standing is _Standing.UNHEARD:
                     self._remove(uid, entry)

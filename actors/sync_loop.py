@@ -18,9 +18,6 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
-from config.objects import Pod, PodStatus
-from config.pod_identity import full_name, is_static
-
 from actors.kernel import Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, RestartStrategy, handles
 from actors.messages import (
     AnnounceYourself,
@@ -43,6 +40,8 @@ from actors.messages import (
 )
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
+from config.objects import Pod, PodStatus
+from config.pod_identity import full_name, is_static
 
 SECOND_NS = 1_000_000_000
 

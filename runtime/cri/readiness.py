@@ -66,11 +66,14 @@ def socket_fault(endpoint: Endpoint, code: int) -> RuntimeFault:
 
 
 def version_fault(endpoint: Endpoint | str, version: VersionResponse) -> OtherVersion | None:
-    """The fault of a runtime that speaks another version of the interface; None when it speaks ours."""
-    if version.runtime_api_version == API_VERSION:
+    """The fault of a runtime that speaks another version of the interface; None when it speaks ours.
+
+    The field `version` decides. `runtime_api_version` is free: containerd says `v1` there, cri-o `v1` or `0.1.0`.
+    """
+    if version.version == API_VERSION:
         return None
     name = f"{version.runtime_name or 'it'} {version.runtime_version}".strip()
-    spoken = version.runtime_api_version or "none"
+    spoken = version.version or "none"
     return OtherVersion(
         endpoint,
         f"{name} says interface version {spoken}, {API_VERSION} is needed; use a runtime that serves runtime.v1",

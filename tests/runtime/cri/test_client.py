@@ -307,7 +307,7 @@ class TestCheck:
 
     @pytest.mark.usefixtures("server")
     def test_another_version_of_the_interface(self, client: GrpcCri, tiny: TinyCri) -> None:
-        tiny.answers["Version"] = VersionResponse(runtime_name="old", runtime_version="9", runtime_api_version="0.0.9")
+        tiny.answers["Version"] = VersionResponse(version="0.0.9", runtime_name="old", runtime_version="9")
         with pytest.raises(OtherVersion, match=r"old 9 says interface version 0\.0\.9, 0\.1\.0 is needed"):
             client.check().result(PATIENCE_S)
 

@@ -28,7 +28,7 @@ class TinyCri:
     def __init__(self, **answers: Any) -> None:
         self.answers: dict[str, Any] = {
             VERSION.name: VersionResponse(
-                version="0.1.0", runtime_name="tiny", runtime_version="1", runtime_api_version="0.1.0"
+                version="0.1.0", runtime_name="tiny", runtime_version="1", runtime_api_version="v1"
             ),
             STATUS.name: StatusResponse(status=RuntimeStatus(conditions=READY)),
             **answers,

@@ -1,0 +1,57 @@
+"""Tests on a real containerd. Needed: root, and on the machine containerd, runc, static busybox, the CNI plugins,
+docker-registry, iproute2 and iptables (`tests.real.components` has the packages). When one is missing every test here
+fails with a sentence that names it: a test that silently does not run proves nothing.
+
+One containerd and one registry serve a whole session; every test that asks for `cri` finds no pods and leaves none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from runtime.cri.client import GrpcCri
+from tests.real import images as made
+from tests.real.components import complaint
+from tests.real.containerd import Containerd
+from tests.real.registry import Registry
+
+
+@pytest.fixture(scope="session")
+def containerd() -> Iterator[Containerd]:
+    """A private containerd with the images of `tests.real.images`: socket, `ctr`, `kill`, `start`, logs."""
+    why = complaint()
+    if why is not None:
+        pytest.fail(why, pytrace=False)
+    private = Containerd()
+    try:
+        private.start()
+        private.load([made.build(recipe) for recipe in made.RECIPES])
+        yield private
+    finally:
+        private.stop()
+
+
+@pytest.fixture(scope="session")
+def registry(containerd: Containerd) -> Iterator[Registry]:
+    """A registry on loopback that containerd knows as `registry.test`."""
+    serving = Registry(containerd.directory / "registry")
+    try:
+        containerd.mirror("registry.test", serving.address)
+        yield serving
+    finally:
+        serving.stop()
+
+
+@pytest.fixture
+def cri(containerd: Containerd) -> Iterator[GrpcCri]:
+    """A client of the private containerd, without pods before and after."""
+    if not containerd.alive:
+        containerd.start()
+    containerd.remove_pods()
+    with containerd.connect() as client:
+        yield client
+    if not containerd.alive:
+        containerd.start()
+    containerd.remove_pods()

@@ -1,0 +1,286 @@
+"""A containerd of our own: private directories, socket, bridge and images; nothing of it is left afterwards.
+
+Root and state, runc's root, the network namespaces and the addresses in use all lie in one temporary directory. The
+sandbox image is busybox asleep, so nothing comes from any network. `oom_score_adj` is only ever raised
+(`restrict_oom_score_adj`), because lowering it takes a capability that containers and CI machines do not have.
+
+`stop` ends the pods through containerd where it can; what then is still there (shims, processes, mounts, the bridge,
+cgroups) it ends by pid and by path, so a killed containerd or a failed test leaves nothing either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from runtime.cri import CriError
+from runtime.cri.client import GrpcCri
+from runtime.cri.messages import (
+    ImageSpec,
+    ImageStatusRequest,
+    ListPodSandboxRequest,
+    RemovePodSandboxRequest,
+    StopPodSandboxRequest,
+)
+from runtime.cri.readiness import RuntimeFault
+from runtime.cri.verbs import IMAGE_STATUS, LIST_POD_SANDBOX, REMOVE_POD_SANDBOX, STOP_POD_SANDBOX
+from tests.real.components import CNI_DIRECTORY
+from tests.real.images import PAUSE, Image, archive
+from tests.real.waiting import until
+
+NAMESPACE = "k8s.io"
+_START_S = 30.0
+_CGROUPS = Path("/sys/fs/cgroup")
+_FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+
+
+class Containerd:
+    """A containerd that runs from `start` to `kill` or `stop`. `cgroup_parent` is for the pods of the tests."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="actorlet-real-"))
+        self.socket = self.directory / "containerd.sock"
+        self.endpoint = f"unix://{self.socket}"
+        self.log = self.directory / "containerd.log"
+        self.pod_logs = self.directory / "pod-logs"
+        self.pod_logs.mkdir()
+        self.cgroup_parent = f"/{self.directory.name}"
+        self.bridge = f"act{os.getpid():x}"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._forwarding = _FORWARDING.read_text()
+        self._configure()
+
+    # --- life
+
+    def start(self) -> None:
+        """Start, and return once pods can be run. Also after `kill`, with everything it had."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                ["containerd", "--config", str(self.directory / "config.toml")],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"},
+            )
+        with self.connect() as cri:
+            until(lambda: self._ready(cri), _START_S, lambda: f"containerd is not ready: {self.tail()}")
+
+    def kill(self) -> None:
+        """SIGKILL. The containers run on."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def stop(self) -> None:
+        """End everything and remove every trace."""
+        with contextlib.suppress(CriError, AssertionError):
+            if self.alive:
+                self.remove_pods()
+        if self._process is not None and self.alive:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._end_processes()
+        self._unmount()
+        if Path(f"/sys/class/net/{self.bridge}").exists():
+            subprocess.run(["ip", "link", "delete", self.bridge], check=False)
+        _FORWARDING.write_text(self._forwarding)
+        self._remove_cgroups()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _ready(self, cri: GrpcCri) -> bool:
+        assert self.alive, f"containerd has ended: {self.tail()}"
+        try:
+            return cri.check().result(20).ready
+        except RuntimeFault:
+            return False
+
+    # --- use
+
+    def connect(self) -> GrpcCri:
+        """A client of its own."""
+        return GrpcCri(self.endpoint)
+
+    def ctr(self, *arguments: str) -> str:
+        """What `ctr` says in the namespace of the CRI."""
+        done = subprocess.run(
+            ["ctr", "--address", str(self.socket), "--namespace", NAMESPACE, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"ctr {' '.join(arguments)}: {done.stderr}"
+        return done.stdout
+
+    def load(self, images: list[Image]) -> None:
+        """Import images and wait until the CRI knows them."""
+        path = self.directory / "images.tar"
+        archive(images, path)
+        self.ctr("images", "import", str(path))
+        path.unlink()
+        with self.connect() as cri:
+            for image in images:
+                request = ImageStatusRequest(image=ImageSpec(image=image.name))
+                known = partial(self._known, cri, request)
+                until(known, 20, f"{image.name} is not known to the CRI")
+
+    @staticmethod
+    def _known(cri: GrpcCri, request: ImageStatusRequest) -> bool:
+        return cri.call(IMAGE_STATUS, request).result(20).image is not None
+
+    def mirror(self, host: str, address: str) -> None:
+        """Pulls from `host` go to the plain HTTP registry at `address`, from now on."""
+        directory = self.directory / "hosts" / host
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "hosts.toml").write_text(
+            f'server = "http://{address}"\n[host."http://{address}"]\n  capabilities = ["pull", "resolve"]\n'
+        )
+
+    def remove_pods(self) -> None:
+        """End and remove every pod."""
+        with self.connect() as cri:
+            pods = cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest()).result(60).items
+            ids = [pod.id for pod in pods]
+            stops = [cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=id_)) for id_ in ids]
+            for stop in stops:
+                stop.result(60)
+            removals = [cri.call(REMOVE_POD_SANDBOX, RemovePodSandboxRequest(pod_sandbox_id=id_)) for id_ in ids]
+            for removal in removals:
+                removal.result(60)
+
+    def tail(self) -> str:
+        """The last lines of containerd's log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+
+    # --- set-up
+
+    def _configure(self) -> None:
+        network = self.directory / "cni"
+        network.mkdir()
+        (network / "10-actorlet.conflist").write_text(json.dumps(self._network()))
+        (self.directory / "config.toml").write_text(self._config(network))
+
+    def _network(self) -> dict[str, Any]:
+        subnet = f"10.213.{os.getpid() % 256}.0/24"
+        return {
+            "cniVersion": "0.4.0",
+            "name": self.bridge,
+            "plugins": [
+                {
+                    "type": "bridge",
+                    "bridge": self.bridge,
+                    "isGateway": True,
+                    "hairpinMode": True,
+                    "ipam": {
+                        "type": "host-local",
+                        "dataDir": str(self.directory / "addresses"),
+                        "ranges": [[{"subnet": subnet}]],
+                        "routes": [{"dst": "0.0.0.0/0"}],
+                    },
+                },
+                {"type": "portmap", "capabilities": {"portMappings": True}},
+            ],
+        }
+
+    def _config(self, network: Path) -> str:
+        here = self.directory
+        cri = 'plugins."io.containerd.grpc.v1.cri"'
+        return f"""version = 2
+root = "{here}/root"
+state = "{here}/state"
+disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
+  "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.aufs"]
+[grpc]
+  address = "{self.socket}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{here}/opt"
+[{cri}]
+  sandbox_image = "{PAUSE}"
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  disable_apparmor = {str(not Path("/sys/kernel/security/apparmor").exists()).lower()}
+[{cri}.cni]
+  bin_dir = "{CNI_DIRECTORY}"
+  conf_dir = "{network}"
+[{cri}.registry]
+  config_path = "{here}/hosts"
+[{cri}.containerd]
+  snapshotter = "{_snapshotter(here)}"
+[{cri}.containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+[{cri}.containerd.runtimes.runc.options]
+  Root = "{here}/runc"
+"""
+
+    # --- clearing away
+
+    def _end_processes(self) -> None:
+        """Shims of this containerd know its socket, their containers are in cgroups of ours or below a shim."""
+        address = os.fsencode(self.socket)
+        parents = {pid: parent for pid, parent, _ in _processes()}
+        ours = {pid for pid, _, command in _processes() if b"containerd-shim" in command and address in command}
+        for pid in parents:
+            above = parents[pid]
+            while above in parents and above not in ours:
+                above = parents[above]
+            if above in ours:
+                _end(pid)
+        for pid in ours:
+            _end(pid)
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in ours), 10, "shims do not end")
+
+    def _unmount(self) -> None:
+        points = [line.split(" ")[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+        for point in reversed(points):
+            if point.startswith(f"{self.directory}/"):
+                subprocess.run(["umount", "--lazy", point], check=False)
+
+    def _remove_cgroups(self) -> None:
+        for parent in _CGROUPS.glob(f"**/{self.directory.name}"):
+            for directory, _, _ in os.walk(parent, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(directory)
+
+
+def _processes() -> list[tuple[int, int, bytes]]:
+    """Every process: pid, pid of its parent, command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError):
+                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                found.append((int(entry.name), int(parent), (entry / "cmdline").read_bytes()))
+    return found
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _snapshotter(directory: Path) -> str:
+    """Overlayfs where the kernel lets us, which it does not on top of another overlay; else plain copies."""
+    parts = {name: directory / f"try-{name}" for name in ("lower", "upper", "work", "merged")}
+    for part in parts.values():
+        part.mkdir()
+    options = f"lowerdir={parts['lower']},upperdir={parts['upper']},workdir={parts['work']}"
+    command = ["mount", "-t", "overlay", "overlay", "-o", options, str(parts["merged"])]
+    works = subprocess.run(command, check=False, capture_output=True).returncode == 0
+    if works:
+        subprocess.run(["umount", str(parts["merged"])], check=True)
+    for part in parts.values():
+        shutil.rmtree(part)
+    return "overlayfs" if works else "native"

@@ -1,0 +1,19 @@
+"""Waiting for the real world, which cannot be told to hurry: look, and look again soon, up to a limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Event
+
+_NEVER = Event()
+
+
+def until(holds: Callable[[], object], limit_s: float, otherwise: str | Callable[[], str]) -> None:
+    """Return as soon as `holds()` is true. After `limit_s` seconds fails with the text of `otherwise`."""
+    end = time.monotonic() + limit_s
+    while not holds():
+        if time.monotonic() > end:
+            why = otherwise if isinstance(otherwise, str) else otherwise()
+            raise AssertionError(f"not within {limit_s:g} s: {why}")
+        _NEVER.wait(0.02)

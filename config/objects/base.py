@@ -59,11 +59,14 @@ class ApiStruct(
     """Frozen; attributes are the JSON names in snake_case; what is absent is None, (), {} or "" and is not written."""
 
 
+UNKNOWN_KEY = "#unknown"
+"""What the record of unknown fields is called where JSON names stand; no document can hold a value for it."""
+
+
 class ApiObject(ApiStruct, frozen=True):
     """A kind of its own (Pod, PodList, Secret, ...): it remembers the fields of its document that are not known here.
 
-    The record lives as long as the object and survives `msgspec.structs.replace`. Its JSON name is one that no
-    document can hold a value for.
+    The record lives as long as the object and survives `msgspec.structs.replace`.
     """
 
-    unknown: UnknownFields | None = msgspec.field(default=None, name="#unknown")
+    unknown: UnknownFields | None = msgspec.field(default=None, name=UNKNOWN_KEY)

@@ -1,0 +1,243 @@
+"""The slow road of the codec: a document walked along the types of its kind.
+
+Owns which faults a document of the wrong form has, each with its path and a hint; what is forgiven because the API
+forgives it (null for an absent field, a plain number for a quantity); and the setting aside of unknown fields. Pure.
+Refuses to know JSON, YAML and what the values mean.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from config.objects import ApiObject, ApiStruct, UnknownFields
+from config.objects.base import UNKNOWN_KEY
+
+Step = str | tuple[int, str | None]
+"""One step of a path: the name of a field, or (index, name of the item) in a list."""
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_INT64 = range(-(2**63), 2**63)
+
+
+class Fault(NamedTuple):
+    path: str
+    reason: str
+    hint: str
+
+
+def path_text(path: tuple[Step, ...]) -> str:
+    """`$.spec.containers[0].image`; keys that are no plain words are quoted: `$.metadata.labels["a/b"]`."""
+    text = "$"
+    for step in path:
+        if not isinstance(step, str):
+            text += f"[{step[0]}]"
+        elif step and _PLAIN.issuperset(step):
+            text += f".{step}"
+        else:
+            text += f"[{msgspec.json.encode(step).decode()}]"
+    return text
+
+
+def walk(value: object, kind: type[ApiStruct]) -> tuple[Any, list[Fault]]:
+    """(`value` as the struct accepts it, every fault). Without faults the first part converts to `kind`."""
+    walker = _Walker()
+    return _shape(kind)(walker, value), walker.faults
+
+
+class _Walker:
+    """Where the walk is, and what it found on the way."""
+
+    def __init__(self) -> None:
+        self.path: list[Step] = []
+        self.faults: list[Fault] = []
+        # Unknown fields of the innermost kind around, and how deep in the path that kind is.
+        self.record: list[tuple[tuple[Step, ...], bytes]] | None = None
+        self.depth_of_kind = 0
+
+    def fault(self, reason: str, hint: str = "") -> None:
+        self.faults.append(Fault(path_text(tuple(self.path)), reason, hint))
+
+    def set_aside(self, key: str, value: object) -> None:
+        if self.record is not None:
+            path = (*self.path[self.depth_of_kind :], key)
+            self.record.append((path, msgspec.json.encode(value)))
+
+    def go(self, step: Step, value: object, shape: _Shape) -> Any:
+        self.path.append(step)
+        try:
+            return shape(self, value)
+        finally:
+            self.path.pop()
+
+
+# A shape takes the value at the walker's place and gives it as the struct accepts it, having told every fault.
+_Shape = Callable[[_Walker, Any], Any]
+
+
+def _named(value: object) -> str:
+    """How a value is called in a sentence."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    if isinstance(value, str):
+        return f"the text {value if len(value) <= 40 else value[:40] + '...'!r}"
+    return "a list" if isinstance(value, list) else "a map" if isinstance(value, dict) else f"a {type(value).__name__}"
+
+
+def _text(walker: _Walker, value: Any) -> Any:
+    if not isinstance(value, str):
+        scalar = isinstance(value, (int, float))
+        walker.fault(f"must be text, not {_named(value)}", 'put it in quotes, such as "8080" or "true"' if scalar else "")
+    return value
+
+
+def _quantity(walker: _Walker, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        walker.fault(f"must be a quantity, not {_named(value)}", "write a number, or text such as 500m or 1Gi")
+    return value if isinstance(value, str) else str(value)
+
+
+def _integer(walker: _Walker, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int):
+        quoted = isinstance(value, str) and value.lstrip("-").isdecimal()
+        walker.fault(f"must be a whole number, not {_named(value)}", "remove the quotes" if quoted else "")
+    elif value not in _INT64:
+        walker.fault("must be a number of 64 bits")
+    return value
+
+
+def _number(walker: _Walker, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        walker.fault(f"must be a number, not {_named(value)}")
+    return value
+
+
+def _boolean(walker: _Walker, value: Any) -> Any:
+    if not isinstance(value, bool):
+        quoted = value in ("true", "false")
+        walker.fault(f"must be true or false, not {_named(value)}", "remove the quotes" if quoted else "")
+    return value
+
+
+def _integer_or_text(walker: _Walker, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        walker.fault(f"must be a number or a name, not {_named(value)}")
+    return value
+
+
+def _anything(walker: _Walker, value: Any) -> Any:
+    return value
+
+
+_SCALARS: dict[Any, _Shape] = {
+    str: _text,
+    int: _integer,
+    bool: _boolean,
+    float: _number,
+    Any: _anything,
+    object: _anything,
+}
+
+
+def _one_of(choices: tuple[Any, ...]) -> _Shape:
+    expected = " or ".join(str(choice) for choice in choices)
+
+    def one_of(walker: _Walker, value: Any) -> Any:
+        if value not in choices:
+            walker.fault(f"must be {expected}, not {_named(value)}")
+        return value
+
+    return one_of
+
+
+def _list_of(shape: _Shape) -> _Shape:
+    def list_of(walker: _Walker, value: Any) -> Any:
+        if not isinstance(value, list):
+            walker.fault(f"must be a list, not {_named(value)}", "start each item with a dash, or write it in [ ]")
+            return value
+        items = []
+        for index, item in enumerate(value):
+            name = item.get("name") if isinstance(item, dict) else None
+            items.append(walker.go((index, name if isinstance(name, str) else None), item, shape))
+        return items
+
+    return list_of
+
+
+def _map_of(shape: _Shape) -> _Shape:
+    def map_of(walker: _Walker, value: Any) -> Any:
+        if not isinstance(value, dict):
+            walker.fault(f"must be a map, not {_named(value)}", "write key: value lines below it")
+            return value
+        if shape is _text:
+            # The API reads a key without a value as one with an empty text.
+            value = {key: "" if item is None else item for key, item in value.items()}
+        return {key: walker.go(key, item, shape) for key, item in value.items()}
+
+    return map_of
+
+
+@lru_cache(maxsize=1024)
+def _shape(kind: type[ApiStruct]) -> _Shape:
+    """The shape of a struct. Built once per type, on first need."""
+    hints = get_type_hints(kind, include_extras=True)
+    lazily: dict[str, _Shape | None] = {}
+    types_by_name = {
+        field.encode_name: hints[field.name]
+        for field in msgspec.structs.fields(kind)
+        if field.encode_name != UNKNOWN_KEY
+    }
+    remembers = issubclass(kind, ApiObject)
+
+    def struct(walker: _Walker, value: Any) -> Any:
+        if not isinstance(value, dict):
+            walker.fault(f"must be a map, not {_named(value)}", "write its fields as key: value lines below it")
+            return value
+        outer = walker.record, walker.depth_of_kind
+        record: list[tuple[tuple[Step, ...], bytes]] = []
+        if remembers:
+            walker.record, walker.depth_of_kind = record, len(walker.path)
+        known: dict[str, Any] = {}
+        for key, item in value.items():
+            if key not in types_by_name:
+                walker.set_aside(key, item)
+            elif item is not None:
+                shape = lazily.get(key)
+                if shape is None:
+                    shape = lazily[key] = _shape_of(types_by_name[key])
+                known[key] = walker.go(key, item, shape)
+        if remembers:
+            walker.record, walker.depth_of_kind = outer
+            if record:
+                known[UNKNOWN_KEY] = UnknownFields(tuple(record))
+        return known
+
+    return struct
+
+
+def _shape_of(hint: Any) -> _Shape:
+    """The shape of what a field's type hint says."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        meta = next((extra for extra in arguments[1:] if isinstance(extra, msgspec.Meta)), None)
+        return _quantity if meta is not None and (meta.extra or {}).get("quantity") else _shape_of(arguments[0])
+    if origin in (Union, types.UnionType):
+        options = [option for option in arguments if option is not type(None)]
+        return _integer_or_text if set(options) == {int, str} else _shape_of(options[0])
+    if origin is Literal:
+        return _one_of(arguments)
+    if origin in (tuple, list):
+        return _list_of(_shape_of(arguments[0]))
+    if origin in (Mapping, dict):
+        return _map_of(_shape_of(arguments[1]))
+    if isinstance(hint, type) and issubclass(hint, ApiStruct):
+        return _shape(hint)
+    return _SCALARS[hint]

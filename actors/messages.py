@@ -12,9 +12,9 @@ from collections.abc import Hashable, Mapping
 from typing import ClassVar, Self
 
 import msgspec
-from config.objects import Pod, PodStatus
 
 from actors.kernel import ActorRef, Message
+from config.objects import Pod, PodStatus
 
 
 class Operation(enum.Enum):
@@ -359,6 +359,22 @@ def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: 
 
 class ListPods(Message, frozen=True):
     """Edge -> StatusManagerActor (ask): every pod with its published status, as `tuple[Pod, ...]`."""
+
+
+class SourceProblem(msgspec.Struct, frozen=True):
+    """Something a source could not use: `origin` is the file or URL, `path` the place in the document or empty."""
+
+    source: str
+    origin: str
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.path}: {self.reason}" if self.path else f"{self.origin}: {self.reason}"
+
+
+class ListProblems(Message, frozen=True):
+    """Edge -> SourceActor (ask): what it cannot use now, as `tuple[SourceProblem, ...]`."""
 
 
 class ListEvents(Message, frozen=True):

@@ -18,11 +18,7 @@ import msgspec
 
 from actors.messages import Operation
 from config.objects import Pod
-
-SOURCE_ANNOTATION = "kubernetes.io/config.source"
-SEEN_ANNOTATION = "kubernetes.io/config.seen"
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
-LOCAL_ANNOTATIONS = frozenset({SOURCE_ANNOTATION, SEEN_ANNOTATION, MIRROR_ANNOTATION})
+from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS
 
 TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
 
@@ -84,7 +80,7 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
         known = before.get(uid)
         if known is None:
             seen_at = seen_at or fixed_width_time(now_wall_ns)
-            pod = _with_annotations(read, {SOURCE_ANNOTATION: source, SEEN_ANNOTATION: seen_at})
+            pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: seen_at})
             now[uid] = Desired(read, pod)
             told[Operation.ADD].append(Change(Operation.ADD, pod))
             continue
@@ -109,11 +105,6 @@ def compare(known: Pod, read: Pod) -> Operation | None:
 def local_annotations(pod: Pod) -> Mapping[str, str]:
     """The annotations of `pod` that are ours."""
     return {key: value for key, value in pod.metadata.annotations.items() if key in LOCAL_ANNOTATIONS}
-
-
-def source_of(pod: Pod) -> str:
-    """The source that a merged pod came from."""
-    return pod.metadata.annotations.get(SOURCE_ANNOTATION, "")
 
 
 def fixed_width_time(wall_ns: int) -> str:

@@ -20,8 +20,9 @@ from actors.messages import (
     StorageStarted,
     pod_event,
 )
-from actors.pod_merge import NOTHING, Duplicate, merge, source_of
+from actors.pod_merge import NOTHING, Duplicate, merge
 from config.objects import Pod
+from config.pod_identity import source_of
 
 SECOND_NS = 1_000_000_000
 
@@ -76,7 +77,7 @@ class StorageActor(Actor):
         desired = self._desire.uids()
         for pod in self._known_to_sync_loop:
             if pod.metadata.uid not in desired:
-                self._sync_loop.tell(PodChanged(Operation.REMOVE, pod, source_of(pod)))
+                self._sync_loop.tell(PodChanged(Operation.REMOVE, pod, source_of(pod) or ""))
         self._known_to_sync_loop = ()
 
     def _all_ready(self) -> bool:

@@ -9,18 +9,15 @@ from hypothesis import strategies as st
 
 from actors.messages import Operation
 from actors.pod_merge import (
-    MIRROR_ANNOTATION,
     NOTHING,
-    SEEN_ANNOTATION,
-    SOURCE_ANNOTATION,
     TELLING_ORDER,
     Desire,
     compare,
     fixed_width_time,
     merge,
-    source_of,
 )
 from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus
+from config.pod_identity import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE, source_of
 
 T0_NS = 1_767_225_600_000_000_000
 ADD, UPDATE, DELETE = Operation.ADD, Operation.UPDATE, Operation.DELETE
@@ -47,14 +44,14 @@ def test_a_pod_seen_for_the_first_time_is_added_with_its_source_and_time():
     (change,) = merged.changes
     assert change.operation is ADD
     assert source_of(change.pod) == "file"
-    assert change.pod.metadata.annotations[SEEN_ANNOTATION] == "2026-01-01T00:00:00.000000000Z"
+    assert change.pod.metadata.annotations[CONFIG_SEEN] == "2026-01-01T00:00:00.000000000Z"
 
 
 def test_a_source_cannot_pretend_to_be_another():
-    forged = pod("1", annotations={SOURCE_ANNOTATION: "api", SEEN_ANNOTATION: "never"})
+    forged = pod("1", annotations={CONFIG_SOURCE: "api", CONFIG_SEEN: "never"})
     annotations = merge(NOTHING, "file", [forged], T0_NS).changes[0].pod.metadata.annotations
-    assert annotations[SOURCE_ANNOTATION] == "file"
-    assert annotations[SEEN_ANNOTATION] != "never"
+    assert annotations[CONFIG_SOURCE] == "file"
+    assert annotations[CONFIG_SEEN] != "never"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +60,7 @@ def test_a_source_cannot_pretend_to_be_another():
         (pod("1"), None),
         (pod("1", resource_version="7"), None),
         (pod("1", generation=3), None),
-        (pod("1", annotations={MIRROR_ANNOTATION: "x", SEEN_ANNOTATION: "y"}), None),
+        (pod("1", annotations={CONFIG_MIRROR: "x", CONFIG_SEEN: "y"}), None),
         (pod("1", image="b"), UPDATE),
         (pod("1", labels={"a": "b"}), UPDATE),
         (pod("1", annotations={"a": "b"}), UPDATE),
@@ -87,18 +84,18 @@ def test_an_update_keeps_first_seen_and_takes_everything_else():
     meta = change.pod.metadata
     assert meta.annotations == {
         "new": "1",
-        SOURCE_ANNOTATION: "file",
-        SEEN_ANNOTATION: "2026-01-01T00:00:00.000000000Z",
+        CONFIG_SOURCE: "file",
+        CONFIG_SEEN: "2026-01-01T00:00:00.000000000Z",
     }
     assert meta.generation == 2
     assert change.pod.spec.containers[0].image == "b"
 
 
 def test_a_mirror_stays_one_when_its_pod_is_updated():
-    mirror = pod("1", annotations={MIRROR_ANNOTATION: "hash"})
-    update = pod("1", image="b", annotations={MIRROR_ANNOTATION: "hash"})
+    mirror = pod("1", annotations={CONFIG_MIRROR: "hash"})
+    update = pod("1", image="b", annotations={CONFIG_MIRROR: "hash"})
     changes = merge(after(mirror, source="api"), "api", [update], T0_NS).changes
-    assert changes[0].pod.metadata.annotations[MIRROR_ANNOTATION] == "hash"
+    assert changes[0].pod.metadata.annotations[CONFIG_MIRROR] == "hash"
 
 
 def test_a_uid_that_vanished_is_removed_with_its_last_object():

@@ -53,7 +53,7 @@ class Containerd:
         self.pod_logs = self.directory / "pod-logs"
         self.pod_logs.mkdir()
         self.cgroup_parent = f"/{self.directory.name}"
-        self.bridge = f"act{os.getpid():x}"
+        self.bridge = f"act-{self.directory.name[-8:]}"
         self._process: subprocess.Popen[bytes] | None = None
         self._forwarding = _FORWARDING.read_text()
         self._configure()
@@ -174,7 +174,6 @@ class Containerd:
         (self.directory / "config.toml").write_text(self._config(network))
 
     def _network(self) -> dict[str, Any]:
-        subnet = f"10.213.{os.getpid() % 256}.0/24"
         return {
             "cniVersion": "0.4.0",
             "name": self.bridge,
@@ -187,7 +186,7 @@ class Containerd:
                     "ipam": {
                         "type": "host-local",
                         "dataDir": str(self.directory / "addresses"),
-                        "ranges": [[{"subnet": subnet}]],
+                        "ranges": [[{"subnet": _free_subnet()}]],
                         "routes": [{"dst": "0.0.0.0/0"}],
                     },
                 },
@@ -253,6 +252,12 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
             for directory, _, _ in os.walk(parent, topdown=False):
                 with contextlib.suppress(OSError):
                     os.rmdir(directory)
+
+
+def _free_subnet() -> str:
+    """A network of 10.213.0.0/16 that no interface of this machine is in."""
+    taken = subprocess.run(["ip", "-4", "-o", "address"], check=True, capture_output=True, text=True).stdout
+    return next(f"{net}0/24" for net in (f"10.213.{third}." for third in range(256)) if f" {net}" not in taken)
 
 
 def _processes() -> list[tuple[int, int, bytes]]:

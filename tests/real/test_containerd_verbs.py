@@ -274,6 +274,7 @@ def test_containers_outlive_containerd_and_the_client_finds_it_again(cri: GrpcCr
     containerd.kill()
     assert refusal(cri.call(LIST_CONTAINERS, ListContainersRequest())).code == StatusCode.UNAVAILABLE
     containerd.start()
+    until(lambda: cri.call(LIST_CONTAINERS, ListContainersRequest()).exception(PATIENCE_S) is None, 1, "found again")
     assert pod.status(main) == before
     assert pod.exec(main, "true").exit_code == 0
 

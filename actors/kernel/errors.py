@@ -34,6 +34,13 @@ class MailboxFullError(KernelError):
     """An `ask` met a full mailbox; a `tell` never sees this, its message becomes a counted dead letter."""
 
 
+class NoAnswerError(KernelError):
+    """The actor that was asked was interrupted, stopped or ended by more than an `Exception` before it answered.
+
+    An ordinary exception on purpose: what ends one actor must not end whoever asked it. `__cause__` has the original.
+    """
+
+
 class NameTakenError(KernelError):
     """A parent already has a living child of that name."""
 
@@ -51,3 +58,11 @@ class Interrupted(BaseException):
     def __init__(self, cause: Any = None) -> None:
         super().__init__("stop" if cause is None else type(cause).__name__)
         self.cause = cause
+
+
+def text_of(failure: BaseException) -> str:
+    """Type and text of a failure in one line; the text of a foreign exception may itself raise."""
+    try:
+        return f"{type(failure).__name__}: {failure}"
+    except Exception:
+        return type(failure).__name__

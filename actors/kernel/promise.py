@@ -7,6 +7,7 @@ the million. `AskFuture` is Pykka's future for the edges of the system.
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from actors.kernel.errors import BlockingInHandlerError
 
 if TYPE_CHECKING:
     from actors.kernel.dispatcher import Dispatcher
+
+logger = logging.getLogger("actorlet.kernel")
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -38,10 +41,16 @@ class CancelledPromiseError(Exception):
     """The promise was cancelled before it was kept."""
 
 
+_OPEN: Any = object()
+"""The head of the callbacks of a promise that nobody has kept yet."""
+
+
 class Promise(Generic[T]):
     """A `Pending` that somebody keeps with `set_result` or `set_exception`; later calls of these are ignored.
 
-    No lock: list append and pop are atomic, and whoever pops a callback runs it, so each runs exactly once.
+    No lock, and millions of them: the list's own methods are atomic. Who removes the `_OPEN` mark from the head of
+    the callbacks is the one that keeps the promise, and who pops a callback runs it, so the value is set once and
+    each callback runs exactly once. A callback that raises is logged; the others still run.
     """
 
     __slots__ = ("__weakref__", "_callbacks", "_done", "_exception", "_value")
@@ -50,26 +59,27 @@ class Promise(Generic[T]):
         self._done = False
         self._value: T | None = None
         self._exception: BaseException | None = None
-        self._callbacks: list[Callable[[Any], object]] = []
+        self._callbacks: list[Callable[[Any], object]] = [_OPEN]
 
     def done(self) -> bool:
         return self._done
 
     def set_result(self, value: T) -> None:
-        if not self._done:
+        if self._claim():
             self._value = value
             self._finish()
 
     def set_exception(self, exception: BaseException) -> None:
-        if not self._done:
+        if self._claim():
             self._exception = exception
             self._finish()
 
     def cancel(self) -> bool:
         """Give up on the result: waiters get `CancelledPromiseError`. False when it was already there."""
-        if self._done:
+        if not self._claim():
             return False
-        self.set_exception(CancelledPromiseError("cancelled"))
+        self._exception = CancelledPromiseError("cancelled")
+        self._finish()
         return True
 
     def cancelled(self) -> bool:
@@ -87,9 +97,6 @@ class Promise(Generic[T]):
         return self._exception
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
-        if self._done:
-            fn(self)
-            return
         self._callbacks.append(fn)
         if self._done:
             self._run_callbacks()
@@ -97,6 +104,14 @@ class Promise(Generic[T]):
     def _require_done(self) -> None:
         if not self._done:
             raise BlockingInHandlerError("this result is not there yet: await self.wait(promise) instead")
+
+    def _claim(self) -> bool:
+        """Whether the caller is the one that keeps this promise. The mark stands first: found without a search."""
+        try:
+            self._callbacks.remove(_OPEN)
+        except ValueError:
+            return False
+        return True
 
     def _finish(self) -> None:
         self._done = True
@@ -109,7 +124,10 @@ class Promise(Generic[T]):
                 fn = callbacks.pop(0)
             except IndexError:
                 return
-            fn(self)
+            try:
+                fn(self)
+            except BaseException:
+                logger.exception("a callback of a promise failed")
 
 
 def kept(value: T) -> Promise[T]:
@@ -166,6 +184,10 @@ class AskFuture(pykka.Future[T]):
 
     def set(self, value: Any = None) -> None:
         self._promise.set_result(value)
+
+    def fail(self, failure: BaseException) -> None:
+        """What `set_exception` does, without Pykka's triple."""
+        self._promise.set_exception(failure)
 
     def set_exception(self, exc_info: Any = None) -> None:
         exception = (exc_info or sys.exc_info())[1]

@@ -1,7 +1,8 @@
 """The timers of one incarnation of one actor, by key. They fire as messages to that actor.
 
-Fired on the dispatcher's timer thread, set and cancelled on the actor's: a timer that is cancelled while it fires is
-found out by its `live` mark, so a cancelled periodic timer never comes back.
+Fired on the dispatcher's timer thread; set, cancelled and taken on the actor's turns only. A tick waits in the mailbox
+under its timer as the key, so a tick that still waits is not doubled by the next, and it is asked once more whether
+its timer lives when the actor takes it: after `cancel_timer`, a replacement or a restart no late tick is handled.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from actors.kernel.dispatcher import Cancellable, Dispatcher
 
 
-class _Timer:
+class Timer:
+    """One timer, and the coalescing key of its ticks."""
+
     __slots__ = ("every_ns", "handle", "key", "live", "message", "owner")
 
     def __init__(self, owner: ActorTimers, key: Hashable, message: Any, every_ns: int | None) -> None:
@@ -26,18 +29,20 @@ class _Timer:
 
     def start(self, after_ns: int) -> None:
         self.handle = self.owner.dispatcher.schedule(after_ns, self.fire)
-        if not self.live:
-            self.handle.cancel()
 
     def fire(self) -> None:
         if not self.live:
             return
-        if self.every_ns is None:
-            self.owner.forget(self)
-        else:
+        if self.every_ns is not None:
             self.start(self.every_ns)
-        # Keyed: a tick that still waits in the mailbox is not doubled by the next.
-        self.owner.post(self.message, ("timer", self.key))
+        self.owner.post(self.message, self)
+
+    def claim(self) -> bool:
+        """The actor has taken a tick: whether it still counts. A timer without period ends with that."""
+        counts = self.live
+        if counts and self.every_ns is None:
+            self.owner.cancel(self.key)
+        return counts
 
     def cancel(self) -> None:
         self.live = False
@@ -53,12 +58,14 @@ class ActorTimers:
     def __init__(self, dispatcher: Dispatcher, post: Callable[[Any, Hashable], None]) -> None:
         self.dispatcher = dispatcher
         self.post = post
-        self._by_key: dict[Hashable, _Timer] = {}
+        self._by_key: dict[Hashable, Timer] = {}
 
     def start(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable) -> None:
-        """Replace the timer of that key."""
+        """Replace the timer of that key. Raises ValueError for a period in which time would stand still."""
+        if every_ns is not None and every_ns <= 0:
+            raise ValueError(f"a periodic timer needs a period of at least 1 ns, not {every_ns}")
         self.cancel(key)
-        timer = self._by_key[key] = _Timer(self, key, message, every_ns)
+        timer = self._by_key[key] = Timer(self, key, message, every_ns)
         timer.start(first_ns)
 
     def cancel(self, key: Hashable) -> None:
@@ -69,8 +76,3 @@ class ActorTimers:
     def cancel_all(self) -> None:
         while self._by_key:
             self._by_key.popitem()[1].cancel()
-
-    def forget(self, timer: _Timer) -> None:
-        """A one-shot timer has fired; another of its key may already stand in its place."""
-        if self._by_key.get(timer.key) is timer:
-            self._by_key.pop(timer.key, None)

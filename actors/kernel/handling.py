@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.kernel.dead_letters import Reason
 from actors.kernel.effects import EffectEnded
-from actors.kernel.errors import DeadlineExceededError, Interrupted, UnhandledMessageError
+from actors.kernel.errors import DeadlineExceededError, Interrupted, NoAnswerError, UnhandledMessageError, text_of
 from actors.kernel.message import Escalated, Signal, describe
 from actors.kernel.suspension import Suspension, Task
 
@@ -28,12 +28,9 @@ def handle(cell: Cell, item: Item) -> None:
     """Handle one message with the handler of its type, or make a dead letter of it."""
     message = item.message
     if type(message) is EffectEnded:
-        if not cell.effect_ended(message.generation):
+        message = item.message = _made_by_effect(cell, message)
+        if message is None:
             return
-        made = _made_by_effect(cell, message)
-        if made is None:
-            return
-        message = item.message = made
     elif type(message) is Escalated:
         cell.fail(message.cause, "a child's failure")
         return
@@ -66,14 +63,15 @@ def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
         cell.slice_since_ns = None
         cell.fail(failure, label)
         return
+    cell.slice_since_ns = None
     if type(result) is CoroutineType:
         cell.task = Task(result, None, label, cell.dispatcher.now_ns())
         _drive(cell, cell.task, _BEGIN, None)
-    cell.slice_since_ns = None
 
 
-def resume(cell: Cell, task: Task, result: Any) -> None:
+def resume(cell: Cell, task: Task) -> None:
     """What the handler waits for has come: a pending that is done, None for a sleep, or a tuple for a timeout."""
+    result = task.take_what_came()
     if task.timer is not None:
         task.timer.cancel()
         task.timer = None
@@ -81,7 +79,10 @@ def resume(cell: Cell, task: Task, result: Any) -> None:
         _drive(cell, task, None, None)
     elif type(result) is tuple:
         what, timeout_ns, pending = result
-        pending.cancel()
+        try:
+            pending.cancel()
+        except Exception as failure:
+            cell.system.logger.warning("%s: %s could not be cancelled: %s", cell.path, what, text_of(failure))
         _drive(cell, task, None, DeadlineExceededError(what, timeout_ns))
     else:
         _drive_with(cell, task, result)
@@ -89,7 +90,6 @@ def resume(cell: Cell, task: Task, result: Any) -> None:
 
 def interrupt(cell: Cell, task: Task, order: Interrupted) -> None:
     """Throw an interrupt into a waiting handler."""
-    task.token += 1
     if task.timer is not None:
         task.timer.cancel()
         task.timer = None
@@ -98,23 +98,31 @@ def interrupt(cell: Cell, task: Task, order: Interrupted) -> None:
 
 def abandon(cell: Cell, task: Task) -> None:
     """The stop's grace is over: end a handler that would not end by itself."""
-    task.token += 1
+    if task.timer is not None:
+        task.timer.cancel()
     cell.system.logger.warning("%s: %s did not end when told to stop; abandoned", cell.path, task.label)
     cell.task_ended()
     try:
         task.coroutine.close()
     except BaseException as failure:
-        cell.system.logger.warning("%s: abandoned handler refused to close: %r", cell.path, failure)
-    _answer(task.item, None, Interrupted(None))
+        cell.system.logger.warning("%s: abandoned handler refused to close: %s", cell.path, text_of(failure))
+    _answer(cell, task.item, None, Interrupted(None))
     _trace(cell, task.item, task.label, "abandoned")
 
 
 def _made_by_effect(cell: Cell, ended: Any) -> Any:
+    """The message that the actor gets for an effect that has ended, or None."""
+    cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
+        if not cell.effect_ended(ended.generation):
+            cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())
+            return None
         return ended.then(ended.pending)
     except BaseException as failure:
         cell.fail(failure, "the end of an effect")
         return None
+    finally:
+        cell.slice_since_ns = None
 
 
 def _drive_with(cell: Cell, task: Task, pending: Any) -> None:
@@ -147,7 +155,7 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
         except Interrupted as order:
             cell.task_ended()
             _measure(cell, started_ns, task.item, task.label)
-            _answer(task.item, None, order)
+            _answer(cell, task.item, None, order)
             _trace(cell, task.item, task.label, f"interrupted by {order}")
             return
         except BaseException as raised:
@@ -161,20 +169,19 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
             )
             continue
         pending = suspension.pending
-        if pending is not None and pending.done():
-            try:
-                value = pending.result()
-            except BaseException as raised:
-                failure = raised
-            continue
-        _measure(cell, started_ns, task.item, task.label)
-        _arm(cell, task, suspension)
-        return
+        try:
+            if pending is None or not pending.done():
+                _measure(cell, started_ns, task.item, task.label)
+                _arm(cell, task, suspension)
+                return
+            value = pending.result()
+        except BaseException as raised:  # the pending's failure, or no pending at all: the handler's in both cases
+            task.token = None
+            failure = raised
 
 
 def _arm(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
-    task.token += 1
-    token = task.token
+    token = task.token = object()
     pending, timeout_ns = suspension.pending, suspension.timeout_ns
     task.waiting_for = suspension.what
     if timeout_ns is not None:
@@ -189,13 +196,13 @@ def _unhandled(cell: Cell, item: Item) -> None:
         return
     now_ns = cell.dispatcher.now_ns()
     cell.system.dead_letters.add(Reason.UNHANDLED, item.message, item.sender, cell.path, now_ns)
-    _answer(item, None, UnhandledMessageError(f"{cell.path} has no handler for {type(item.message).__name__}"))
+    _answer(cell, item, None, UnhandledMessageError(f"{cell.path} has no handler for {type(item.message).__name__}"))
     _trace(cell, item, "", "unhandled")
 
 
 def _ended(cell: Cell, item: Item | None, result: Any, label: str = "") -> None:
     cell.handled += 1
-    _answer(item, result, None)
+    _answer(cell, item, result, None)
     _trace(cell, item, label, "ok")
 
 
@@ -203,19 +210,23 @@ def _failed(cell: Cell, item: Item | None, failure: BaseException, label: str = 
     """As in Pykka, an ordinary exception in answer to an `ask` is the asker's; anything else is the actor's."""
     _trace(cell, item, label, f"failed: {type(failure).__name__}")
     if item is not None and item.reply_to is not None:
-        _answer(item, None, failure)
+        _answer(cell, item, None, failure)
         if isinstance(failure, Exception):
             return
     cell.fail(failure, label if item is None else describe(item.message))
 
 
-def _answer(item: Item | None, result: Any, failure: BaseException | None) -> None:
+def _answer(cell: Cell, item: Item | None, result: Any, failure: BaseException | None) -> None:
     if item is None or item.reply_to is None:
         return
     if failure is None:
         item.reply_to.set(result)
+    elif isinstance(failure, Exception):
+        item.reply_to.fail(failure)
     else:
-        item.reply_to.set_exception((type(failure), failure, failure.__traceback__))
+        lost = NoAnswerError(f"{cell.path} gave no answer to {type(item.message).__name__}: {text_of(failure)}")
+        lost.__cause__ = failure
+        item.reply_to.fail(lost)
 
 
 def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:

@@ -1,9 +1,10 @@
 """The mailbox of one actor: two lanes, bounded, coalescing by key.
 
-The system lane (signals, interrupts, ends of effects) goes before the user lane and is not bounded by the capacity:
-what enters it is bounded by other means (children, effects in flight, one overflow notice). The user lane takes
-`capacity` messages; one more is refused, counted, and the owner is told once by `MailboxOverflowed` to look at the
-truth again. Nothing here raises in the sender. The caller holds the cell's lock around every method.
+The system lane (signals, interrupts, ends of effects) goes before the user lane. Signals are not bounded here: what
+sends them is bounded by other means (children, effects in flight, one overflow notice). Of interrupts, and of all that
+goes to the user lane, `capacity` may wait; one more is refused, counted, and the owner is told once by
+`MailboxOverflowed` to look at the truth again. Nothing here raises in the sender. The caller holds the cell's lock
+around every method that changes something.
 
 Deques are made on the first message and dropped with the last: an idle actor pays for none.
 """
@@ -11,16 +12,19 @@ Deques are made on the first message and dropped with the last: an idle actor pa
 from __future__ import annotations
 
 import enum
+import logging
 from collections import deque
 from collections.abc import Hashable
 from typing import Any
 
-from actors.kernel.message import MailboxOverflowed, Message, Signal
+from actors.kernel.message import MailboxOverflowed, Message, Signal, key_of
 from actors.kernel.promise import AskFuture
+
+logger = logging.getLogger("actorlet.kernel")
 
 
 class Item:
-    """One waiting message: what, who wants an answer, who sent it (path), since when (ns)."""
+    """One waiting message: what, who wants an answer, who sent it (path), since when (ns), under which key."""
 
     __slots__ = ("key", "message", "reply_to", "sender", "since_ns")
 
@@ -43,10 +47,33 @@ class Posted(enum.Enum):
     CLOSED = "closed"
 
 
+class _Nature:
+    """What a message's type alone says about how it waits; looked up once per type, asked once per message."""
+
+    __slots__ = ("interrupts", "keyed", "signal", "urgent")
+
+    def __init__(self, message_type: type[Any]) -> None:
+        ours = issubclass(message_type, Message)
+        self.signal = issubclass(message_type, Signal)
+        self.interrupts: bool = ours and message_type.interrupts
+        self.urgent = self.signal or self.interrupts
+        self.keyed = ours and message_type.coalesce_key is not Message.coalesce_key
+
+
+_natures: dict[type[Any], _Nature] = {}
+
+
+def _nature_of(message_type: type[Any]) -> _Nature:
+    nature = _natures.get(message_type)
+    if nature is None:
+        nature = _natures[message_type] = _Nature(message_type)
+    return nature
+
+
 class Mailbox:
     """See the module. `dropped_total` counts refused messages over the mailbox's whole life."""
 
-    __slots__ = ("_by_key", "_system", "_user", "capacity", "closed", "dropped_total", "overflow")
+    __slots__ = ("_by_key", "_first_interrupt", "_system", "_user", "capacity", "closed", "dropped_total", "overflow")
 
     def __init__(self, capacity: int) -> None:
         if capacity < 1:
@@ -58,6 +85,7 @@ class Mailbox:
         self._system: deque[Item] | None = None
         self._user: deque[Item] | None = None
         self._by_key: dict[Hashable, Item] | None = None
+        self._first_interrupt: Item | None = None
 
     def post(
         self,
@@ -70,88 +98,105 @@ class Mailbox:
         """Take a message. `key` overrides the message's own coalescing key (timers use it)."""
         if self.closed:
             return Posted.CLOSED
-        if isinstance(message, Message):
-            if isinstance(message, Signal) or message.interrupts:
-                self.post_system(Item(message, reply_to, sender, now_ns, None))
-                return Posted.QUEUED
-            if key is None and reply_to is None:
-                own = message.coalesce_key()
-                if own is not None:
-                    key = (type(message), own)
-        if key is not None:
-            waiting = self._by_key.get(key) if self._by_key else None
-            if waiting is not None:
-                newer = message.merged(waiting.message) if isinstance(message, Message) else message
-                waiting.message = newer
-                return Posted.COALESCED
-        user = self._user
-        if user is None:
-            user = self._user = deque()
-        elif len(user) >= self.capacity:
-            self._refuse(now_ns)
-            return Posted.REFUSED
-        item = Item(message, reply_to, sender, now_ns, key)
-        user.append(item)
+        message_type = type(message)
+        nature = _natures.get(message_type) or _nature_of(message_type)
+        if nature.keyed and key is None and reply_to is None:  # each question has an answer of its own
+            own = key_of(message)
+            if own is not None:
+                key = (message_type, own)
         if key is not None:
             if self._by_key is None:
                 self._by_key = {}
+            waiting = self._by_key.get(key)
+            if waiting is not None:
+                waiting.message = _merged(message, waiting.message)
+                return Posted.COALESCED
+        if nature.urgent:
+            lane = self._system
+            if lane is None:
+                lane = self._system = deque()
+        else:
+            lane = self._user
+            if lane is None:
+                lane = self._user = deque()
+        if len(lane) >= self.capacity and not nature.signal:
+            self._refuse(now_ns)
+            return Posted.REFUSED
+        item = Item(message, reply_to, sender, now_ns, key)
+        lane.append(item)
+        if key is not None and self._by_key is not None:
             self._by_key[key] = item
+        if nature.interrupts and self._first_interrupt is None:
+            self._first_interrupt = item
         return Posted.QUEUED
-
-    def post_system(self, item: Item) -> None:
-        if self._system is None:
-            self._system = deque()
-        self._system.append(item)
 
     def take(self) -> Item | None:
         """The next message: the system lane first."""
-        if self._system:
-            item = self._system.popleft()
-            if not self._system:
+        lane = self._system
+        if lane:
+            item = lane.popleft()
+            if not lane:
                 self._system = None
-            if type(item.message) is MailboxOverflowed:
+            if item is self._first_interrupt:
+                self._first_interrupt = next((it for it in lane if _nature_of(type(it.message)).interrupts), None)
+            elif type(item.message) is MailboxOverflowed:
                 item.message = MailboxOverflowed(self.overflow)
                 self.overflow = 0
-            return item
-        user = self._user
-        if not user:
-            return None
-        item = user.popleft()
+        else:
+            lane = self._user
+            if not lane:
+                return None
+            item = lane.popleft()
+            if not lane:
+                self._user = None
         if item.key is not None and self._by_key is not None:
-            self._by_key.pop(item.key, None)
-        if not user:
-            self._user = None
-            self._by_key = None
+            del self._by_key[item.key]
+            if not self._by_key:
+                self._by_key = None
         return item
 
-    def first_interrupt(self) -> Message | None:
+    def first_interrupt(self) -> Any | None:
         """The oldest waiting message that interrupts, left where it is."""
-        if self._system:
-            for item in self._system:
-                if isinstance(item.message, Message) and item.message.interrupts:
-                    return item.message
-        return None
+        item = self._first_interrupt
+        return None if item is None else item.message
 
     def close(self) -> list[Item]:
         """Take no more; returns what was still waiting."""
         self.closed = True
         left = [*(self._system or ()), *(self._user or ())]
-        self._system = self._user = self._by_key = None
+        self._system = self._user = self._by_key = self._first_interrupt = None
         return left
 
     def has_messages(self) -> bool:
-        return bool(self._system or self._user)
+        return self._user is not None or self._system is not None
 
     def depth(self) -> int:
-        return (len(self._system) if self._system else 0) + (len(self._user) if self._user else 0)
+        return len(self._system or ()) + len(self._user or ())
 
     def oldest_since_ns(self) -> int | None:
-        """When the oldest waiting message arrived, ns; None when nothing waits."""
-        heads = [lane[0].since_ns for lane in (self._system, self._user) if lane]
-        return min(heads) if heads else None
+        """When the oldest waiting message arrived, ns; None when nothing waits. May be asked without the lock."""
+        oldest = None
+        for lane in (self._system, self._user):
+            try:
+                since_ns = lane[0].since_ns if lane else None
+            except IndexError:  # taken while we looked
+                continue
+            if since_ns is not None and (oldest is None or since_ns < oldest):
+                oldest = since_ns
+        return oldest
 
     def _refuse(self, now_ns: int) -> None:
         self.dropped_total += 1
         self.overflow += 1
         if self.overflow == 1:
-            self.post_system(Item(MailboxOverflowed(), None, "kernel", now_ns, None))
+            self.post(MailboxOverflowed(), None, "kernel", now_ns)
+
+
+def _merged(newer: Any, waiting: Any) -> Any:
+    if not isinstance(newer, Message):
+        return newer
+    try:
+        return newer.merged(waiting)
+    except Exception:
+        logger.exception("%s.merged failed; the newer message waits on", type(newer).__name__)
+        return newer

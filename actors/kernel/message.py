@@ -7,6 +7,7 @@ one), `interrupts` says that it cancels the handler that is waiting. `handles` m
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from actors.kernel.ref import ActorRef
 
 H = TypeVar("H", bound=Callable[..., Any])
+
+logger = logging.getLogger("actorlet.kernel")
 
 HANDLES_ATTRIBUTE = "__handles_messages__"
 
@@ -63,7 +66,9 @@ class ChildFailed(Signal, frozen=True):
 
 
 class Escalated(Signal, frozen=True):
-    """To the parent of a child whose strategy is to escalate: fail with this."""
+    """To the parent of a child whose strategy is to escalate: fail with this, whatever you wait for."""
+
+    interrupts: ClassVar[bool] = True
 
     cause: BaseException
 
@@ -90,7 +95,18 @@ def describe(message: Any) -> str:
     """A message in a few words for logs: its type, and its key where it has one."""
     name = type(message).__name__
     if isinstance(message, Message):
-        key = message.coalesce_key()
+        key = key_of(message)
         if key is not None:
             return f"{name}({key})"
     return name
+
+
+def key_of(message: Message) -> Hashable | None:
+    """The message's own key, or None when it has none or cannot tell: a sender never pays for a bad message."""
+    try:
+        key = message.coalesce_key()
+        hash(key)
+    except Exception:
+        logger.exception("%s.coalesce_key failed; the message is kept as one without key", type(message).__name__)
+        return None
+    return key

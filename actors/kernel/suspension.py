@@ -38,19 +38,49 @@ class Suspension(Generic[T]):
 
 
 class Task:
-    """A handler that has begun: its coroutine and what it waits for. At most one per actor."""
+    """A handler that has begun: its coroutine and what it waits for. At most one per actor.
 
-    __slots__ = ("coroutine", "item", "label", "shields", "started_ns", "timer", "token", "waiting_for")
+    `token` is the identity of the wait at hand, None while there is none: whatever comes for another wait, or for
+    another task, comes too late. `item` is None for `on_start` and `on_stop`.
+    """
+
+    __slots__ = (
+        "come_with",
+        "coroutine",
+        "interrupted_by",
+        "item",
+        "label",
+        "resumed",
+        "shields",
+        "started_ns",
+        "timer",
+        "token",
+        "waiting_for",
+    )
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], item: Item | None, label: str, now_ns: int) -> None:
         self.coroutine = coroutine
         self.item = item
         self.label = label
         self.started_ns = now_ns
-        self.token = 0
+        self.token: object | None = None
+        self.resumed = False
+        self.come_with: Any = None
+        self.interrupted_by: Any = None
         self.shields = 0
         self.waiting_for = ""
         self.timer: Any = None
+
+    def come(self, result: Any) -> None:
+        """What is waited for is there. Under the cell's lock."""
+        self.token = None
+        self.resumed = True
+        self.come_with = result
+
+    def take_what_came(self) -> Any:
+        result, self.come_with = self.come_with, None
+        self.resumed = False
+        return result
 
 
 class Outcome(Generic[T]):

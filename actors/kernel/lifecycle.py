@@ -1,0 +1,175 @@
+"""How an actor comes to life in its cell, fails, and stops.
+
+    NEW -> RUNNING -> STOPPING -> STOPPED
+            |    ^
+            v    |
+      BACKING_OFF / PARKED     (failed; the cell's alarm starts the next incarnation)
+
+These functions are the inside of a cell's turns, as those of `handling` are. A failure is judged by the pure rule of
+`supervision`; here are its effects. A stop goes from the root to the leaves as a request and comes back from the
+leaves to the root as a fact: no actor runs `on_stop` before everything below it is gone.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+import pykka
+
+from actors.kernel import handling
+from actors.kernel.context import constructing
+from actors.kernel.dead_letters import Reason
+from actors.kernel.errors import text_of
+from actors.kernel.message import ActorStopped, ChildFailed, Escalated, Signal
+from actors.kernel.supervision import Action, Verdict, decide
+
+if TYPE_CHECKING:
+    from actors.kernel.cell import Cell
+    from actors.kernel.mailbox import Item
+
+
+class Life(enum.Enum):
+    """See the module."""
+
+    NEW = "new"
+    RUNNING = "running"
+    BACKING_OFF = "backing off"
+    PARKED = "parked"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+def construct(cell: Cell) -> None:
+    """Make the next incarnation and run its `on_start`."""
+    with cell.lock:
+        cell.start_due = False
+    constructing.cell = cell
+    cell.slice_since_ns = cell.dispatcher.now_ns()
+    try:
+        actor = cell.actor_class(*cell.args, **(cell.kwargs or {}))
+        if actor.__dict__.get("_cell") is not cell:
+            raise TypeError(f"{cell.actor_class.__name__}.__init__ must call super().__init__() first")
+    except BaseException as failure:
+        constructing.cell = None
+        cell.slice_since_ns = None
+        fail(cell, failure, "constructor")
+        return
+    constructing.cell = None
+    cell.actor = actor
+    cell.life = Life.RUNNING
+    actor._start_actor_loop()
+
+
+def fail(cell: Cell, failure: BaseException, last_message: str) -> None:
+    """The actor has failed; its strategy decides what comes next."""
+    _drop_incarnation(cell, failure)
+    cell.last_failure = text_of(failure)
+    if cell.life is Life.STOPPING:
+        cell.system.logger.error("%s failed in %s: %s", cell.path, last_message, cell.last_failure)
+        finish_stop(cell)
+        return
+    now_ns = cell.dispatcher.now_ns()
+    verdict = decide(cell.strategy, cell.failures, now_ns, cell.dispatcher.chance.random())
+    cell.failures = verdict.failures
+    cell.system.log_failure(cell, failure, last_message, verdict)
+    if verdict.action is Action.RESTART or verdict.action is Action.PARK or cell.parent is None:
+        if cell.stop_requested:
+            begin_stop(cell)
+        else:
+            _back_off(cell, verdict, last_message)
+        return
+    cell.cause_of_death = cell.last_failure
+    begin_stop(cell)
+    if verdict.action is Action.ESCALATE:
+        cell.parent.post(Escalated(failure), None)
+
+
+def _drop_incarnation(cell: Cell, failure: BaseException) -> None:
+    actor = cell.actor
+    if actor is not None:
+        cell.slice_since_ns = cell.dispatcher.now_ns()
+        try:
+            actor.on_failure(type(failure), failure, failure.__traceback__)
+        except BaseException as second:
+            cell.system.logger.error("%s: on_failure failed too: %s", cell.path, text_of(second))
+        cell.slice_since_ns = None
+    cell.actor = None
+    cell.generation += 1
+    _cancel_timers(cell)
+    cell.effects = None
+
+
+def _back_off(cell: Cell, verdict: Verdict, last_message: str) -> None:
+    parked = verdict.action is not Action.RESTART
+    generation = cell.generation
+    with cell.lock:
+        cell.life = Life.PARKED if parked else Life.BACKING_OFF
+        cell.restarts += 1
+        cell.alarm = cell.dispatcher.schedule(verdict.delay_ns, lambda: cell.wake(generation))
+    parent = cell.parent
+    if parent is not None and ChildFailed in parent.actor_class._handlers:
+        failed = ChildFailed(
+            cell.ref, cell.name, cell.last_failure, cell.restarts, verdict.delay_ns, parked, last_message
+        )
+        parent.post(failed, None)
+
+
+def begin_stop(cell: Cell) -> None:
+    """Send the children away; `finish_stop` follows when the last of them is gone."""
+    with cell.lock:
+        cell.stop_requested = True
+        cell.start_due = False
+        cell.life = Life.STOPPING
+        children = list((cell.child_cells_by_name or {}).values())
+        alarm, cell.alarm = cell.alarm, None
+    if alarm is not None:
+        alarm.cancel()
+    _cancel_timers(cell)
+    for child in children:
+        child.request_stop(None)
+
+
+def finish_stop(cell: Cell) -> None:
+    """All children are gone: run `on_stop` (it may take turns), then close. Called once more after an `on_stop`
+    that waited, and by `fail` when it failed.
+    """
+    actor, cell.actor = cell.actor, None
+    if actor is not None:
+        handling.run_hook(cell, actor.on_stop, "on_stop")
+        if cell.task is not None:
+            return
+    with cell.lock:
+        if cell.life is Life.STOPPED:
+            return
+        cell.life = Life.STOPPED
+        cell.stopped.set()
+        left = cell.mailbox.close()
+        watchers, cell.watchers = cell.watchers, None
+        replies, cell.stop_replies = cell.stop_replies, None
+    _cancel_timers(cell)
+    cell.effects = None
+    cell.args, cell.kwargs = (), None  # whoever keeps the reference need not keep these
+    _tell_the_bereaved(cell, left)
+    for watcher in watchers or ():
+        watcher.post(ActorStopped(cell.ref, cell.path, cell.cause_of_death), None)
+    if cell.parent is not None:
+        cell.parent.child_stopped(cell)
+    for reply in replies or ():
+        reply.set(None)
+    cell.system.cell_stopped(cell)
+
+
+def _tell_the_bereaved(cell: Cell, left: list[Item]) -> None:
+    now_ns = cell.dispatcher.now_ns()
+    for item in left:
+        if not isinstance(item.message, Signal):
+            cell.system.dead_letters.add(Reason.STOPPED, item.message, item.sender, cell.path, now_ns)
+        if item.reply_to is not None:
+            item.reply_to.fail(pykka.ActorDeadError(f"{cell.path} stopped before handling the message"))
+
+
+def _cancel_timers(cell: Cell) -> None:
+    timers, cell.timers = cell.timers, None
+    if timers is not None:
+        timers.cancel_all()

@@ -21,7 +21,6 @@ Step = str | tuple[int, str | None]
 """One step of a path: the name of a field, or (index, name of the item) in a list."""
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-_INT64 = range(-(2**63), 2**63)
 
 
 class Fault(NamedTuple):
@@ -95,7 +94,9 @@ def _named(value: object) -> str:
 def _text(walker: _Walker, value: Any) -> Any:
     if not isinstance(value, str):
         scalar = isinstance(value, (int, float))
-        walker.fault(f"must be text, not {_named(value)}", 'put it in quotes, such as "8080" or "true"' if scalar else "")
+        walker.fault(
+            f"must be text, not {_named(value)}", 'put it in quotes, such as "8080" or "true"' if scalar else ""
+        )
     return value
 
 
@@ -109,8 +110,6 @@ def _integer(walker: _Walker, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int):
         quoted = isinstance(value, str) and value.lstrip("-").isdecimal()
         walker.fault(f"must be a whole number, not {_named(value)}", "remove the quotes" if quoted else "")
-    elif value not in _INT64:
-        walker.fault("must be a number of 64 bits")
     return value
 
 

@@ -1,0 +1,42 @@
+"""KubeletConfiguration v1beta1: its structs, reading, defaults, validation and writing (spec 12.2)."""
+
+from config.kubelet.configuration import (
+    API_VERSION,
+    KIND,
+    KubeletConfiguration,
+    MemoryReservation,
+    RegisteredTaint,
+    ShutdownGracePeriodByPodPriority,
+)
+from config.kubelet.crash_loop import CrashLoopPeriods, crash_loop_periods
+from config.kubelet.eviction import DEFAULT_EVICTION_HARD, hard_thresholds
+from config.kubelet.reading import (
+    ReadConfiguration,
+    configuration_document,
+    decode_kubelet_configuration,
+    default_configuration,
+    encode_kubelet_configuration,
+    legacy_configuration,
+)
+from config.kubelet.validation import Validated, validate
+
+__all__ = [
+    "API_VERSION",
+    "DEFAULT_EVICTION_HARD",
+    "KIND",
+    "CrashLoopPeriods",
+    "KubeletConfiguration",
+    "MemoryReservation",
+    "ReadConfiguration",
+    "RegisteredTaint",
+    "ShutdownGracePeriodByPodPriority",
+    "Validated",
+    "configuration_document",
+    "crash_loop_periods",
+    "decode_kubelet_configuration",
+    "default_configuration",
+    "encode_kubelet_configuration",
+    "hard_thresholds",
+    "legacy_configuration",
+    "validate",
+]

@@ -1,0 +1,119 @@
+"""From plain data to a KubeletConfiguration with its defaults, and back (spec 12.2).
+
+Owns what depends on more than one field: the header, fields that no longer do anything, and the few defaults that
+look at other fields. Faults are collected, never raised, so that a person mends all of them at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+import yaml
+
+from config.codec import DocumentError
+from config.feature_gates import choose_gates
+from config.kubelet.configuration import API_VERSION, KIND, KubeletConfiguration
+from config.kubelet.crash_loop import default_crash_loop_max_ns
+from config.kubelet.documents import read_document
+from config.kubelet.shapes import read_struct, write_struct
+
+DEPRECATED_FIELDS: Mapping[str, tuple[str, str]] = {
+    "runOnce": ("running once is gone", "remove it; `actorlet up --once` shows pods and ends"),
+    "iptablesMasqueradeBit": ("it has no effect any more", "remove it; kube-proxy sets its own mark"),
+    "iptablesDropBit": ("it has no effect any more", "remove it"),
+    "hairpinMode": ("it has no effect with a CRI runtime", "remove it; configure the CNI plugin instead"),
+}
+"""Known fields that do nothing: why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConfiguration:
+    """What reading gave; with faults the configuration holds defaults where they are."""
+
+    configuration: KubeletConfiguration
+    faults: tuple[DocumentError, ...]
+    warnings: tuple[DocumentError, ...]
+
+
+def read_bytes(text: bytes) -> tuple[dict[str, object], list[DocumentError]]:
+    """One document as plain data, its header checked; every duplicate key and header fault is told."""
+    value, faults = read_document(text)
+    if faults and value is None:
+        return {}, faults
+    if value is None:
+        hint = f"start with 'apiVersion: {API_VERSION}' and 'kind: {KIND}'"
+        return {}, [DocumentError("$", "the document is empty", hint)]
+    if not isinstance(value, dict):
+        return {}, [*faults, DocumentError("$", "must be an object", f"start with 'kind: {KIND}'")]
+    for name, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
+        if (found := value.get(name)) != expected:
+            reason = "is missing" if found is None else f"is {found!r}, which this is not"
+            faults.append(DocumentError(f"$.{name}", reason, f"write '{name}: {expected}'"))
+    return value, faults
+
+
+def read_plain(value: Mapping[str, object]) -> ReadConfiguration:
+    """Read plain data (the header already checked) and apply every default of spec 12.2 but that of eviction."""
+    faults: list[DocumentError] = []
+    body = {name: item for name, item in value.items() if name not in ("apiVersion", "kind")}
+    configuration, given = read_struct(KubeletConfiguration, body, "$", faults)
+    warnings = [
+        DocumentError(f"$.{name}", reason, hint)
+        for name, (reason, hint) in DEPRECATED_FIELDS.items()
+        if value.get(name) is not None
+    ]
+    return ReadConfiguration(_with_cross_defaults(configuration, given), tuple(faults), tuple(warnings))
+
+
+def decode_kubelet_configuration(text: bytes) -> ReadConfiguration:
+    """Read and default one YAML or JSON document; values are not yet checked against each other (`validate`)."""
+    value, faults = read_bytes(text)
+    read = read_plain(value)
+    return ReadConfiguration(read.configuration, (*faults, *read.faults), read.warnings)
+
+
+def _with_cross_defaults(configuration: KubeletConfiguration, given: frozenset[str]) -> KubeletConfiguration:
+    changes: dict[str, object] = {}
+    if "node_status_update_frequency" in given and "node_status_report_frequency" not in given:
+        changes["node_status_report_frequency"] = configuration.node_status_update_frequency
+    if "serialize_image_pulls" not in given and (configuration.max_parallel_image_pulls or 0) > 1:
+        changes["serialize_image_pulls"] = False
+    gates = choose_gates(configuration.feature_gates).gates
+    back_off = configuration.crash_loop_back_off
+    if back_off.max_container_restart_period is None and gates.enabled("KubeletCrashLoopBackOffMax"):
+        changes["crash_loop_back_off"] = msgspec.structs.replace(
+            back_off, max_container_restart_period=default_crash_loop_max_ns(gates)
+        )
+    if "image_pull_credentials_verification_policy" not in given and not gates.enabled(
+        "KubeletEnsureSecretPulledImages"
+    ):
+        changes["image_pull_credentials_verification_policy"] = ""
+    return msgspec.structs.replace(configuration, **changes) if changes else configuration
+
+
+def default_configuration() -> KubeletConfiguration:
+    """What a document of nothing but its header means."""
+    return read_plain({}).configuration
+
+
+def legacy_configuration() -> KubeletConfiguration:
+    """The start without any file (spec 12.1 Legacy): open authentication and the read-only port, no thresholds."""
+    base = default_configuration()
+    replace = msgspec.structs.replace
+    authentication = replace(
+        base.authentication,
+        anonymous=replace(base.authentication.anonymous, enabled=True),
+        webhook=replace(base.authentication.webhook, enabled=False),
+    )
+    authorization = replace(base.authorization, mode="AlwaysAllow")
+    return replace(base, authentication=authentication, authorization=authorization, read_only_port=10255)
+
+
+def configuration_document(configuration: KubeletConfiguration) -> dict[str, object]:
+    """The document as plain data, as the API writes it: ready for JSON, and read back to an equal configuration."""
+    return write_struct(configuration)
+
+
+def encode_kubelet_configuration(configuration: KubeletConfiguration) -> bytes:
+    """The document as YAML with sorted keys."""
+    return yaml.safe_dump(configuration_document(configuration), allow_unicode=True).encode()

@@ -1,0 +1,206 @@
+"""What the containers of a pod do on the simulated runtime, as the pod's own annotations say it.
+
+The key is `simulated.actorlet.dev/<knob>` for every container of the pod and, for one of them,
+`simulated.actorlet.dev/<knob>.<container>`, which replaces the pod-wide value of that knob. Pure: no state, no clock.
+A wrong annotation raises `BehaviourError`, which names each with its path and reason; the runtime then refuses the
+pod's sandbox. `docs/simulated-runtime.md` has the table for users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from simulation.cri.behaviour_values import (
+    CallKind,
+    CallRule,
+    call_rules,
+    cpu_milli,
+    duration_ns,
+    each,
+    exit_code,
+    lines,
+    rate_bytes_per_s,
+    run_time_ns,
+    size_bytes,
+    yes_or_no,
+)
+
+T = TypeVar("T")
+
+PREFIX = "simulated.actorlet.dev/"
+
+
+class BehaviourError(ValueError):
+    """Annotations that say nothing sensible. The text has one reason per annotation, with its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerBehaviour:
+    """What one container does. Tuples hold one value per attempt; the last one goes on for ever."""
+
+    run_for: tuple[int | None, ...] = (None,)
+    """ns from start to exit, None for ever."""
+    exit_code: tuple[int, ...] = (0,)
+    start_delay: tuple[int, ...] = (0,)
+    """ns that StartContainer takes."""
+    oom_after: tuple[int | None, ...] = (None,)
+    """ns from start to the OOM kill, None for never."""
+    stop_delay: int = 0
+    """ns from SIGTERM to exit."""
+    stop_exit_code: int = 0
+    ignore_stop_signal: bool = False
+    fail: tuple[CallRule, ...] = ()
+    hang: tuple[CallRule, ...] = ()
+    late: tuple[CallRule, ...] = ()
+    image_size: int | None = None
+    """Bytes; None takes the runtime's default. Pod-wide only, as a pull names no container."""
+    pull_rate: int | None = None
+    """Bytes per second; None takes the runtime's default. Pod-wide only."""
+    output: tuple[str, ...] = ()
+    output_every: int = 0
+    """ns between two times of the output; 0 writes it once, at the start."""
+    termination_message: str = ""
+    memory: int = 16 * 2**20
+    """Bytes of the working set."""
+    cpu: int = 10
+    """Thousandths of a core."""
+    exec_exit_code: tuple[int, ...] = (0,)
+    """One value per ExecSync, the last one goes on for ever."""
+    exec_delay: int = 0
+    """ns that a command takes."""
+    exec_output: str = ""
+    sandbox_lost_after: int | None = None
+    """ns from RunPodSandbox until the sandbox is no longer ready, None for never. Pod-wide only."""
+
+    @property
+    def disturbs_calls(self) -> bool:
+        """Some calls on it fail, hang or come late."""
+        return bool(self.fail or self.hang or self.late)
+
+
+@dataclass(frozen=True, slots=True)
+class PodBehaviour:
+    """What the pod-wide annotations say, and what they become for the containers that are named apart."""
+
+    pod: ContainerBehaviour
+    named: Mapping[str, ContainerBehaviour]
+
+    def of(self, container: str) -> ContainerBehaviour:
+        """The behaviour of the container of that name."""
+        return self.named.get(container, self.pod)
+
+
+DEFAULT = PodBehaviour(ContainerBehaviour(), {})
+
+KNOBS: Mapping[str, Callable[[str], Any]] = {
+    "run-for": each(run_time_ns),
+    "exit-code": each(exit_code),
+    "start-delay": each(duration_ns),
+    "oom-after": each(lambda text: None if text == "never" else duration_ns(text)),
+    "stop-delay": duration_ns,
+    "stop-exit-code": exit_code,
+    "ignore-stop-signal": yes_or_no,
+    "fail": call_rules(CallKind.FAIL),
+    "hang": call_rules(CallKind.HANG),
+    "late": call_rules(CallKind.LATE),
+    "image-size": size_bytes,
+    "pull-rate": rate_bytes_per_s,
+    "output": lines,
+    "output-every": duration_ns,
+    "termination-message": str,
+    "memory": size_bytes,
+    "cpu": cpu_milli,
+    "exec-exit-code": each(exit_code),
+    "exec-delay": duration_ns,
+    "exec-output": str,
+    "sandbox-lost-after": duration_ns,
+}
+"""Every knob and how its value is read. The field of `ContainerBehaviour` is the knob with underscores."""
+
+assert {knob.replace("-", "_") for knob in KNOBS} == {field.name for field in fields(ContainerBehaviour)}
+
+_RULES = {kind.value for kind in CallKind}
+_POD_ONLY = {"sandbox-lost-after", "image-size", "pull-rate"}
+
+CONTAINER_CALLS = frozenset(
+    {
+        "CreateContainer",
+        "StartContainer",
+        "StopContainer",
+        "RemoveContainer",
+        "ContainerStatus",
+        "UpdateContainerResources",
+        "ReopenContainerLog",
+        "ExecSync",
+        "Exec",
+        "Attach",
+        "ContainerStats",
+        "CheckpointContainer",
+    }
+)
+POD_CALLS = frozenset(
+    {
+        "RunPodSandbox",
+        "StopPodSandbox",
+        "RemovePodSandbox",
+        "PodSandboxStatus",
+        "PortForward",
+        "PodSandboxStats",
+        "UpdatePodSandboxResources",
+        "PullImage",
+    }
+)
+
+
+def parse_behaviour(annotations: Mapping[str, str]) -> PodBehaviour:
+    """The behaviour that a pod's annotations ask for; others than ours are passed over. Raises `BehaviourError`."""
+    ours = [key for key in annotations if key.startswith(PREFIX)]
+    if not ours:
+        return DEFAULT
+    faults: list[str] = []
+    pod: dict[str, Any] = {}
+    named: dict[str, dict[str, Any]] = {}
+    for key in sorted(ours):
+        knob, dot, container = key.removeprefix(PREFIX).partition(".")
+        try:
+            value = _read(knob, dot, container, annotations[key])
+        except ValueError as error:
+            faults.append(f'$.metadata.annotations["{key}"]: {error}')
+            continue
+        (named.setdefault(container, {}) if dot else pod)[knob.replace("-", "_")] = value
+    if faults:
+        raise BehaviourError("; ".join(faults))
+    for_all = replace(DEFAULT.pod, **pod)
+    return PodBehaviour(for_all, {name: replace(for_all, **own) for name, own in named.items()})
+
+
+def _read(knob: str, dot: str, container: str, text: str) -> Any:
+    read = KNOBS.get(knob)
+    if read is None:
+        raise ValueError(f"there is no knob {knob!r}; there are {', '.join(KNOBS)}")
+    if dot and not container:
+        raise ValueError(f"no container is named after the dot; write it as {knob}.<container>")
+    if dot and knob in _POD_ONLY:
+        raise ValueError(f"{knob} is a matter of the whole pod; write it without .{container}")
+    value = read(text)
+    if knob in _RULES:
+        _check_verbs(value, container)
+    return value
+
+
+def _check_verbs(rules: tuple[CallRule, ...], container: str) -> None:
+    """Rules name calls that are made for this pod, or for this container."""
+    for rule in rules:
+        if rule.verb in CONTAINER_CALLS:
+            continue
+        if rule.verb not in POD_CALLS:
+            raise ValueError(f"{rule.verb} is called for no single pod, so no pod can disturb it")
+        if container:
+            raise ValueError(f"{rule.verb} is called for the whole pod; write the rule without .{container}")
+
+
+def at(values: tuple[T, ...], attempt: int) -> T:
+    """The value for an attempt, counted from 0; the last one goes on for ever."""
+    return values[attempt] if attempt < len(values) else values[-1]

@@ -1,0 +1,157 @@
+"""The values that behaviour annotations take, each read by one pure function that raises `ValueError` with the reason.
+
+Durations are Go's (`1h30m`, `250ms`, `1.5s`), sizes are whole bytes with the suffixes of Kubernetes (`64Mi`, `1G`).
+A list holds one value per attempt of the container, and its last value goes on for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
+
+from runtime.cri.errors import StatusCode
+from runtime.cri.verbs import ALL_VERBS
+
+T = TypeVar("T")
+
+_UNIT_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)(k|M|G|T|Ki|Mi|Gi|Ti|)")
+_SUFFIX = {"": 1, **{s: 1000 ** (i + 1) for i, s in enumerate("kMGT")}}
+_SUFFIX |= {f"{s}i": 1024 ** (i + 1) for i, s in enumerate("KMGT")}
+_CPU = re.compile(r"(\d+)m|(\d+(?:\.\d{1,3})?)")
+_RULE = re.compile(r"([A-Za-z]+)(?:=([A-Za-z0-9_.]+))?(?:\*(\d+))?")
+_CALL_VERBS = {verb.name for verb in ALL_VERBS if not verb.streaming}
+_LIMIT_NS = 100 * 365 * 24 * 3600 * 10**9
+
+
+class CallKind(Enum):
+    """What happens to a call that a rule meets."""
+
+    FAIL = "fail"
+    """Refused, and nothing is done."""
+    HANG = "hang"
+    """Never answered, and nothing is done."""
+    LATE = "late"
+    """Done at once, answered later."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRule:
+    """One rule on the calls of a verb: the first `times` of them, or all when it is None."""
+
+    kind: CallKind
+    verb: str
+    times: int | None = None
+    code: StatusCode = StatusCode.UNKNOWN
+    delay_ns: int = 0
+
+
+def duration_ns(text: str) -> int:
+    """`90s`, `1m30s`, `0`: nanoseconds, at most a hundred years."""
+    if text == "0":
+        return 0
+    total = 0.0
+    end = 0
+    for part in _DURATION_PART.finditer(text):
+        if part.start() != end:
+            break
+        total += float(part.group(1)) * _UNIT_NS[part.group(2)]
+        end = part.end()
+    if not end or end != len(text):
+        raise ValueError(f"{text!r} is no duration; write it as 250ms, 10s or 1h30m")
+    if total > _LIMIT_NS:
+        raise ValueError(f"{text!r} is more than a hundred years; leave the annotation out for ever")
+    return round(total)
+
+
+def run_time_ns(text: str) -> int | None:
+    """A duration, or `forever`, which is None."""
+    return None if text == "forever" else duration_ns(text)
+
+
+def size_bytes(text: str) -> int:
+    """`64Mi`, `1G`, `512`: bytes."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no size; write it as 64Mi, 1G or a number of bytes")
+    return int(float(match.group(1)) * _SUFFIX[match.group(2)])
+
+
+def rate_bytes_per_s(text: str) -> int:
+    """A size that is not zero, per second."""
+    rate = size_bytes(text)
+    if rate <= 0:
+        raise ValueError(f"{text!r} moves nothing; write a rate of at least 1 byte per second")
+    return rate
+
+
+def cpu_milli(text: str) -> int:
+    """`250m` or `0.25`: thousandths of a core."""
+    match = _CPU.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no amount of CPU; write it as 250m or 0.25")
+    return int(match.group(1)) if match.group(1) else round(float(match.group(2)) * 1000)
+
+
+def exit_code(text: str) -> int:
+    """0 to 255."""
+    if not text.isascii() or not text.isdigit() or int(text) > 255:
+        raise ValueError(f"{text!r} is no exit code; write a number from 0 to 255")
+    return int(text)
+
+
+def yes_or_no(text: str) -> bool:
+    """`true` or `false`."""
+    if text not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text == "true"
+
+
+def lines(text: str) -> tuple[str, ...]:
+    """The lines of a text; none of an empty one."""
+    return tuple(text.splitlines())
+
+
+def each(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
+    """A list of at least one of what `read` reads, divided by commas."""
+
+    def values(text: str) -> tuple[T, ...]:
+        return tuple(read(part.strip()) for part in text.split(","))
+
+    return values
+
+
+def call_rules(kind: CallKind) -> Callable[[str], tuple[CallRule, ...]]:
+    """Rules such as `StartContainer*2` or `PullImage=NOT_FOUND, StopContainer`."""
+
+    def rules(text: str) -> tuple[CallRule, ...]:
+        return tuple(_rule(kind, part.strip()) for part in text.split(","))
+
+    return rules
+
+
+def _rule(kind: CallKind, text: str) -> CallRule:
+    match = _RULE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no rule on a verb; write it as StartContainer, StartContainer*2 or Verb=VALUE*2")
+    verb, value, times_text = match.groups()
+    if verb not in _CALL_VERBS:
+        raise ValueError(f"{verb!r} is no verb of the CRI; write it as StartContainer or PullImage")
+    times = None if times_text is None else int(times_text)
+    if kind is CallKind.LATE:
+        if value is None:
+            raise ValueError(f"{text!r} does not say how late; write it as {verb}=5s")
+        return CallRule(kind, verb, times, delay_ns=duration_ns(value))
+    if kind is CallKind.HANG:
+        if value is not None:
+            raise ValueError(f"{text!r} has a value, but a hang takes none; write it as {verb} or {verb}*2")
+        return CallRule(kind, verb, times)
+    if value is None:
+        return CallRule(kind, verb, times)
+    if value not in StatusCode.__members__ or value == "OK":
+        raise ValueError(f"{value!r} is no gRPC code of a failure; write it as UNAVAILABLE or NOT_FOUND")
+    return CallRule(kind, verb, times, code=StatusCode[value])

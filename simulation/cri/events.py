@@ -1,0 +1,113 @@
+"""The stream of container events: who follows it, and what each is told.
+
+An event is made when something happens and somebody follows; it shows the pod as it is then. Sandboxes have events
+too, under their own id, as in containerd. Delivery is in order and one at a time, through the outbox of the runtime;
+the faults of `simulation.faults` may double, delay, reorder or cut it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from runtime.cri.enums import ContainerEventType
+from runtime.cri.errors import CriError, StatusCode
+from runtime.cri.messages import ContainerEventResponse
+from simulation.cri.views import container_status, sandbox_status
+
+if TYPE_CHECKING:
+    from simulation.cri.runtime import Runtime
+    from simulation.cri.state import ContainerRecord, SandboxRecord
+    from simulation.faults import EventFaults
+
+CREATED = ContainerEventType.CONTAINER_CREATED_EVENT
+STARTED = ContainerEventType.CONTAINER_STARTED_EVENT
+STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
+DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
+
+
+class EventStream:
+    """One follower. `close` may be called from any thread, also from within `on_item`."""
+
+    def __init__(
+        self,
+        streams: EventStreams,
+        on_item: Callable[[ContainerEventResponse], None],
+        on_end: Callable[[CriError | None], None],
+    ) -> None:
+        self._streams = streams
+        self._on_item = on_item
+        self._on_end = on_end
+        self._ended = False
+
+    def deliver(self, event: ContainerEventResponse) -> None:
+        if not self._ended:
+            self._on_item(event)
+
+    def end(self, error: CriError | None) -> None:
+        if not self._ended:
+            self._ended = True
+            self._on_end(error)
+
+    def close(self) -> None:
+        self._streams.close(self)
+
+
+class EventStreams:
+    """All followers of one runtime."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._followers: list[EventStream] = []
+        self.faults: EventFaults | None = None
+
+    def follow(self, stream: EventStream) -> None:
+        self._followers.append(stream)
+
+    def close(self, stream: EventStream) -> None:
+        """The follower has had enough."""
+        with self._runtime.lock:
+            if stream in self._followers:
+                self._followers.remove(stream)
+            self._runtime.later(stream.end, None)
+        self._runtime.tell()
+
+    def cut(self, why: str) -> None:
+        """Every stream breaks."""
+        for stream in self._followers:
+            self._runtime.later(stream.end, CriError(StatusCode.UNAVAILABLE, why, "GetContainerEvents"))
+        self._followers.clear()
+
+    def of_container(self, kind: ContainerEventType, record: ContainerRecord) -> None:
+        """Something happened to a container."""
+        if self._followers:
+            self._publish(kind, record.id, record.sandbox)
+
+    def of_sandbox(self, kind: ContainerEventType, record: SandboxRecord) -> None:
+        """Something happened to a sandbox."""
+        if self._followers:
+            self._publish(kind, record.id, record)
+
+    def _publish(self, kind: ContainerEventType, subject_id: str, sandbox: SandboxRecord) -> None:
+        event = ContainerEventResponse(
+            container_id=subject_id,
+            container_event_type=kind,
+            created_at=self._runtime.wall_ns(),
+            pod_sandbox_status=sandbox_status(sandbox),
+            containers_statuses=tuple(container_status(record) for record in sandbox.containers.values()),
+        )
+        if self.faults is None:
+            self._deliver(event)
+            return
+        fate = self.faults.draw()
+        if fate.cut:
+            self.cut("the event stream broke")
+        for delay_ns in fate.delays_ns:
+            if delay_ns:
+                self._runtime.after(delay_ns, lambda: self._deliver(event))
+            else:
+                self._deliver(event)
+
+    def _deliver(self, event: ContainerEventResponse) -> None:
+        for stream in self._followers:
+            self._runtime.later(stream.deliver, event)

@@ -1,0 +1,163 @@
+"""What all verbs of the simulated runtime share: state, clock, ids, settings, and what is told to whom later.
+
+Everything runs under one lock, taken by `SimulatedCri.call` and by every timer here; nobody outside is called while it
+is held. What must be told (answers that come late, events) goes to the outbox, which one thread at a time empties in
+order, without the lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from actors.kernel.dispatcher import Cancellable, Dispatcher
+from actors.kernel.promise import Promise
+from runtime.cri.enums import CgroupDriver
+from simulation.cri.events import EventStreams
+from simulation.cri.files import ContainerFiles
+from simulation.cri.image_names import full_name
+from simulation.cri.state import RuntimeState, SandboxRecord
+
+LOG = logging.getLogger(__name__)
+
+FIRST_PID = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a simulated runtime is like before anybody calls it."""
+
+    seed: int = 0
+    """Decides the ids."""
+    images: tuple[str, ...] = ()
+    """Images that are there from the start."""
+    registry: frozenset[str] | None = None
+    """The only images that can be pulled; None for all that have a valid name."""
+    image_size_bytes: int = 20 * 2**20
+    pull_rate_bytes_per_s: int = 100 * 2**20
+    pod_cidr: str = "10.88.0.0/16"
+    sandbox_image: str = "registry.k8s.io/pause:3.10"
+    runtime_handlers: tuple[str, ...] = ("runc",)
+    cgroup_driver: CgroupDriver = CgroupDriver.CGROUPFS
+    image_directory: str = "/var/lib/simulated-cri/images"
+
+
+class Runtime:
+    """See the module."""
+
+    def __init__(self, dispatcher: Dispatcher, settings: Settings, files: ContainerFiles | None) -> None:
+        self.state = RuntimeState()
+        self.settings = settings
+        self.files = files
+        self.lock = threading.RLock()
+        self.events = EventStreams(self)
+        self.runtime_ready = True
+        self.network_ready = True
+        self.pod_cidr = settings.pod_cidr
+        self.lists: dict[str, tuple[int, Any]] = {}
+        """The last complete answer of each list verb, with the version of the state it shows."""
+        self._dispatcher = dispatcher
+        self._ids = 0
+        self._pids = FIRST_PID
+        self._network = ipaddress.IPv4Network(settings.pod_cidr)
+        self._addresses = 0
+        self._free_addresses: deque[str] = deque()
+        self._taken_addresses: set[str] = set()
+        self._outbox: deque[tuple[Callable[[Any], object], Any]] = deque()
+        self._telling = False
+        self.registry = None if settings.registry is None else {full_name(name) for name in settings.registry}
+
+    # --- time, names, addresses -------------------------------------------------------------------------------------
+
+    def wall_ns(self) -> int:
+        return self._dispatcher.wall_ns()
+
+    def after(self, ns: int, fn: Callable[[], object]) -> Cancellable:
+        """Call `fn` under the lock in `ns` ns."""
+
+        def run() -> None:
+            with self.lock:
+                fn()
+            self.tell()
+
+        return self._dispatcher.schedule(ns, run)
+
+    def new_id(self) -> str:
+        """64 hexadecimal digits that the seed decides."""
+        self._ids += 1
+        return hashlib.sha256(b"%d %d" % (self.settings.seed, self._ids)).hexdigest()
+
+    def new_pid(self) -> int:
+        self._pids += 1
+        return self._pids
+
+    # --- telling the outside ----------------------------------------------------------------------------------------
+
+    def later(self, fn: Callable[[Any], object], value: Any) -> None:
+        """Call `fn(value)` once the lock is free, after all that was handed in before."""
+        self._outbox.append((fn, value))
+
+    def answer(self, promise: Promise[Any], value: Any) -> None:
+        self._outbox.append((promise.set_result, value))
+
+    def refuse(self, promise: Promise[Any], error: BaseException) -> None:
+        self._outbox.append((promise.set_exception, error))
+
+    def tell(self) -> None:
+        """Empty the outbox, unless another thread, or a caller up the stack, is at it."""
+        while self._outbox:
+            with self.lock:
+                if self._telling or not self._outbox:
+                    return
+                self._telling = True
+                fn, value = self._outbox.popleft()
+            try:
+                fn(value)
+            except Exception:
+                LOG.exception("a callback of the simulated runtime failed")
+            finally:
+                with self.lock:
+                    self._telling = False
+
+    # --- addresses --------------------------------------------------------------------------------------------------
+
+    def use_pod_network(self, cidr: str) -> None:
+        """Take new addresses from another network; those that are taken stay."""
+        if cidr != self.pod_cidr:
+            self.pod_cidr = cidr
+            self._network = ipaddress.IPv4Network(cidr)
+            self._addresses = 0
+            self._free_addresses.clear()
+
+    def take_address(self) -> str:
+        """A free address of the pod network, the longest unused one first; empty when there is none.
+
+        The first two, network and gateway, and the last one, broadcast, are not given out.
+        """
+        while self._addresses < self._network.num_addresses - 3:
+            self._addresses += 1
+            address = str(self._network[self._addresses + 1])
+            if address not in self._taken_addresses:
+                self._taken_addresses.add(address)
+                return address
+        if not self._free_addresses:
+            return ""
+        address = self._free_addresses.popleft()
+        self._taken_addresses.add(address)
+        return address
+
+    def free_address(self, sandbox: SandboxRecord) -> None:
+        """Take down the network of a sandbox, and take its address back."""
+        if sandbox.network_up and sandbox.ip:
+            self._taken_addresses.discard(sandbox.ip)
+            if sandbox.network == self.pod_cidr:
+                self._free_addresses.append(sandbox.ip)
+        if sandbox.network_up:
+            sandbox.network_up = False
+            self.state.changed(sandbox)

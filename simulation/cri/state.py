@@ -1,0 +1,239 @@
+"""What the simulated runtime has: sandboxes, containers, images, reserved names, and the indices over them.
+
+Records change in place, and only under the lock of the runtime that owns the state. What leaves is made of them once
+and kept until the record changes (`views`), so unchanged objects are the same objects from list to list. Lookups by
+id, by sandbox and by the label `io.kubernetes.pod.uid` cost what they give, not what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from actors.kernel.dispatcher import Cancellable
+from actors.kernel.promise import Promise
+from runtime.cri.enums import ContainerState, PodSandboxState
+from runtime.cri.errors import StatusCode
+from runtime.cri.messages import ContainerConfig, Image, LinuxContainerResources, PodSandboxConfig
+from simulation.cri.behaviour import ContainerBehaviour, PodBehaviour
+from simulation.cri.files import LogFile
+
+POD_UID_LABEL = "io.kubernetes.pod.uid"
+ID_DIGITS = 64
+COUNTED_PODS_MAX = 10_000
+
+R = TypeVar("R", bound="ContainerRecord | SandboxRecord")
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, not a fault of the program
+    """A verb is refused with a code and the runtime's words."""
+
+    def __init__(self, code: StatusCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(eq=False, slots=True)
+class SandboxRecord:
+    """One sandbox."""
+
+    id: str
+    name: str
+    config: PodSandboxConfig
+    behaviour: PodBehaviour
+    runtime_handler: str
+    created_at: int
+    ip: str
+    network: str
+    pod_uid: str
+    host_network: bool
+    pid: int
+    state: PodSandboxState = PodSandboxState.SANDBOX_READY
+    network_up: bool = True
+    containers: dict[str, ContainerRecord] = field(default_factory=dict)
+    lost_timer: Cancellable | None = None
+    brief: Any = None
+    status: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class ContainerRecord:
+    """One container. Times are wall-clock ns, 0 for not yet."""
+
+    id: str
+    name: str
+    sandbox: SandboxRecord
+    config: ContainerConfig
+    behaviour: ContainerBehaviour
+    image: Image
+    attempt: int
+    created_at: int
+    resources: LinuxContainerResources | None
+    state: ContainerState = ContainerState.CONTAINER_CREATED
+    pid: int = 0
+    started_at: int = 0
+    finished_at: int = 0
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+    starting: bool = False
+    stop_signalled: bool = False
+    exit_timer: Cancellable | None = None
+    output_timer: Cancellable | None = None
+    stop_waiters: list[Promise[Any]] = field(default_factory=list)
+    execs: int = 0
+    log: LogFile | None = None
+    brief: Any = None
+    status: Any = None
+
+
+class RuntimeState:
+    """See the module. `version` grows with every change of what a list would give."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.sandboxes: dict[str, SandboxRecord] = {}
+        self.containers: dict[str, ContainerRecord] = {}
+        self.images: dict[str, Image] = {}
+        self.image_names: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._sandboxes_of: dict[str, dict[str, SandboxRecord]] = {}
+        self._containers_of: dict[str, dict[str, ContainerRecord]] = {}
+        self._calls: dict[str, dict[tuple[str, str], int]] = {}
+
+    # --- sandboxes and containers -----------------------------------------------------------------------------------
+
+    def add_sandbox(self, record: SandboxRecord) -> None:
+        self.version += 1
+        self._names[record.name] = record.id
+        self.sandboxes[record.id] = record
+        self._sandboxes_of.setdefault(record.pod_uid, {})[record.id] = record
+
+    def add_container(self, record: ContainerRecord) -> None:
+        self.version += 1
+        self._names[record.name] = record.id
+        self.containers[record.id] = record
+        record.sandbox.containers[record.id] = record
+        self._containers_of.setdefault(_uid_label(record.config.labels), {})[record.id] = record
+
+    def drop_sandbox(self, record: SandboxRecord) -> None:
+        self.version += 1
+        self._names.pop(record.name, None)
+        del self.sandboxes[record.id]
+        _drop(self._sandboxes_of, record.pod_uid, record.id)
+        if record.pod_uid not in self._sandboxes_of:
+            self._calls.pop(record.pod_uid, None)
+
+    def drop_container(self, record: ContainerRecord) -> None:
+        self.version += 1
+        self._names.pop(record.name, None)
+        del self.containers[record.id]
+        del record.sandbox.containers[record.id]
+        _drop(self._containers_of, _uid_label(record.config.labels), record.id)
+
+    def changed(self, record: ContainerRecord | SandboxRecord) -> None:
+        """`record` has been changed: what was made of it is made anew when somebody asks."""
+        self.version += 1
+        record.brief = record.status = None
+
+    def name_holder(self, name: str) -> str | None:
+        """The id of what holds a name."""
+        return self._names.get(name)
+
+    def sandbox(self, sandbox_id: str) -> SandboxRecord:
+        """The sandbox of an id or of its unique beginning. Refuses with NOT_FOUND."""
+        record = self.sandboxes.get(sandbox_id) or _by_beginning(self.sandboxes, sandbox_id)
+        if record is None:
+            raise Refusal(StatusCode.NOT_FOUND, f"there is no sandbox {sandbox_id!r}")
+        return record
+
+    def container(self, container_id: str) -> ContainerRecord:
+        """The container of an id or of its unique beginning. Refuses with NOT_FOUND."""
+        record = self.containers.get(container_id) or _by_beginning(self.containers, container_id)
+        if record is None:
+            raise Refusal(StatusCode.NOT_FOUND, f"there is no container {container_id!r}")
+        return record
+
+    def select_sandboxes(self, sandbox_id: str, labels: Mapping[str, str]) -> list[SandboxRecord]:
+        """Sandboxes by id (or its beginning) and labels; empty conditions always hold."""
+        found = self._candidates(self.sandboxes, self._sandboxes_of, sandbox_id, labels)
+        return [record for record in found if _has_labels(record.config.labels, labels)]
+
+    def select_containers(self, container_id: str, sandbox_id: str, labels: Mapping[str, str]) -> list[ContainerRecord]:
+        """Containers by id, sandbox (or the beginnings of these) and labels; empty conditions always hold."""
+        if sandbox_id:
+            sandbox = self.sandboxes.get(sandbox_id) or _by_beginning(self.sandboxes, sandbox_id)
+            found: Iterable[ContainerRecord] = sandbox.containers.values() if sandbox else ()
+            if container_id:
+                found = [record for record in found if record.id.startswith(container_id)]
+        else:
+            found = self._candidates(self.containers, self._containers_of, container_id, labels)
+        return [record for record in found if _has_labels(record.config.labels, labels)]
+
+    def _candidates(
+        self, everything: dict[str, R], by_pod: dict[str, dict[str, R]], wanted: str, labels: Mapping[str, str]
+    ) -> Iterable[R]:
+        if wanted:
+            record = everything.get(wanted) or _by_beginning(everything, wanted)
+            return (record,) if record else ()
+        uid = labels.get(POD_UID_LABEL)
+        if uid is not None:
+            return by_pod.get(uid, {}).values()
+        return everything.values()
+
+    # --- counted calls ----------------------------------------------------------------------------------------------
+
+    def count_call(self, pod_uid: str, container: str, rule: str) -> int:
+        """How many calls this rule has met before, for this container of this pod; this one is counted from now on.
+
+        Forgotten with the last sandbox of the pod; at most `COUNTED_PODS_MAX` pods are remembered, the oldest go.
+        """
+        calls = self._calls.get(pod_uid)
+        if calls is None:
+            if len(self._calls) >= COUNTED_PODS_MAX:
+                self._calls.pop(next(iter(self._calls)))
+            calls = self._calls[pod_uid] = {}
+        before = calls.get((container, rule), 0)
+        calls[container, rule] = before + 1
+        return before
+
+    # --- images -----------------------------------------------------------------------------------------------------
+
+    def image(self, name: str) -> Image | None:
+        """The image of a full name or an id."""
+        return self.images.get(self.image_names.get(name, name))
+
+    def add_image(self, image: Image) -> None:
+        self.images[image.id] = image
+        for name in (*image.repo_tags, *image.repo_digests):
+            self.image_names[name] = image.id
+
+    def drop_image(self, image: Image) -> None:
+        del self.images[image.id]
+        for name in (*image.repo_tags, *image.repo_digests):
+            self.image_names.pop(name, None)
+
+
+def _uid_label(labels: Mapping[str, str]) -> str:
+    return labels.get(POD_UID_LABEL, "")
+
+
+def _drop(index: dict[str, dict[str, R]], key: str, record_id: str) -> None:
+    entry = index[key]
+    del entry[record_id]
+    if not entry:
+        del index[key]
+
+
+def _by_beginning(everything: dict[str, R], beginning: str) -> R | None:
+    """The one record whose id begins so. A full id is not looked for: it would have been found."""
+    if not beginning or len(beginning) >= ID_DIGITS:
+        return None
+    found = [record for record_id, record in everything.items() if record_id.startswith(beginning)]
+    return found[0] if len(found) == 1 else None
+
+
+def _has_labels(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return not wanted or all(labels.get(key) == value for key, value in wanted.items())

@@ -1,0 +1,42 @@
+"""CreateContainer: a container in a ready sandbox, from an image that is here, under a name nobody has."""
+
+from __future__ import annotations
+
+from runtime.cri.errors import StatusCode
+from runtime.cri.messages import CreateContainerRequest, CreateContainerResponse
+from simulation.cri.events import CREATED
+from simulation.cri.image_names import full_name
+from simulation.cri.runtime import Runtime
+from simulation.cri.state import ContainerRecord, Refusal
+
+
+def create_container(runtime: Runtime, request: CreateContainerRequest) -> CreateContainerResponse:
+    state = runtime.state
+    sandbox = state.sandbox(request.pod_sandbox_id)
+    config = request.config
+    if config is None or config.metadata is None or not config.metadata.name:
+        raise Refusal(StatusCode.INVALID_ARGUMENT, "the container has no config with a name in its metadata")
+    pod, metadata = sandbox.config.metadata, config.metadata
+    assert pod is not None
+    name = f"{metadata.name}_{pod.name}_{pod.namespace}_{pod.uid}_{metadata.attempt}"
+    holder = state.name_holder(name)
+    if holder is not None:
+        raise Refusal(StatusCode.UNKNOWN, f"the container name {name!r} is reserved for {holder!r}")
+    wanted = config.image.image if config.image else ""
+    image = state.images.get(wanted) or (state.image(full_name(wanted)) if wanted else None)
+    if image is None:
+        raise Refusal(StatusCode.NOT_FOUND, f"the image {wanted!r} is not here")
+    record = ContainerRecord(
+        id=runtime.new_id(),
+        name=name,
+        sandbox=sandbox,
+        config=config,
+        behaviour=sandbox.behaviour.of(metadata.name),
+        image=image,
+        attempt=metadata.attempt,
+        created_at=runtime.wall_ns(),
+        resources=config.linux.resources if config.linux else None,
+    )
+    state.add_container(record)
+    runtime.events.of_container(CREATED, record)
+    return CreateContainerResponse(container_id=record.id)

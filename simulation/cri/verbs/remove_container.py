@@ -1,0 +1,30 @@
+"""RemoveContainer: gone, by force when it still runs. Removing again is no error."""
+
+from __future__ import annotations
+
+from runtime.cri.errors import StatusCode
+from runtime.cri.messages import RemoveContainerRequest, RemoveContainerResponse
+from simulation.cri.container_life import kill
+from simulation.cri.events import DELETED
+from simulation.cri.runtime import Runtime
+from simulation.cri.state import ContainerRecord, Refusal
+
+_DONE = RemoveContainerResponse()
+
+
+def remove_container(runtime: Runtime, request: RemoveContainerRequest) -> RemoveContainerResponse:
+    try:
+        record = runtime.state.container(request.container_id)
+    except Refusal:
+        return _DONE
+    if record.starting:
+        raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started and cannot be removed")
+    remove(runtime, record)
+    return _DONE
+
+
+def remove(runtime: Runtime, record: ContainerRecord) -> None:
+    """Kill a container if it runs, and forget it."""
+    kill(runtime, record)
+    runtime.state.drop_container(record)
+    runtime.events.of_container(DELETED, record)

@@ -1,0 +1,103 @@
+"""What simulated containers have used, as all stats verbs give it: their annotations, times how long they run. Pure."""
+
+from __future__ import annotations
+
+from runtime.cri.messages import (
+    ContainerAttributes,
+    ContainerStats,
+    CpuUsage,
+    FilesystemIdentifier,
+    FilesystemUsage,
+    LinuxPodSandboxStats,
+    MemoryUsage,
+    NetworkInterfaceUsage,
+    NetworkUsage,
+    PodSandboxAttributes,
+    PodSandboxStats,
+    ProcessUsage,
+    UInt64Value,
+)
+from simulation.cri.state import ContainerRecord, SandboxRecord
+from simulation.cri.views import is_running
+
+WRITABLE_LAYER_BYTES = 8192
+NETWORK_BYTES_PER_S = 1000
+_MILLI_TO_NANO = 10**6
+
+
+def container_stats(record: ContainerRecord, now_ns: int, image_directory: str) -> ContainerStats:
+    """The stats of one container at wall time `now_ns`; cpu and memory only while it runs."""
+    config = record.config
+    attributes = ContainerAttributes(
+        id=record.id, metadata=config.metadata, labels=config.labels, annotations=config.annotations
+    )
+    layer = FilesystemUsage(
+        timestamp=now_ns,
+        fs_id=FilesystemIdentifier(mountpoint=image_directory),
+        used_bytes=UInt64Value(value=WRITABLE_LAYER_BYTES),
+        inodes_used=UInt64Value(value=4),
+    )
+    if not is_running(record):
+        return ContainerStats(attributes=attributes, writable_layer=layer)
+    return ContainerStats(
+        attributes=attributes,
+        cpu=_cpu(_cpu_used_ns(record, now_ns), record.behaviour.cpu, now_ns),
+        memory=_memory(record.behaviour.memory, _memory_limit(record), now_ns),
+        writable_layer=layer,
+    )
+
+
+def pod_stats(record: SandboxRecord, now_ns: int, image_directory: str) -> PodSandboxStats:
+    """The stats of one sandbox: the sum of its running containers, and its network."""
+    config = record.config
+    running = [container for container in record.containers.values() if is_running(container)]
+    alive_s = max(0, now_ns - record.created_at) // 10**9
+    traffic = UInt64Value(value=alive_s * NETWORK_BYTES_PER_S)
+    interface = NetworkInterfaceUsage(
+        name="eth0", rx_bytes=traffic, tx_bytes=traffic, rx_errors=UInt64Value(), tx_errors=UInt64Value()
+    )
+    linux = LinuxPodSandboxStats(
+        cpu=_cpu(
+            sum(_cpu_used_ns(container, now_ns) for container in running),
+            sum(container.behaviour.cpu for container in running),
+            now_ns,
+        ),
+        memory=_memory(sum(container.behaviour.memory for container in running), 0, now_ns),
+        network=None
+        if record.host_network
+        else NetworkUsage(timestamp=now_ns, default_interface=interface, interfaces=(interface,)),
+        process=ProcessUsage(timestamp=now_ns, process_count=UInt64Value(value=1 + len(running))),
+        containers=tuple(container_stats(container, now_ns, image_directory) for container in running),
+    )
+    attributes = PodSandboxAttributes(
+        id=record.id, metadata=config.metadata, labels=config.labels, annotations=config.annotations
+    )
+    return PodSandboxStats(attributes=attributes, linux=linux)
+
+
+def _cpu_used_ns(record: ContainerRecord, now_ns: int) -> int:
+    return max(0, now_ns - record.started_at) * record.behaviour.cpu // 1000
+
+
+def _cpu(used_ns: int, milli: int, now_ns: int) -> CpuUsage:
+    return CpuUsage(
+        timestamp=now_ns,
+        usage_core_nano_seconds=UInt64Value(value=used_ns),
+        usage_nano_cores=UInt64Value(value=milli * _MILLI_TO_NANO),
+    )
+
+
+def _memory(used_bytes: int, limit_bytes: int, now_ns: int) -> MemoryUsage:
+    return MemoryUsage(
+        timestamp=now_ns,
+        working_set_bytes=UInt64Value(value=used_bytes),
+        available_bytes=UInt64Value(value=max(0, limit_bytes - used_bytes)),
+        usage_bytes=UInt64Value(value=used_bytes * 5 // 4),
+        rss_bytes=UInt64Value(value=used_bytes * 3 // 4),
+        page_faults=UInt64Value(value=used_bytes // 4096),
+        major_page_faults=UInt64Value(),
+    )
+
+
+def _memory_limit(record: ContainerRecord) -> int:
+    return record.resources.memory_limit_in_bytes if record.resources else 0

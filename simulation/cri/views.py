@@ -1,0 +1,134 @@
+"""What clients see of a record: brief for lists, full for status. Made once and kept in the record until it changes."""
+
+from __future__ import annotations
+
+from runtime.cri.enums import ContainerState, PodSandboxState
+from runtime.cri.messages import (
+    Container,
+    ContainerResources,
+    ContainerStatus,
+    ImageSpec,
+    LinuxPodSandboxStatus,
+    Namespace,
+    NamespaceOption,
+    PodSandbox,
+    PodSandboxNetworkStatus,
+    PodSandboxStatus,
+)
+from simulation.cri.state import ContainerRecord, SandboxRecord
+
+_NO_NETWORK = PodSandboxNetworkStatus()
+
+
+def container_brief(record: ContainerRecord) -> Container:
+    """As `ListContainers` gives it."""
+    brief: Container | None = record.brief
+    if brief is None:
+        config = record.config
+        brief = record.brief = Container(
+            id=record.id,
+            pod_sandbox_id=record.sandbox.id,
+            metadata=config.metadata,
+            image=config.image,
+            image_ref=record.image.id,
+            image_id=record.image.id,
+            state=record.state,
+            created_at=record.created_at,
+            labels=config.labels,
+            annotations=config.annotations,
+        )
+    return brief
+
+
+def container_status(record: ContainerRecord) -> ContainerStatus:
+    """As `ContainerStatus` gives it."""
+    status: ContainerStatus | None = record.status
+    if status is None:
+        config, image = record.config, record.image
+        tags, digests = image.repo_tags, image.repo_digests
+        status = record.status = ContainerStatus(
+            id=record.id,
+            metadata=config.metadata,
+            state=record.state,
+            created_at=record.created_at,
+            started_at=record.started_at,
+            finished_at=record.finished_at,
+            exit_code=record.exit_code,
+            reason=record.reason,
+            message=record.message,
+            image=ImageSpec(
+                image=tags[0] if tags else digests[0] if digests else image.id,
+                user_specified_image=config.image.user_specified_image if config.image else "",
+            ),
+            image_ref=digests[0] if digests else image.id,
+            image_id=image.id,
+            labels=config.labels,
+            annotations=config.annotations,
+            mounts=config.mounts,
+            log_path=log_path(record),
+            resources=None if record.resources is None else ContainerResources(linux=record.resources),
+            stop_signal=config.stop_signal,
+        )
+    return status
+
+
+def log_path(record: ContainerRecord) -> str:
+    """The full path of a container's log, empty when it has none."""
+    directory, path = record.sandbox.config.log_directory, record.config.log_path
+    return f"{directory.rstrip('/')}/{path}" if directory and path else ""
+
+
+def sandbox_brief(record: SandboxRecord) -> PodSandbox:
+    """As `ListPodSandbox` gives it."""
+    brief: PodSandbox | None = record.brief
+    if brief is None:
+        config = record.config
+        brief = record.brief = PodSandbox(
+            id=record.id,
+            metadata=config.metadata,
+            state=record.state,
+            created_at=record.created_at,
+            labels=config.labels,
+            annotations=config.annotations,
+            runtime_handler=record.runtime_handler,
+        )
+    return brief
+
+
+def sandbox_status(record: SandboxRecord) -> PodSandboxStatus:
+    """As `PodSandboxStatus` gives it. A sandbox whose network is down has no address any more."""
+    status: PodSandboxStatus | None = record.status
+    if status is None:
+        config = record.config
+        status = record.status = PodSandboxStatus(
+            id=record.id,
+            metadata=config.metadata,
+            state=record.state,
+            created_at=record.created_at,
+            network=PodSandboxNetworkStatus(ip=record.ip) if record.network_up and record.ip else _NO_NETWORK,
+            linux=LinuxPodSandboxStatus(namespaces=Namespace(options=namespaces(record))),
+            labels=config.labels,
+            annotations=config.annotations,
+            runtime_handler=record.runtime_handler,
+        )
+    return status
+
+
+_POD_NAMESPACES = NamespaceOption()
+
+
+def namespaces(record: SandboxRecord) -> NamespaceOption:
+    """The namespaces that were asked for."""
+    linux = record.config.linux
+    context = linux.security_context if linux else None
+    return (context.namespace_options if context else None) or _POD_NAMESPACES
+
+
+def is_running(record: ContainerRecord) -> bool:
+    """The container has a process."""
+    return record.state == ContainerState.CONTAINER_RUNNING
+
+
+def is_ready(record: SandboxRecord) -> bool:
+    """The sandbox takes containers."""
+    return record.state == PodSandboxState.SANDBOX_READY

@@ -1,0 +1,108 @@
+"""Behaviour annotations: what each value means, and what is said about a wrong one."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.cri.errors import StatusCode
+from simulation.cri.behaviour import PREFIX, BehaviourError, at, parse_behaviour
+from simulation.cri.behaviour_values import CallKind, CallRule
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("knob", "text", "value"),
+    [
+        ("run-for", "10s", (10 * SECOND,)),
+        ("run-for", "1m30s, 250ms, forever", (90 * SECOND, SECOND // 4, None)),
+        ("run-for", "0", (0,)),
+        ("exit-code", "1,1,0", (1, 1, 0)),
+        ("start-delay", "1.5s", (3 * SECOND // 2,)),
+        ("oom-after", "never, 1h", (None, 3600 * SECOND)),
+        ("stop-delay", "30s", 30 * SECOND),
+        ("stop-exit-code", "143", 143),
+        ("ignore-stop-signal", "true", True),
+        ("image-size", "1.5Gi", 3 * 2**29),
+        ("pull-rate", "10M", 10_000_000),
+        ("output", "one\ntwo", ("one", "two")),
+        ("output-every", "500us", 500_000),
+        ("termination-message", "bye", "bye"),
+        ("memory", "64Mi", 64 * 2**20),
+        ("cpu", "250m", 250),
+        ("cpu", "1.5", 1500),
+        ("exec-exit-code", "1,0", (1, 0)),
+        ("exec-delay", "2s", 2 * SECOND),
+        ("exec-output", "ready", "ready"),
+        ("sandbox-lost-after", "1m", 60 * SECOND),
+        ("fail", "StartContainer*2", (CallRule(CallKind.FAIL, "StartContainer", 2),)),
+        ("fail", "PullImage=NOT_FOUND", (CallRule(CallKind.FAIL, "PullImage", None, StatusCode.NOT_FOUND),)),
+        (
+            "hang",
+            "StopContainer*3, ContainerStatus",
+            (CallRule(CallKind.HANG, "StopContainer", 3), CallRule(CallKind.HANG, "ContainerStatus")),
+        ),
+        ("late", "RunPodSandbox=5s*1", (CallRule(CallKind.LATE, "RunPodSandbox", 1, delay_ns=5 * SECOND),)),
+    ],
+)
+def test_a_knob_reads_its_value(knob: str, text: str, value: object) -> None:
+    behaviour = parse_behaviour({PREFIX + knob: text})
+    assert getattr(behaviour.pod, knob.replace("-", "_")) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "reason"),
+    [
+        ("run-fro", "1s", "there is no knob 'run-fro'"),
+        ("run-for", "soon", "'soon' is no duration; write it as 250ms, 10s or 1h30m"),
+        ("run-for", "10", "'10' is no duration"),
+        ("run-for", "10s,", "'' is no duration"),
+        ("run-for", "-1s", "'-1s' is no duration"),
+        ("run-for", "99999999h", "more than a hundred years"),
+        ("exit-code", "256", "'256' is no exit code; write a number from 0 to 255"),
+        ("exit-code", "²", "is no exit code"),
+        ("ignore-stop-signal", "yes", "'yes' is neither true nor false"),
+        ("memory", "much", "'much' is no size"),
+        ("pull-rate", "0", "moves nothing"),
+        ("cpu", "1.2345", "is no amount of CPU"),
+        ("fail", "Start", "'Start' is no verb of the CRI"),
+        ("fail", "StartContainer=OK", "'OK' is no gRPC code of a failure"),
+        ("fail", "StartContainer=ELSE", "'ELSE' is no gRPC code of a failure"),
+        ("fail", "ListContainers", "called for no single pod"),
+        ("fail", "", "is no rule on a verb"),
+        ("fail.app", "RunPodSandbox", "called for the whole pod; write the rule without .app"),
+        ("hang", "StopContainer=5s", "a hang takes none"),
+        ("late", "StopContainer", "does not say how late; write it as StopContainer=5s"),
+        ("run-for.", "1s", "no container is named after the dot"),
+        ("sandbox-lost-after.app", "1s", "a matter of the whole pod"),
+        ("image-size.app", "1Mi", "a matter of the whole pod"),
+    ],
+)
+def test_a_wrong_annotation_is_named_with_its_reason(key: str, text: str, reason: str) -> None:
+    with pytest.raises(BehaviourError) as caught:
+        parse_behaviour({PREFIX + key: text})
+    assert str(caught.value).startswith(f'$.metadata.annotations["{PREFIX}{key}"]: ')
+    assert reason in str(caught.value)
+
+
+def test_every_wrong_annotation_is_named_at_once() -> None:
+    with pytest.raises(BehaviourError) as caught:
+        parse_behaviour({PREFIX + "run-for": "x", PREFIX + "cpu": "y", PREFIX + "memory": "1Mi"})
+    assert "run-for" in str(caught.value)
+    assert "cpu" in str(caught.value)
+    assert "memory" not in str(caught.value)
+
+
+def test_a_value_for_one_container_replaces_the_one_for_all() -> None:
+    behaviour = parse_behaviour({PREFIX + "run-for": "1s", PREFIX + "cpu": "1", PREFIX + "run-for.app": "2s"})
+    assert behaviour.of("app").run_for == (2 * SECOND,)
+    assert behaviour.of("app").cpu == 1000
+    assert behaviour.of("other").run_for == (SECOND,)
+
+
+def test_annotations_of_others_are_passed_over() -> None:
+    assert parse_behaviour({"example.com/run-for": "nonsense"}).pod.run_for == (None,)
+
+
+def test_the_last_value_of_a_list_goes_on_for_ever() -> None:
+    assert [at((1, 2), attempt) for attempt in range(4)] == [1, 2, 2, 2]

@@ -47,9 +47,10 @@ class Actor(pykka.Actor):
         super().__init_subclass__(**kwargs)
         handlers: dict[type[Any], Handler] = {}
         for base in reversed(cls.__mro__):
-            for attribute in vars(base).values():
+            for name, attribute in vars(base).items():
                 for message_type in getattr(attribute, HANDLES_ATTRIBUTE, ()):
-                    handlers[message_type] = attribute
+                    # By name: who overrides the method of a handler overrides the handler.
+                    handlers[message_type] = getattr(cls, name)
         cls._handlers = handlers
 
     def __init__(self) -> None:

@@ -1,14 +1,16 @@
 """Lanes: where calls that can hang are run, on threads of their own.
 
 A lane has a limit in total (`size`) and a limit per key (a pod, say), and every call may have a deadline. A call that
-passes its deadline is written off: its caller gets `DeadlineExceededError`, the lane gets a fresh thread in place of
-the lost one, and the key keeps one slot less until the call does return. So a key with a dead mount can lose its own
-slots and no others. At most `MAX_WRITTEN_OFF` lost threads are replaced; past that the lane refuses instead of eating
-the machine.
+passes its deadline, or is cancelled while it runs (as the timeout of `Actor.wait` does), is written off: its caller
+gets `DeadlineExceededError`, the lane gets a fresh thread in place of the lost one, and the key keeps one slot less
+until the call does return. So a key with a dead mount can lose its own slots and no others. At most `MAX_WRITTEN_OFF`
+lost threads are replaced; past that the lane refuses instead of eating the machine.
 """
 
 from __future__ import annotations
 
+import enum
+import logging
 import threading
 import time
 from collections import deque
@@ -18,10 +20,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from actors.kernel.errors import DeadlineExceededError, LaneExhaustedError
+from actors.kernel.context import context
+from actors.kernel.errors import BlockingInHandlerError, DeadlineExceededError, LaneExhaustedError
 
 if TYPE_CHECKING:
-    from actors.kernel.dispatcher import Dispatcher
+    from actors.kernel.dispatcher import Cancellable, Dispatcher
+
+logger = logging.getLogger("actorlet.kernel")
 
 T = TypeVar("T")
 
@@ -42,17 +47,53 @@ class LaneReport(msgspec.Struct, frozen=True):
     written_off: tuple[tuple[str, str, int], ...]
 
 
-class _Call:
-    __slots__ = ("args", "deadline", "fn", "future", "key", "started_ns", "written_off")
+class Stage(enum.Enum):
+    """Where a call is: HELD waits for a slot of its key, READY has it and waits for a thread, LOST hangs."""
 
-    def __init__(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    HELD = "held"
+    READY = "ready"
+    RUNNING = "running"
+    LOST = "lost"
+    OVER = "over"
+
+
+class LaneFuture(Future[T]):
+    """What `submit` gives. Await it; to cancel it takes the call from the queue, or writes it off when it runs."""
+
+    def __init__(self, give_up: Callable[[], None]) -> None:
+        super().__init__()
+        self._give_up = give_up
+
+    def cancel(self) -> bool:
+        cancelled = not self.done() and super().cancel()
+        if cancelled:
+            self._give_up()
+        return cancelled
+
+    def result(self, timeout: float | None = None) -> T:
+        self._refuse_to_block()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self._refuse_to_block()
+        return super().exception(timeout)
+
+    def _refuse_to_block(self) -> None:
+        if context.cell is not None and not self.done():
+            raise BlockingInHandlerError(f"{context.cell.path} would block its thread on a lane: await self.wait(...)")
+
+
+class _Call:
+    __slots__ = ("args", "deadline", "fn", "future", "key", "stage", "started_ns")
+
+    def __init__(self, lane: ThreadLane, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.key = key
         self.fn = fn
         self.args = args
-        self.future: Future[Any] = Future()
-        self.deadline: Any = None
-        self.started_ns: int | None = None
-        self.written_off = False
+        self.stage = Stage.HELD
+        self.started_ns = 0
+        self.deadline: Cancellable | None = None
+        self.future: LaneFuture[Any] = LaneFuture(lambda: lane.give_up(self))
 
 
 class ThreadLane:
@@ -73,11 +114,12 @@ class ThreadLane:
         self._idle = 0
         self._closed = False
 
-    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Future[T]:
-        call = _Call(key, fn, args)
+    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> LaneFuture[T]:
+        call = _Call(self, key, fn, args)
         with self._condition:
             if self._closed or len(self._lost) >= MAX_WRITTEN_OFF:
                 reason = "is closed" if self._closed else f"has {len(self._lost)} calls that never returned"
+                call.stage = Stage.OVER
                 call.future.set_exception(LaneExhaustedError(f"lane {self.name} {reason}"))
                 return call.future
             if self._in_use.get(key, 0) < self._per_key:
@@ -86,12 +128,14 @@ class ThreadLane:
                 self._held_back.setdefault(key, deque()).append(call)
         if deadline_ns is not None:
             # Waiting for a slot counts: who asked for an answer in time does not care why there is none.
-            call.deadline = self._dispatcher.schedule(deadline_ns, lambda: self._write_off(call, deadline_ns))
+            call.deadline = self._dispatcher.schedule(deadline_ns, lambda: self._time_is_up(call, deadline_ns))
+            if call.stage is Stage.OVER:
+                call.deadline.cancel()
         return call.future
 
     def report(self) -> LaneReport:
         with self._condition:
-            lost = tuple((str(call.key), _name_of(call.fn), call.started_ns or 0) for call in self._lost)
+            lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
             waiting = len(self._ready) + sum(map(len, self._held_back.values()))
             return LaneReport(self.name, self._size, self._per_key, self._running, waiting, self._threads, lost)
 
@@ -101,14 +145,48 @@ class ThreadLane:
             self._closed = True
             self._condition.notify_all()
 
+    def give_up(self, call: _Call) -> None:
+        """Nobody waits for this call any more: take it from its queue, or write its thread off."""
+        with self._condition:
+            if call.stage is Stage.HELD:
+                call.stage = Stage.OVER
+                held_back = self._held_back[call.key]
+                held_back.remove(call)
+                if not held_back:
+                    del self._held_back[call.key]
+            elif call.stage is Stage.READY:
+                call.stage = Stage.OVER
+                self._ready.remove(call)
+                self._free_slot(call.key)
+            elif call.stage is Stage.RUNNING:
+                call.stage = Stage.LOST
+                self._lost.append(call)
+                self._running -= 1
+                if self._ready:
+                    self._add_thread()
+
+    def _time_is_up(self, call: _Call, deadline_ns: int) -> None:
+        self.give_up(call)
+        _settle(call.future, None, DeadlineExceededError(f"{_name_of(call.fn)} for {call.key}", deadline_ns))
+
     def _make_ready(self, call: _Call) -> None:
+        call.stage = Stage.READY
         self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
         self._ready.append(call)
         if self._idle >= len(self._ready):
             self._condition.notify()
-        elif self._threads - len(self._lost) < self._size:
-            self._threads += 1
+        else:
+            self._add_thread()
+
+    def _add_thread(self) -> None:
+        if self._threads - len(self._lost) >= self._size:
+            return
+        self._threads += 1
+        try:
             threading.Thread(target=self._work, name=f"lane-{self.name}", daemon=True).start()
+        except RuntimeError:
+            self._threads -= 1
+            logger.exception("lane %s gets no more threads; calls wait for the %d it has", self.name, self._threads)
 
     def _work(self) -> None:
         while True:
@@ -117,12 +195,13 @@ class ThreadLane:
                 if call is None:
                     self._threads -= 1
                     return
+                call.stage = Stage.RUNNING
                 call.started_ns = self._dispatcher.now_ns()
                 self._running += 1
-            self._run(call)
-            with self._condition:
-                if self._finish(call):
-                    return
+            lost = self._run(call)
+            del call  # an idle thread keeps nobody's arguments
+            if lost:
+                return
 
     def _next_call(self) -> _Call | None:
         until = time.monotonic() + IDLE_THREAD_SECONDS
@@ -135,27 +214,28 @@ class ThreadLane:
             self._idle -= 1
         return self._ready.popleft()
 
-    def _run(self, call: _Call) -> None:
-        if call.future.done():  # given up while it waited
-            return
+    def _run(self, call: _Call) -> bool:
         try:
             result = call.fn(*call.args)
         except BaseException as failure:
-            _settle(call.future, None, failure)
-        else:
-            _settle(call.future, result, None)
+            return self._finish(call, None, failure)
+        return self._finish(call, result, None)
 
-    def _finish(self, call: _Call) -> bool:
-        """Under the lock, the call has returned: free its slot. True when this thread was replaced and must end."""
+    def _finish(self, call: _Call, result: Any, failure: BaseException | None) -> bool:
+        """The call has returned: free its slot, answer. True when this thread was replaced and must end."""
+        with self._condition:
+            lost = call.stage is Stage.LOST
+            call.stage = Stage.OVER
+            self._free_slot(call.key)
+            if lost:
+                self._lost.remove(call)
+                self._threads -= 1
+            else:
+                self._running -= 1
         if call.deadline is not None:
             call.deadline.cancel()
-        self._free_slot(call.key)
-        if call.written_off:
-            self._lost.remove(call)
-            self._threads -= 1
-            return True
-        self._running -= 1
-        return False
+        _settle(call.future, result, failure)
+        return lost
 
     def _free_slot(self, key: Hashable) -> None:
         held_back = self._held_back.get(key)
@@ -167,19 +247,6 @@ class ThreadLane:
             self._make_ready(call)
         elif not self._in_use[key]:
             del self._in_use[key]
-
-    def _write_off(self, call: _Call, deadline_ns: int) -> None:
-        with self._condition:
-            if call.future.done():
-                return
-            if call.started_ns is not None and not call.written_off:
-                call.written_off = True
-                self._lost.append(call)
-                self._running -= 1
-                if self._ready and self._threads - len(self._lost) < self._size:
-                    self._threads += 1
-                    threading.Thread(target=self._work, name=f"lane-{self.name}", daemon=True).start()
-        _settle(call.future, None, DeadlineExceededError(f"{_name_of(call.fn)} for {call.key}", deadline_ns))
 
 
 def _settle(future: Future[Any], result: Any, failure: BaseException | None) -> None:

@@ -33,12 +33,17 @@ MAX_REPLACED = 8
 
 
 class _Worker:
-    __slots__ = ("cell", "replaced", "since_ns")
+    __slots__ = ("cell", "replaced")
 
     def __init__(self) -> None:
         self.cell: Cell | None = None
-        self.since_ns = 0
         self.replaced = False
+
+    def held(self) -> tuple[Cell, int] | None:
+        """The actor that is at work on this thread and since when, ns; None when none is."""
+        cell = self.cell
+        since_ns = None if cell is None else cell.slice_since_ns
+        return None if cell is None or since_ns is None else (cell, since_ns)
 
 
 class PoolDispatcher(Dispatcher):
@@ -108,8 +113,8 @@ class PoolDispatcher(Dispatcher):
         with self._workers_lock:
             workers = list(self._workers)
         now_ns = self.now_ns()
-        held = ((worker.cell, worker.since_ns) for worker in workers)
-        return tuple((cell.path, since) for cell, since in held if cell and now_ns - since > self._stuck_after_ns)
+        held = [held for worker in workers if (held := worker.held()) is not None]
+        return tuple((cell.path, since) for cell, since in held if now_ns - since > self._stuck_after_ns)
 
     def close(self) -> None:
         self._closed = True
@@ -135,7 +140,6 @@ class PoolDispatcher(Dispatcher):
             cell = take()
             if cell is None:
                 break
-            worker.since_ns = time.monotonic_ns()
             worker.cell = cell
             try:
                 cell.run(TURNS_PER_SLICE)
@@ -163,18 +167,17 @@ class PoolDispatcher(Dispatcher):
     def _check_workers(self) -> None:
         now_ns = time.monotonic_ns()
         with self._workers_lock:
-            lost = [
-                worker
-                for worker in self._workers
-                if worker.cell is not None and not worker.replaced and now_ns - worker.since_ns > self._stuck_after_ns
-            ]
             room = MAX_REPLACED - sum(worker.replaced for worker in self._workers)
-            lost = lost[: max(0, room)]
-            for worker in lost:
-                worker.replaced = True
-        for worker in lost:
-            path = worker.cell.path if worker.cell else "?"
-            logger.error("%s has held a thread for over %.0f s; thread replaced", path, self._stuck_after_ns / 1e9)
+            lost: list[str] = []
+            for worker in self._workers:
+                held = worker.held()
+                if held is None or worker.replaced or now_ns - held[1] <= self._stuck_after_ns:
+                    continue
+                if len(lost) < room:
+                    worker.replaced = True
+                    lost.append(held[0].path)
+        for path in lost:
+            logger.error("%s has held a thread for over %.1f s; thread replaced", path, self._stuck_after_ns / 1e9)
             self._add_worker()
         if not self._closed:
             self.schedule(self._check_every_ns, self._check_workers)

@@ -8,18 +8,17 @@ ready and then jumps to the next timer.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.lanes import LaneReport
-from actors.kernel.promise import Pending, Promise
+from actors.kernel.promise import Pending
+from actors.kernel.simulated_lane import SimulatedLane
 from actors.kernel.timers import TimerHandle, TimerHeap
 
 if TYPE_CHECKING:
     from actors.kernel.cell import Cell
-
-T = TypeVar("T")
 
 EPOCH_WALL_NS = 1_767_225_600_000_000_000
 """2026-01-01T00:00:00Z: the time of day at which every simulation begins."""
@@ -120,97 +119,3 @@ class SimulatedDispatcher(Dispatcher):
                 self._now_ns = until_ns
                 return condition()
         return True
-
-
-class SimulatedLane:
-    """A lane in a world without threads: calls happen in zero time, in the order of the limits.
-
-    A function that would hang is played by a call that returns a `Pending`: the call ends when that does.
-    """
-
-    def __init__(self, dispatcher: SimulatedDispatcher, name: str, size: int, per_key: int) -> None:
-        self.name = name
-        self._dispatcher = dispatcher
-        self._size = size
-        self._per_key = per_key
-        self._running: dict[Hashable, int] = {}
-        self._written_off: dict[int, tuple[str, str, int]] = {}
-        self._waiting: list[tuple[Hashable, Callable[..., Any], tuple[Any, ...], Promise[Any]]] = []
-
-    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Promise[T]:
-        promise: Promise[T] = Promise()
-        self._waiting.append((key, fn, args, promise))
-        if deadline_ns is not None:
-            handle = self._dispatcher.schedule(deadline_ns, lambda: self._give_up(promise, key, fn, deadline_ns))
-            promise.add_done_callback(lambda _: handle.cancel())
-        self._dispatcher.schedule(0, self._start_ready)
-        return promise
-
-    def report(self) -> LaneReport:
-        running = sum(self._running.values()) - len(self._written_off)
-        return LaneReport(
-            self.name,
-            self._size,
-            self._per_key,
-            running,
-            len(self._waiting),
-            0,
-            tuple(self._written_off.values()),
-        )
-
-    def _start_ready(self) -> None:
-        for call in list(self._waiting):
-            key, fn, args, promise = call
-            if promise.done():
-                self._waiting.remove(call)
-                continue
-            if sum(self._running.values()) - len(self._written_off) >= self._size:
-                return
-            if self._running.get(key, 0) >= self._per_key:
-                continue
-            self._waiting.remove(call)
-            self._running[key] = self._running.get(key, 0) + 1
-            self._run(key, fn, args, promise)
-
-    def _run(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...], promise: Promise[Any]) -> None:
-        try:
-            result = fn(*args)
-        except BaseException as failure:
-            self._returned(key, promise)
-            promise.set_exception(failure)
-            return
-        if not isinstance(result, Promise):
-            self._returned(key, promise)
-            promise.set_result(result)
-            return
-
-        def ended(inner: Promise[Any]) -> None:
-            self._returned(key, promise)
-            failure = inner.exception()
-            if failure is None:
-                promise.set_result(inner.result())
-            else:
-                promise.set_exception(failure)
-
-        result.add_done_callback(ended)
-
-    def _returned(self, key: Hashable, promise: Promise[Any]) -> None:
-        self._written_off.pop(id(promise), None)
-        self._running[key] -= 1
-        if not self._running[key]:
-            del self._running[key]
-        if self._waiting:
-            self._dispatcher.schedule(0, self._start_ready)
-
-    def _give_up(self, promise: Promise[Any], key: Hashable, fn: Callable[..., Any], deadline_ns: int) -> None:
-        from actors.kernel.errors import DeadlineExceededError
-
-        if promise.done():
-            return
-        name = getattr(fn, "__qualname__", repr(fn))
-        if any(call[3] is promise for call in self._waiting):
-            self._waiting = [call for call in self._waiting if call[3] is not promise]
-        else:
-            self._written_off[id(promise)] = (str(key), name, self._dispatcher.now_ns() - deadline_ns)
-        promise.set_exception(DeadlineExceededError(f"{name} for {key}", deadline_ns))
-        self._dispatcher.schedule(0, self._start_ready)

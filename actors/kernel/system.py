@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from actors.kernel import inspection
 from actors.kernel.actor import Actor
 from actors.kernel.cell import Cell
+from actors.kernel.context import context
 from actors.kernel.dead_letters import DeadLetters
+from actors.kernel.errors import BlockingInHandlerError
 from actors.kernel.message import ChildFailed, handles
 from actors.kernel.promise import Promise
 from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
@@ -81,6 +83,10 @@ class ActorSystem:
 
     def stop(self, timeout_ns: int | None = 30_000_000_000) -> bool:
         """Stop every actor, leaves first, then the dispatcher. False when some did not end within the time."""
+        if context.cell is not None:
+            raise BlockingInHandlerError(
+                f"{context.cell.path} cannot wait for its own end: let the edge stop the system"
+            )
         self.root.request_stop(None)
         ended = self.dispatcher.wait_until_done(self._stopped, timeout_ns)
         self.dispatcher.close()

@@ -1,0 +1,129 @@
+"""A lane in a world without threads: calls happen in zero time, under the same limits as on threads.
+
+A call that would take long, or hang, is played by a function that returns a `Promise`: the call ends when that does.
+Deadlines, write-offs and refusals are those of `lanes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actors.kernel.errors import DeadlineExceededError, LaneExhaustedError
+from actors.kernel.lanes import MAX_WRITTEN_OFF, LaneReport, Stage
+from actors.kernel.promise import Promise, broken
+
+if TYPE_CHECKING:
+    from actors.kernel.dispatcher import Cancellable
+    from actors.kernel.simulated_dispatcher import SimulatedDispatcher
+
+T = TypeVar("T")
+
+
+class _Call:
+    __slots__ = ("args", "deadline", "fn", "key", "promise", "stage", "started_ns")
+
+    def __init__(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.key = key
+        self.fn = fn
+        self.args = args
+        self.promise: Promise[Any] = Promise()
+        self.stage = Stage.HELD
+        self.started_ns = 0
+        self.deadline: Cancellable | None = None
+
+
+class SimulatedLane:
+    """See the module."""
+
+    def __init__(self, dispatcher: SimulatedDispatcher, name: str, size: int, per_key: int) -> None:
+        self.name = name
+        self._dispatcher = dispatcher
+        self._size = size
+        self._per_key = per_key
+        self._in_use: dict[Hashable, int] = {}
+        self._running = 0
+        self._lost: list[_Call] = []
+        self._waiting: list[_Call] = []
+
+    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Promise[T]:
+        if len(self._lost) >= MAX_WRITTEN_OFF:
+            return broken(LaneExhaustedError(f"lane {self.name} has {len(self._lost)} calls that never returned"))
+        call = _Call(key, fn, args)
+        self._waiting.append(call)
+        if deadline_ns is not None:
+            call.deadline = self._dispatcher.schedule(deadline_ns, lambda: self._time_is_up(call, deadline_ns))
+        # Whoever ends the promise before the call has ended has given it up: the deadline, or a cancel.
+        call.promise.add_done_callback(lambda _: self._give_up(call))
+        self._dispatcher.schedule(0, self._start_ready)
+        return call.promise
+
+    def report(self) -> LaneReport:
+        lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
+        return LaneReport(self.name, self._size, self._per_key, self._running, len(self._waiting), 0, lost)
+
+    def _start_ready(self) -> None:
+        for call in list(self._waiting):
+            if self._running >= self._size:
+                return
+            if call.stage is not Stage.HELD or self._in_use.get(call.key, 0) >= self._per_key:
+                continue
+            self._waiting.remove(call)
+            self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
+            self._running += 1
+            call.stage = Stage.RUNNING
+            call.started_ns = self._dispatcher.now_ns()
+            self._run(call)
+
+    def _run(self, call: _Call) -> None:
+        try:
+            result = call.fn(*call.args)
+        except BaseException as failure:
+            self._returned(call)
+            call.promise.set_exception(failure)
+            return
+        if not isinstance(result, Promise):
+            self._returned(call)
+            call.promise.set_result(result)
+            return
+
+        def ended(inner: Promise[Any]) -> None:
+            self._returned(call)
+            failure = inner.exception()
+            if failure is None:
+                call.promise.set_result(inner.result())
+            else:
+                call.promise.set_exception(failure)
+
+        result.add_done_callback(ended)
+
+    def _returned(self, call: _Call) -> None:
+        if call.stage is Stage.LOST:
+            self._lost.remove(call)
+        else:
+            self._running -= 1
+        call.stage = Stage.OVER
+        if call.deadline is not None:
+            call.deadline.cancel()
+        self._in_use[call.key] -= 1
+        if not self._in_use[call.key]:
+            del self._in_use[call.key]
+        if self._waiting:
+            self._dispatcher.schedule(0, self._start_ready)
+
+    def _give_up(self, call: _Call) -> None:
+        if call.stage is Stage.HELD:
+            call.stage = Stage.OVER
+            self._waiting.remove(call)
+        elif call.stage is Stage.RUNNING:
+            call.stage = Stage.LOST
+            self._running -= 1
+            self._lost.append(call)
+            self._dispatcher.schedule(0, self._start_ready)
+
+    def _time_is_up(self, call: _Call, deadline_ns: int) -> None:
+        call.promise.set_exception(DeadlineExceededError(f"{_name_of(call.fn)} for {call.key}", deadline_ns))
+
+
+def _name_of(fn: Callable[..., Any]) -> str:
+    return getattr(fn, "__qualname__", repr(fn))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -39,6 +40,7 @@ from tests.real.waiting import until
 NAMESPACE = "k8s.io"
 _START_S = 30.0
 _CGROUPS = Path("/sys/fs/cgroup")
+_HOST_PORTS = "CNI-HOSTPORT-"
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 
@@ -56,6 +58,7 @@ class Containerd:
         self.bridge = f"act-{self.directory.name[-8:]}"
         self._process: subprocess.Popen[bytes] | None = None
         self._forwarding = _FORWARDING.read_text()
+        self._had_host_ports = any(_HOST_PORTS in rule for rule in nat_rules())
         self._configure()
 
     # --- life
@@ -98,6 +101,7 @@ class Containerd:
         if Path(f"/sys/class/net/{self.bridge}").exists():
             subprocess.run(["ip", "link", "delete", self.bridge], check=False)
         _FORWARDING.write_text(self._forwarding)
+        self._remove_rules()
         self._remove_cgroups()
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -247,11 +251,40 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
             if point.startswith(f"{self.directory}/"):
                 subprocess.run(["umount", "--lazy", point], check=False)
 
+    def _remove_rules(self) -> None:
+        """Host ports of pods that could not be stopped, and the chains of the portmap plugin if it made them for us."""
+        for rule in nat_rules():
+            if self.bridge in rule and rule.startswith("-A"):
+                chain = shlex.split(rule)[-1]
+                _nat("-D", *shlex.split(rule)[1:])
+                _nat("-F", chain)
+                _nat("-X", chain)
+        rules = nat_rules()
+        if self._had_host_ports or any(rule.startswith("-N CNI-DN-") for rule in rules):
+            return
+        for rule in rules:
+            if rule.startswith("-A") and f"-j {_HOST_PORTS}" in rule:
+                _nat("-D", *shlex.split(rule)[1:])
+        chains = [rule.split()[1] for rule in rules if rule.startswith(f"-N {_HOST_PORTS}")]
+        for flag in ("-F", "-X"):
+            for chain in chains:
+                _nat(flag, chain)
+
     def _remove_cgroups(self) -> None:
         for parent in _CGROUPS.glob(f"**/{self.directory.name}"):
             for directory, _, _ in os.walk(parent, topdown=False):
                 with contextlib.suppress(OSError):
                     os.rmdir(directory)
+
+
+def nat_rules() -> list[str]:
+    """The address translation rules of this machine, as `iptables -S` writes them."""
+    return _nat("-S").splitlines()
+
+
+def _nat(*arguments: str) -> str:
+    command = ["iptables", "--wait", "--table", "nat", *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 
 
 def _free_subnet() -> str:

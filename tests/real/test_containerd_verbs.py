@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import urllib.request
+from functools import partial
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -36,6 +38,7 @@ from runtime.cri.messages import (
     PodSandboxMetadata,
     PodSandboxState,
     PodSandboxStatusRequest,
+    PortMapping,
     PullImageRequest,
     RemoveContainerRequest,
     RemoveImageRequest,
@@ -65,7 +68,7 @@ from runtime.cri.verbs import (
 )
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX, Recipe, build
-from tests.real.registry import Registry, Throttle
+from tests.real.registry import Registry, Throttle, free_port
 from tests.real.waiting import until
 
 PATIENCE_S = 60.0
@@ -74,7 +77,7 @@ PATIENCE_S = 60.0
 class Pod:
     """One sandbox by raw verbs."""
 
-    def __init__(self, cri: GrpcCri, containerd: Containerd, name: str) -> None:
+    def __init__(self, cri: GrpcCri, containerd: Containerd, name: str, **more: Any) -> None:
         self.cri = cri
         self.logs = containerd.pod_logs / name
         self.config = PodSandboxConfig(
@@ -83,6 +86,7 @@ class Pod:
             log_directory=str(self.logs),
             labels={"pod": name},
             linux=LinuxPodSandboxConfig(cgroup_parent=f"{containerd.cgroup_parent}/{name}"),
+            **more,
         )
         self.id = self.ask(RUN_POD_SANDBOX, RunPodSandboxRequest(config=self.config)).pod_sandbox_id
 
@@ -207,6 +211,23 @@ def test_entrypoint_arguments_environment_and_directory_come_from_the_image(
     until(lambda: pod.log("plain") and pod.log("other"), 10, "both have written")
     assert (pod.log("plain"), pod.log("other")) == ([("stdout", "hello from image")], [("stdout", "hello you")])
     assert pod.exec(plain, "pwd").stdout == b"/work\n"
+
+
+def test_a_port_is_reached_at_the_pod_and_at_the_host(cri: GrpcCri, containerd: Containerd) -> None:
+    port = free_port()
+    pod = Pod(cri, containerd, "web", port_mappings=(PortMapping(container_port=80, host_port=port),))
+    pod.run("sh", "-c", "echo hello > index.html; exec httpd -f -p 80 -h .", working_dir="/work")
+    ip = pod.ask(POD_SANDBOX_STATUS, PodSandboxStatusRequest(pod_sandbox_id=pod.id)).status.network.ip
+    for address in (f"{ip}:80", f"127.0.0.1:{port}"):
+        until(partial(answers, f"http://{address}/", b"hello\n"), 10, f"{address} does not answer")
+
+
+def answers(url: str, text: bytes) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as page:
+            return bool(page.read() == text)
+    except OSError:
+        return False
 
 
 def test_a_command_that_takes_too_long_is_ended(cri: GrpcCri, containerd: Containerd) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from runtime.cri.messages import ContainerState
+from runtime.cri.messages import ContainerState, PortMapping
 from tests.real import components
-from tests.real.containerd import Containerd
+from tests.real.containerd import Containerd, nat_rules
 from tests.real.images import PAUSE, RECIPES, build
+from tests.real.registry import free_port
 from tests.real.test_containerd_verbs import Pod
 from tests.real.waiting import until
 
@@ -28,6 +29,7 @@ def traces(private: Containerd) -> list[str]:
             found.append(command.decode(errors="replace"))
     found += [str(path) for path in Path("/sys/fs/cgroup").glob(f"*/{name}")]
     found += [path.name for path in Path("/sys/class/net").iterdir() if path.name == private.bridge]
+    found += [rule for rule in nat_rules() if private.bridge in rule]
     return found + ([str(private.directory)] if private.directory.exists() else [])
 
 
@@ -41,7 +43,7 @@ def test_nothing_is_left_of_pods_whether_containerd_was_stopped_or_killed(killed
         private.start()
         private.load([build(recipe) for recipe in RECIPES])
         with private.connect() as cri:
-            pod = Pod(cri, private, "left")
+            pod = Pod(cri, private, "left", port_mappings=(PortMapping(container_port=80, host_port=free_port()),))
             main = pod.run("sh", "-c", "echo $$; sleep 1000")
             assert pod.status(main).state == ContainerState.CONTAINER_RUNNING
             until(lambda: pod.log(), 10, "the container has written")

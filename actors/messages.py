@@ -377,6 +377,19 @@ class ListProblems(Message, frozen=True):
     """Edge -> SourceActor (ask): what it cannot use now, as `tuple[SourceProblem, ...]`."""
 
 
+class PullInProgress(msgspec.Struct, frozen=True):
+    """The pull of one image: for how long it has been wanted, whether it has begun, and who waits (namespace/name)."""
+
+    image: str
+    age_ns: int
+    begun: bool
+    pods: tuple[str, ...]
+
+
+class ListPulls(Message, frozen=True):
+    """Edge -> ImagePullActor (ask): the pulls wanted now, oldest first, as `tuple[PullInProgress, ...]`."""
+
+
 class ListEvents(Message, frozen=True):
     """Edge -> EventRecorderActor (ask): the last events, oldest first, as `tuple[RecordedEvent, ...]`."""
 

@@ -1,0 +1,286 @@
+"""`ImagePullActor`: the only one to pull images (spec 6.1, 6.2).
+
+One flight per image, shared by every pod that waits for it. It may be asked as often as anybody likes: a container that
+already waits for an image keeps its place, so a worker that is not sure asks again. Each question gets one answer.
+
+With `serializeImagePulls` one flight is in the air at a time, otherwise up to `maxParallelImagePulls`; the others wait
+in the order of their coming. A pull has no deadline, because an image may be large; it is called off when no pod
+waits for it any more, so that a pull that hangs ends with its pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+import msgspec
+
+from actors import image_rules as rules
+from actors.image_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
+from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.messages import (
+    ImagePulled,
+    ImagePullFailed,
+    ListPulls,
+    PodWorkerEnded,
+    PullImage,
+    PullInProgress,
+    pod_event,
+)
+from config.objects import Pod
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import (
+    ImageSpec,
+    ImageStatusRequest,
+    ImageStatusResponse,
+    PullImageRequest,
+    PullImageResponse,
+)
+from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
+
+SECOND_NS = 1_000_000_000
+UNLIMITED = 1_000
+"""Pulls in the air when the configuration sets no limit: as many as any node has pods."""
+
+
+class PullLimits(msgspec.Struct, frozen=True):
+    """`at_once`: flights in the air; `rate`: how fast they may begin."""
+
+    at_once: int
+    rate: PullRate
+
+    @classmethod
+    def of(cls, serialize: bool, max_parallel: int | None, per_second: int, burst: int) -> PullLimits:
+        """From the fields of a KubeletConfiguration (spec 6.2)."""
+        at_once = 1 if serialize else max_parallel or UNLIMITED
+        return cls(min(at_once, UNLIMITED), PullRate(per_second, burst))
+
+
+class PullEnded(Message, frozen=True):
+    """To itself: a flight has landed, or not (`error`)."""
+
+    image: str
+    error: str
+
+
+class ImageMeasured(Message, frozen=True):
+    """To itself: the size of an image that has just come, 0 when the runtime does not say; and for whom: (request, ns
+    of pulling, ns with waiting).
+    """
+
+    size_bytes: int
+    waited: tuple[tuple[PullImage, int, int], ...]
+
+
+class StartPulls(Message, frozen=True):
+    """To itself: there may be a permission to begin a pull now."""
+
+    def coalesce_key(self) -> Hashable:
+        return "start"
+
+
+class _Waiter:
+    """A container that waits for the image, since when."""
+
+    __slots__ = ("request", "since_ns")
+
+    def __init__(self, request: PullImage, since_ns: int) -> None:
+        self.request = request
+        self.since_ns = since_ns
+
+
+class _Flight:
+    """The pull of one image; not in the air yet while `started_ns` is None."""
+
+    __slots__ = ("call", "called_off", "image", "since_ns", "started_ns", "waiters")
+
+    def __init__(self, image: str, since_ns: int) -> None:
+        self.image = image
+        self.since_ns = since_ns
+        self.started_ns: int | None = None
+        self.called_off = False
+        self.call: Pending[PullImageResponse] | None = None
+        self.waiters: dict[tuple[str, str], _Waiter] = {}
+
+
+class ImagePullActor(Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    max_effects: ClassVar[int] = 2 * UNLIMITED
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, cri: Cri, events: ActorRef, limits: PullLimits) -> None:
+        super().__init__()
+        self._cri = cri
+        self._events = events
+        self._limits = limits
+        self._tokens = limits.rate.full(self.now_ns())
+        self._flights: dict[str, _Flight] = {}
+        self._in_the_air = 0
+        self._back_offs: dict[tuple[str, str], BackOff] = {}
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    @handles(PullImage)
+    def pull_image(self, message: PullImage) -> None:
+        verdict = rules.judge_image(message.image, ALWAYS, False)
+        if verdict.deed is ImageDeed.REFUSE:
+            retry_at_ns = self.now_ns() + rules.LONGEST_BACK_OFF_NS
+            self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
+            return
+        uid = message.pod.metadata.uid
+        back_off = self._back_offs.get((uid, verdict.image))
+        if back_off is not None and self.now_ns() < back_off.until_ns:
+            text = rules.back_off_message(message.image, back_off.reason, back_off.error)
+            said = rules.backing_off(message.image)
+            self._refuse(message, rules.IMAGE_PULL_BACK_OFF, text, back_off.until_ns, *said)
+            return
+        flight = self._flights.get(verdict.image)
+        if flight is None:
+            flight = self._flights[verdict.image] = _Flight(verdict.image, self.now_ns())
+        key = (uid, message.container)
+        known = flight.waiters.get(key)
+        if known is not None:
+            known.request = message  # a worker that was restarted, or is not sure
+            return
+        flight.waiters[key] = _Waiter(message, self.now_ns())
+        self._say(message, rules.pulling(message.image))
+        self._start_pulls()
+
+    @handles(PodWorkerEnded)
+    def worker_ended(self, message: PodWorkerEnded) -> None:
+        """Nobody of this pod waits any more; a flight for nobody is called off."""
+        uid = message.uid
+        for image, flight in list(self._flights.items()):
+            for key in [key for key in flight.waiters if key[0] == uid]:
+                del flight.waiters[key]
+            if flight.waiters:
+                continue
+            if flight.call is not None:
+                flight.called_off = True
+                flight.call.cancel()  # its end comes as a message like any other
+            elif flight.started_ns is None:
+                del self._flights[image]
+        for back_off_key in [key for key in self._back_offs if key[0] == uid]:
+            del self._back_offs[back_off_key]
+
+    # --- pulling ----------------------------------------------------------------------------------------------------
+
+    @handles(StartPulls)
+    def start_pulls(self, _: StartPulls) -> None:
+        self._start_pulls()
+
+    def _start_pulls(self) -> None:
+        for flight in list(self._flights.values()):
+            if self._in_the_air >= self._limits.at_once:
+                return
+            if flight.started_ns is not None:
+                continue
+            self._tokens, wait_ns = self._limits.rate.take(self._tokens, self.now_ns())
+            if wait_ns:
+                self.after(wait_ns, StartPulls())
+                return
+            self._start(flight)
+
+    def _start(self, flight: _Flight) -> None:
+        flight.started_ns = self.now_ns()
+        self._in_the_air += 1
+        image = flight.image
+
+        def make() -> Pending[PullImageResponse]:
+            spec = ImageSpec(image=image, user_specified_image=image)
+            flight.call = self._cri.call(PULL_IMAGE, PullImageRequest(image=spec))
+            return flight.call
+
+        self.begin(make, lambda done: PullEnded(image, _error_of(done)))
+
+    @handles(PullEnded)
+    def pull_ended(self, message: PullEnded) -> None:
+        self._in_the_air -= 1
+        flight = self._flights[message.image]
+        called_off, flight.call, flight.called_off = flight.called_off, None, False
+        if message.error and called_off and flight.waiters:
+            flight.started_ns = None  # somebody came after it was called off: once more, from the start
+        else:
+            del self._flights[message.image]
+            if message.error:
+                self._failed(flight, message.error)
+            else:
+                self._landed(flight)
+        self._start_pulls()
+
+    def _failed(self, flight: _Flight, error: str) -> None:
+        reason = rules.reason_of(error)
+        now_ns = self.now_ns()
+        for key in [key for key, old in self._back_offs.items() if rules.is_forgotten(old, now_ns)]:
+            del self._back_offs[key]
+        for uid in dict.fromkeys(uid for uid, _ in flight.waiters):
+            key = (uid, flight.image)
+            self._back_offs[key] = rules.next_back_off(self._back_offs.get(key), now_ns, reason, error)
+        for (uid, _), waiter in flight.waiters.items():
+            request = waiter.request
+            until_ns = self._back_offs[uid, flight.image].until_ns
+            self._refuse(request, reason, error, until_ns, *rules.pull_failed(request.image, reason, error))
+
+    def _landed(self, flight: _Flight) -> None:
+        now_ns = self.now_ns()
+        waited: list[tuple[PullImage, int, int]] = []
+        for (uid, container), waiter in flight.waiters.items():
+            self._back_offs.pop((uid, flight.image), None)
+            request = waiter.request
+            request.worker.tell(ImagePulled(request.image, container))
+            # Who joined a flight in the air has waited for less than all of it.
+            since_ns = max(flight.started_ns or 0, waiter.since_ns)
+            waited.append((request, now_ns - since_ns, now_ns - waiter.since_ns))
+        self._measure(flight.image, tuple(waited))
+
+    def _measure(self, image: str, waited: tuple[tuple[PullImage, int, int], ...]) -> None:
+        """Ask for the size, which people want to see next to the time; nobody waits for it."""
+        request = ImageStatusRequest(image=ImageSpec(image=image))
+        self.begin(lambda: self._cri.call(IMAGE_STATUS, request), lambda done: ImageMeasured(_size_in(done), waited))
+
+    @handles(ImageMeasured)
+    def image_measured(self, message: ImageMeasured) -> None:
+        for request, pull_ns, waited_ns in message.waited:
+            self._say(request, rules.pulled(request.image, pull_ns, waited_ns, message.size_bytes))
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    @handles(ListPulls)
+    def list_pulls(self, _: ListPulls) -> tuple[PullInProgress, ...]:
+        return tuple(
+            PullInProgress(
+                flight.image,
+                self.now_ns() - flight.since_ns,
+                flight.started_ns is not None,
+                tuple(_name_of(waiter.request.pod) for waiter in flight.waiters.values()),
+            )
+            for flight in self._flights.values()
+        )
+
+    def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: Said | None) -> None:
+        for each in said:
+            if each is not None:
+                self._say(request, each)
+        request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns))
+
+    def _say(self, request: PullImage, said: Said) -> None:
+        self._events.tell(pod_event(request.pod, said.type, said.reason, said.message, request.field_path))
+
+
+def _name_of(pod: Pod) -> str:
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
+
+
+def _error_of(done: Pending[PullImageResponse]) -> str:
+    """Why the pull failed, in the runtime's words; empty when it did not."""
+    failure = outcome_of(done).error
+    if failure is None:
+        return ""
+    return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
+
+
+def _size_in(done: Pending[ImageStatusResponse]) -> int:
+    response = outcome_of(done).value
+    return 0 if response is None or response.image is None else response.image.size

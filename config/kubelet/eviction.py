@@ -1,4 +1,4 @@
-"""Eviction settings as configuration: the signals there are, their default thresholds, and what a value may be (spec 7.1).
+"""Eviction settings as configuration: the signals, their default thresholds, what a value may be (spec 7.1).
 
 Pure and small; what to do at a threshold is the eviction actor's business. Values stay text here, because a share of a
 disk has no size before the disk is known.

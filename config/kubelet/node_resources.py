@@ -1,4 +1,4 @@
-"""Rules about what the node keeps for itself: reservations, cgroups, CPUs, memory, and their policies (spec 10.1, 10.5).
+"""Rules of what the node keeps for itself: reservations, cgroups, CPUs, memory, and their policies (spec 10).
 
 Only what can be known without the host: a set of CPUs is read, not compared with those online.
 """
@@ -139,9 +139,6 @@ def _reserved_memory(configuration: KubeletConfiguration) -> Iterator[DocumentEr
                 yield DocumentError(path, f"given twice for NUMA node {reservation.numa_node}", "keep one")
             seen.add((reservation.numa_node, name))
             yield from _quantity(path, text)
-    if configuration.reserved_memory and configuration.memory_manager_policy == "None":
-        hint = "set memoryManagerPolicy: Static, or remove the reservations"
-        yield DocumentError("$.reservedMemory", "needs a memory manager", hint)
 
 
 def _qos_reserved(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:

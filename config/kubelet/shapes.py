@@ -70,7 +70,7 @@ def fields_of(struct: type[msgspec.Struct]) -> Mapping[str, FieldShape]:
         hint = hints[field.name]
         choices = typing.get_args(hint) if _is_union(hint) else (hint,)
         (kept,) = [choice for choice in choices if choice is not type(None)]
-        default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()  # type: ignore[operator]  # one of the two is set
+        default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         found[field.encode_name] = FieldShape(
             field.name, field.encode_name, _shape(kept, _PLAIN), len(choices) > 1, default
         )
@@ -209,7 +209,7 @@ def _nearest(name: str, fields: Mapping[str, FieldShape]) -> str:
 
 
 def write_struct(value: msgspec.Struct) -> dict[str, object]:
-    """The document of a struct, as the API writes it: explicit fields, durations and parts always, other zeros never."""
+    """The document of a struct, as the API writes it: explicit fields, durations, parts always; other zeros never."""
     written: dict[str, object] = {}
     for name, field in fields_of(type(value)).items():
         item = getattr(value, field.attribute)

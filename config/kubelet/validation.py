@@ -95,9 +95,7 @@ def _addresses(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
             reason = f"{configuration.static_pod_url!r} is no http or https address"
             yield DocumentError("$.staticPodURL", reason, "write https://host/path")
     if not configuration.container_runtime_endpoint:
-        yield DocumentError(
-            "$.containerRuntimeEndpoint", "is missing", "give unix:///run/containerd/containerd.sock"
-        )
+        yield DocumentError("$.containerRuntimeEndpoint", "is missing", "give unix:///run/containerd/containerd.sock")
 
 
 def _doubtful(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
@@ -105,6 +103,9 @@ def _doubtful(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
     for index, text in enumerate(configuration.cluster_dns):
         if not _is_ip(text):
             yield DocumentError(f"$.clusterDNS[{index}]", f"{text!r} is no IP address and is left out", "give an IP")
+    if configuration.reserved_memory and configuration.memory_manager_policy == "None":
+        hint = "set memoryManagerPolicy: Static, or remove the reservations"
+        yield DocumentError("$.reservedMemory", "has no effect without a memory manager", hint)
     for signal in ("containerfs.available", "containerfs.inodesFree"):
         if signal in configuration.eviction_hard or signal in configuration.eviction_soft:
             reason = f"{signal} is derived from nodefs or imagefs; the value given is ignored"
@@ -149,9 +150,9 @@ def _images(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterato
         hint = "set imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages"
         yield DocumentError("$.preloadedImagesVerificationAllowlist", f"has no meaning with {policy!r}", hint)
     for index, pattern in enumerate(allowed):
-        if reason := _allowlist_fault(pattern):
+        if mistake := _allowlist_fault(pattern):
             where = f"$.preloadedImagesVerificationAllowlist[{index}]"
-            yield DocumentError(where, reason, "write registry/path/name, or registry/path/*")
+            yield DocumentError(where, mistake, "write registry/path/name, or registry/path/*")
 
 
 def _allowlist_fault(pattern: str) -> str | None:

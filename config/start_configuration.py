@@ -1,0 +1,63 @@
+"""Everything a node is told at its start, as one decision: defaults, file, drop-ins, flags (spec 12.1).
+
+The later wins. Without any file the kubelet's older, more open defaults hold and no eviction threshold is set. All
+faults of all sources are told at once, one line each, and nothing is started with one. Pure; reading the files is
+`runtime.config_files`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from config.codec import DocumentError
+from config.drop_ins import NamedBytes, merge_documents
+from config.feature_gates import FeatureGates
+from config.flags import NodeFlags, ParsedFlags, apply_flags
+from config.kubelet import KubeletConfiguration, legacy_configuration, validate
+from config.kubelet.eviction import with_default_thresholds
+from config.kubelet.reading import read_plain
+
+
+class ConfigurationRejected(Exception):  # noqa: N818  # an outcome told to the user, not a mishap
+    """The start is refused; `faults` has everything to mend, and so has the text, one line each."""
+
+    def __init__(self, faults: Sequence[DocumentError]) -> None:
+        super().__init__("\n".join(map(str, faults)))
+        self.faults = tuple(faults)
+
+
+@dataclass(frozen=True, slots=True)
+class StartConfiguration:
+    """A sound configuration, the gates in force, the flags that are no part of it, and what to tell the user."""
+
+    configuration: KubeletConfiguration
+    gates: FeatureGates
+    node: NodeFlags
+    warnings: tuple[DocumentError, ...]
+    skipped: tuple[str, ...]
+
+
+def load_kubelet_configuration(
+    flags: ParsedFlags,
+    file: NamedBytes | None = None,
+    drop_ins: Sequence[NamedBytes] = (),
+    *,
+    cgroup_version: int | None = None,
+) -> StartConfiguration:
+    """Lay all sources over each other, default, and check. Raises ConfigurationRejected with every fault.
+
+    `cgroup_version` is the host's, 1 or 2, where it is known (spec 12.2, singleProcessOOMKill).
+    """
+    merged = merge_documents(file, drop_ins)
+    if file or drop_ins:
+        configuration = with_default_thresholds(read_plain(merged.document).configuration)
+    else:
+        configuration = legacy_configuration()
+    configuration = apply_flags(configuration, flags)
+    checked = validate(configuration, cgroup_version=cgroup_version)
+    # A field that could not be read has been told already; its default is not the user's second mistake.
+    unreadable = {fault.path.rpartition(": ")[2] for fault in merged.faults}
+    faults = (*flags.faults, *merged.faults, *(fault for fault in checked.faults if fault.path not in unreadable))
+    if faults:
+        raise ConfigurationRejected(faults)
+    warnings = (*flags.warnings, *merged.warnings, *checked.warnings)
+    return StartConfiguration(configuration, checked.gates, flags.node, warnings, merged.skipped)

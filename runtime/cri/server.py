@@ -41,13 +41,13 @@ class CriServer:
     def __init__(self, cri: Cri, endpoint: str) -> None:
         self._cri = cri
         self._endpoint = parse_endpoint(endpoint)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="cri-server", daemon=True)
         self._server: Any = None
 
     def start(self) -> None:
         """Listen. Raises `ServeError`; returns when calls are taken."""
         _make_room(self._endpoint)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="cri-server", daemon=True)
         self._thread.start()
         try:
             self._on_loop(self._start())

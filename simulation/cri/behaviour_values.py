@@ -1,6 +1,6 @@
 """The values that behaviour annotations take, each read by one pure function that raises `ValueError` with the reason.
 
-Durations are Go's (`1h30m`, `250ms`, `1.5s`), sizes are whole bytes with the suffixes of Kubernetes (`64Mi`, `1G`).
+Durations are Go's (`1h30m`, `250ms`, `1.5s`), sizes and CPU are the quantities of Kubernetes (`64Mi`, `250m`).
 A list holds one value per attempt of the container, and its last value goes on for ever.
 """
 
@@ -12,20 +12,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
+from config.durations import parse_duration_ns
+from config.quantity import Quantity, parse_quantity
 from runtime.cri.errors import StatusCode
 from runtime.cri.verbs import ALL_VERBS
 
 T = TypeVar("T")
 
-_UNIT_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)(k|M|G|T|Ki|Mi|Gi|Ti|)")
-_SUFFIX = {"": 1, **{s: 1000 ** (i + 1) for i, s in enumerate("kMGT")}}
-_SUFFIX |= {f"{s}i": 1024 ** (i + 1) for i, s in enumerate("KMGT")}
-_CPU = re.compile(r"(\d+)m|(\d+(?:\.\d{1,3})?)")
 _RULE = re.compile(r"([A-Za-z]+)(?:=([A-Za-z0-9_.]+))?(?:\*(\d+))?")
 _CALL_VERBS = {verb.name for verb in ALL_VERBS if not verb.streaming}
-_LIMIT_NS = 100 * 365 * 24 * 3600 * 10**9
 
 
 class CallKind(Enum):
@@ -51,21 +46,11 @@ class CallRule:
 
 
 def duration_ns(text: str) -> int:
-    """`90s`, `1m30s`, `0`: nanoseconds, at most a hundred years."""
-    if text == "0":
-        return 0
-    total = 0.0
-    end = 0
-    for part in _DURATION_PART.finditer(text):
-        if part.start() != end:
-            break
-        total += float(part.group(1)) * _UNIT_NS[part.group(2)]
-        end = part.end()
-    if not end or end != len(text):
-        raise ValueError(f"{text!r} is no duration; write it as 250ms, 10s or 1h30m")
-    if total > _LIMIT_NS:
-        raise ValueError(f"{text!r} is more than a hundred years; leave the annotation out for ever")
-    return round(total)
+    """`90s`, `1m30s`, `0`: nanoseconds, not below zero."""
+    duration = parse_duration_ns(text)
+    if duration < 0:
+        raise ValueError(f"{text!r} is below zero")
+    return duration
 
 
 def run_time_ns(text: str) -> int | None:
@@ -75,10 +60,7 @@ def run_time_ns(text: str) -> int | None:
 
 def size_bytes(text: str) -> int:
     """`64Mi`, `1G`, `512`: bytes."""
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is no size; write it as 64Mi, 1G or a number of bytes")
-    return int(float(match.group(1)) * _SUFFIX[match.group(2)])
+    return _amount(text).value()
 
 
 def rate_bytes_per_s(text: str) -> int:
@@ -91,10 +73,7 @@ def rate_bytes_per_s(text: str) -> int:
 
 def cpu_milli(text: str) -> int:
     """`250m` or `0.25`: thousandths of a core."""
-    match = _CPU.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is no amount of CPU; write it as 250m or 0.25")
-    return int(match.group(1)) if match.group(1) else round(float(match.group(2)) * 1000)
+    return _amount(text).milli_value()
 
 
 def exit_code(text: str) -> int:
@@ -132,6 +111,13 @@ def call_rules(kind: CallKind) -> Callable[[str], tuple[CallRule, ...]]:
         return tuple(_rule(kind, part.strip()) for part in text.split(","))
 
     return rules
+
+
+def _amount(text: str) -> Quantity:
+    quantity = parse_quantity(text)
+    if quantity.nanos < 0:
+        raise ValueError(f"{text!r} is below zero")
+    return quantity
 
 
 def _rule(kind: CallKind, text: str) -> CallRule:

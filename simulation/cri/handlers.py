@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.cri.verbs import ALL_VERBS, GET_CONTAINER_EVENTS
-from simulation.cri.behaviour import CONTAINER_CALLS, POD_CALLS, BehaviourError, ContainerBehaviour, parse_behaviour
+from simulation.cri.behaviour import (
+    CONTAINER_CALLS,
+    POD_CALLS,
+    PREFIX,
+    BehaviourError,
+    ContainerBehaviour,
+    parse_behaviour,
+)
+from simulation.cri.behaviour_values import CallKind
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import RuntimeState
 from simulation.cri.verbs.attach import prepare_attach
@@ -99,6 +107,9 @@ assert HANDLERS.keys() == {verb.name for verb in ALL_VERBS if not verb.streaming
 assert {*STREAM_HANDLERS, GET_CONTAINER_EVENTS.name} == {verb.name for verb in ALL_VERBS if verb.streaming}
 
 
+_RULE_KEYS = tuple(PREFIX + kind.value for kind in CallKind)
+
+
 def _of_container(state: RuntimeState, request: Any) -> Subject | None:
     record = state.containers.get(request.container_id)
     if record is None or not record.behaviour.disturbs_calls:
@@ -126,6 +137,8 @@ def _of_sandbox(state: RuntimeState, request: Any) -> Subject | None:
 def _of_new_sandbox(state: RuntimeState, request: Any, config: Any = None) -> Subject | None:
     config = config or request.config
     if config is None or config.metadata is None:
+        return None
+    if not any(key.startswith(_RULE_KEYS) for key in config.annotations):
         return None
     try:
         behaviour = parse_behaviour(config.annotations).pod

@@ -1,4 +1,4 @@
-"""containerd keeps the contract of `tests.simulation.cri_contract`, which proves that the simulated runtime is like it."""
+"""containerd keeps the contract of `tests.simulation.cri_contract`; that is why the simulated runtime can be believed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What every container runtime does: one suite of raw verb sequences, run on the simulated runtime and on containerd.
 
-A test takes `world`, which the test files of each runtime give: a `Cri`, an image that is there, and a way to wait. What
-a container shall do is said twice, as a shell script for a real runtime and as annotations for the simulated one, and each
-of the two passes over the other.
+A test takes `world`, which the test files of each runtime give: a `Cri`, an image that is there, and a way to wait.
+What a container shall do is said twice, as a shell script for a real runtime and as annotations for the simulated one,
+and each of the two passes over the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from runtime.cri import Cri, messages as m
+from runtime.cri import Cri
+from runtime.cri import messages as m
 from runtime.cri import verbs as v
 from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.errors import CriError, StatusCode

@@ -16,6 +16,7 @@ from actors.kernel.errors import (
     LaneExhaustedError,
     MailboxFullError,
     NameTakenError,
+    NoAnswerError,
     UnhandledMessageError,
 )
 from actors.kernel.inspection import ActorInfo, LateActor, SystemReport
@@ -65,6 +66,7 @@ __all__ = [
     "MailboxOverflowed",
     "Message",
     "NameTakenError",
+    "NoAnswerError",
     "Outcome",
     "Pending",
     "PoolDispatcher",

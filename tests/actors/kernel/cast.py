@@ -112,6 +112,11 @@ class Puppet(Actor):
         self.notes.append(message)
 
 
+async def a_moment(puppet: Puppet) -> None:
+    """For `at_start`: messages told at once wait behind it, and meet in the mailbox."""
+    await puppet.sleep(5 * MS)
+
+
 class Crash(Actor):
     """Fails when told to; answers how often it was made."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, Message, UnhandledMessageError, handles
-from tests.actors.kernel.cast import MS, Do, Latest, Puppet, Say, Tick, Unknown
+from tests.actors.kernel.cast import Do, Latest, Puppet, Say, Tick, Unknown, a_moment
 from tests.actors.kernel.conftest import Driver
 
 
@@ -112,7 +112,7 @@ def test_tell_never_raises_for_a_message_whose_key_does(driver: Driver, caplog: 
         def take(self, message: Any) -> None:
             self.notes.append(type(message).__name__)
 
-    ref = driver.spawn(Takes, notes, lambda actor: actor.sleep(MS).__await__() and None)
+    ref = driver.spawn(Takes, notes, a_moment)
     for message in (BadKey(), UnhashableKey(), BadMerge("k", 1), BadMerge("k", 2)):
         ref.tell(message)
     driver.until(lambda: len(notes) >= 3)
@@ -159,5 +159,6 @@ def test_ten_thousand_idle_actors_cost_no_thread(driver: Driver):
     before = threading.active_count()
     refs = [driver.spawn(name=f"n{number}") for number in range(10_000)]
     assert refs[-1].ask(Say("here")) == "here"
-    driver.until(lambda: all(actor.state == "idle" for actor in driver.system.report().actors))
+    driver.settle()
+    assert {actor.state for actor in driver.system.report().actors} == {"idle"}
     assert threading.active_count() <= before

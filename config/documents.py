@@ -35,6 +35,10 @@ _TAG = "tag:yaml.org,2002:"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+def _line_of(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One document: its value, its faults, and path -> line (from 1) where the text is YAML."""
@@ -153,7 +157,7 @@ class _Reader:
         return Document(value, tuple(self._faults), self._lines)
 
     def _fault(self, path: str, event: Any, reason: str, hint: str) -> None:
-        self._faults.append(DocumentError(path, f"line {event.start_mark.line + 1}: {reason}", hint))
+        self._faults.append(DocumentError(path, f"line {_line_of(event)}: {reason}", hint))
 
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
@@ -161,7 +165,7 @@ class _Reader:
             raise _TooMuchError(f"it has more than {NODES_AT_MOST} values")
 
     def _value(self, event: Any, path: str) -> object:
-        self._lines.setdefault(path, event.start_mark.line + 1)
+        self._lines.setdefault(path, _line_of(event))
         self._count(1)
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, path)
@@ -221,7 +225,7 @@ class _Reader:
                 first = self._lines.get(below, 0)
                 self._fault(below, event, f"is given twice, first in line {first}", "keep one of them")
             else:
-                self._lines[below] = event.start_mark.line + 1
+                self._lines[below] = _line_of(event)
             result[key] = self._value(next(self.events), below)
         for source in merged:
             for part in source if isinstance(source, list) else [source]:

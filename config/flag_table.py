@@ -249,11 +249,12 @@ _REPLACED = """
 
 # Read and warned about, so that a unit file of years ago starts: of cAdvisor, of the docker days, of experiments.
 _IGNORED = """
-    application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace event-storage-age-limit
-    event-storage-event-limit global-housekeeping-interval housekeeping-interval machine-id-file
-    storage-driver-buffer-duration storage-driver-db storage-driver-host storage-driver-password storage-driver-table storage-driver-user
-    experimental-mounter-path pod-infra-container-image container-runtime network-plugin cni-bin-dir cni-conf-dir
-    cni-cache-dir network-plugin-mtu cloud-config non-masquerade-cidr master-service-namespace
+    application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace
+    event-storage-age-limit event-storage-event-limit global-housekeeping-interval housekeeping-interval
+    machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host
+    storage-driver-password storage-driver-table storage-driver-user experimental-mounter-path
+    pod-infra-container-image container-runtime network-plugin cni-bin-dir cni-conf-dir cni-cache-dir
+    network-plugin-mtu cloud-config non-masquerade-cidr master-service-namespace
 """
 _IGNORED_BOOLEANS = """
     enable-load-reader log-cadvisor-usage storage-driver-secure experimental-allocatable-ignore-eviction

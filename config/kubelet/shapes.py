@@ -163,7 +163,7 @@ def _read_scalar(shape: Scalar, value: object, path: str, faults: list[DocumentE
         return value
     if shape.type is float and number:
         return float(typing.cast(float, value))
-    if shape.type is int and number and value == int(typing.cast(float, value)):
+    if shape.type is int and number and float.is_integer(float(typing.cast(float, value))):
         whole = int(typing.cast(float, value))
         limit = 2 ** (form.bits - 1)
         if -limit <= whole < limit:

@@ -161,9 +161,12 @@ def _read_scalar(shape: Scalar, value: object, path: str, faults: list[DocumentE
         return _FAULTY
     if shape.type is bool and isinstance(value, bool):
         return value
+    if isinstance(value, int) and number and abs(value) >= 2**63:
+        faults.append(DocumentError(path, "the number does not fit 64 bits", "give a smaller number"))
+        return _FAULTY
     if shape.type is float and number:
         return float(typing.cast(float, value))
-    if shape.type is int and number and float.is_integer(float(typing.cast(float, value))):
+    if shape.type is int and number and float(typing.cast(float, value)).is_integer():
         whole = int(typing.cast(float, value))
         limit = 2 ** (form.bits - 1)
         if -limit <= whole < limit:

@@ -116,7 +116,7 @@ WRITTEN_BY_DEFAULT: dict[str, Any] = {
     "volumeStatsAggPeriod": "1m0s",
 }
 
-ABSENT_BY_DEFAULT = """
+_ABSENT = """
     staticPodPath staticPodURL staticPodURLHeader readOnlyPort tlsCertFile tlsPrivateKeyFile tlsCipherSuites
     tlsCurvePreferences tlsMinVersion rotateCertificates serverTLSBootstrap preloadedImagesVerificationAllowlist
     enableContentionProfiling clusterDomain clusterDNS kubeletCgroups systemCgroups cgroupRoot singleProcessOOMKill
@@ -125,7 +125,8 @@ ABSENT_BY_DEFAULT = """
     protectKernelDefaults featureGates systemReserved kubeReserved reservedSystemCPUs showHiddenMetricsForVersion
     systemReservedCgroup kubeReservedCgroup allowedUnsafeSysctls providerID kernelMemcgNotification
     shutdownGracePeriodByPodPriority reservedMemory registerWithTaints tracing imageServiceEndpoint userNamespaces
-""".split()
+"""
+ABSENT_BY_DEFAULT = _ABSENT.split()
 
 
 def read(body: str) -> KubeletConfiguration:

@@ -62,6 +62,13 @@ def test_every_fault_is_told_at_once_and_the_rest_is_read() -> None:
     assert (result.configuration.pods_per_core, result.configuration.max_pods) == (7, 110)
 
 
+def test_a_number_beyond_all_bounds_is_a_fault() -> None:
+    header = '{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", '
+    huge = "1" + 400 * "0"
+    faults = faults_of(header + f'"maxPods": {huge}, "memoryThrottlingFactor": {huge}' + "}")
+    assert set(faults) == {"$.maxPods", "$.memoryThrottlingFactor"}
+
+
 def test_a_slip_of_the_pen_gets_a_suggestion() -> None:
     (fault,) = decode_kubelet_configuration((HEADER + "clusterDns: [10.0.0.10]").encode()).faults
     assert fault.hint == "did you mean clusterDNS?"

@@ -156,7 +156,8 @@ def check(body: str, **facts: int) -> list[str]:
         ("shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 20s", "shutdownGracePeriodCriticalPods"),
         ("shutdownGracePeriod: 10s\nfeatureGates: {GracefulNodeShutdown: false}", "shutdownGracePeriod"),
         (
-            "shutdownGracePeriod: 10s\nshutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 1}]",
+            "shutdownGracePeriod: 10s\n"
+            "shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 1}]",
             "shutdownGracePeriodByPodPriority",
         ),
         (

@@ -305,6 +305,20 @@ class PodCollected(Message, frozen=True):
     error: str = ""
 
 
+class KnownPods(Message, frozen=True):
+    """SyncLoopActor -> ContainerGCActor, VolumeReconcilerActor: every source has spoken, and these are all the pods
+    that this node has to do with, be they desired, ending or orphans.
+
+    Sent when the last source has become ready, and every minute or so from then on. What is left of any other pod is
+    removed, unless its worker has announced itself since.
+    """
+
+    uids: frozenset[str]
+
+    def coalesce_key(self) -> Hashable:
+        return "known"
+
+
 # --- what leaves ----------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,298 @@
+"""`ContainerGCActor`: the one owner of the removal of dead containers, sandboxes and pod logs (spec 3.12).
+
+It decides and never waits: its children list and remove (`actors.container_removal`). There are three occasions.
+
+- A container has died: of that name of that pod the newest dead one stays. Deaths within a second share one list.
+- A pod has ended (`CollectPod`): everything of it goes, at once and apart from all else, and its worker is told.
+- Every minute: what is over the limits, and what is left of pods that nobody knows. Nobody knows a pod when every
+source
+  has spoken (`KnownPods`), it is not among them, and no worker has announced itself for it.
+
+A worker announces itself before it makes anything in the runtime, and a list comes through the mailbox behind that
+announcement: so whatever a list shows of a pod without a worker is old. What fails stays for the next pass.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from typing import ClassVar
+
+from actors.container_gc_rules import (
+    POD_UID_LABEL,
+    Unit,
+    Victim,
+    dead_containers,
+    removable_sandboxes,
+    surplus_of_names,
+    victim_of,
+)
+from actors.container_removal import (
+    Collected,
+    DeadListed,
+    DeadLister,
+    GcTools,
+    ListDead,
+    PodCollector,
+    Remove,
+    Removed,
+    Remover,
+)
+from actors.kernel import STOP, Actor, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
+from actors.messages import (
+    CollectPod,
+    ContainersDied,
+    KnownPods,
+    PodCollected,
+    PodWorkerEnded,
+    PodWorkerStarted,
+)
+from runtime.pod_logs import uid_of_log_directory
+
+SECOND_NS = 1_000_000_000
+PASS_NS = 60 * SECOND_NS
+GATHER_NS = SECOND_NS
+"""Deaths of this time share one list."""
+REMOVERS = 8
+CHUNK = 4
+"""Victims that a remover takes at a time: one that hangs holds up the others of its chunk."""
+COLLECTORS = 64
+LISTER = "lister"
+
+
+class BeginPass(Message, frozen=True):
+    """To itself: time for a regular pass."""
+
+    def coalesce_key(self) -> Hashable:
+        return "pass"
+
+
+class LookAtDeaths(Message, frozen=True):
+    """To itself: deaths have been gathered for long enough."""
+
+    def coalesce_key(self) -> Hashable:
+        return "deaths"
+
+
+class ContainerGCActor(Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, tools: GcTools) -> None:
+        super().__init__()
+        self._tools = tools
+        self._workers: set[str] = set()
+        self._known: frozenset[str] | None = None
+        self._since_known: set[str] = set()
+        self._deaths: set[Unit] = set()
+        self._looking_at: frozenset[Unit] = frozenset()
+        self._listing = False
+        self._pass_is_due = False
+        self._collecting: dict[str, CollectPod] = {}
+        self._to_collect: dict[str, CollectPod] = {}
+        self._queue: deque[Remove] = deque()
+        self._taken: set[str] = set()
+        self._busy: dict[str, Remove] = {}
+        self._errors: list[str] = []
+
+    def on_start(self) -> None:
+        # Children outlive a restart of this actor; what they were doing for the last one is not known any more.
+        for name, child in self.children.items():
+            if name.startswith("pod "):
+                child.stop()
+        if LISTER not in self.children:
+            self.spawn(DeadLister, self.ref, self._tools, name=LISTER)
+        self.every(PASS_NS, BeginPass())
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        """Deaths were lost, or announcements: who is known has to be said anew before anything unknown is removed."""
+        self._known = None
+        self.ref.tell(BeginPass())
+
+    # --- who is known -----------------------------------------------------------------------------------------------
+
+    @handles(PodWorkerStarted)
+    def worker_started(self, message: PodWorkerStarted) -> None:
+        self._workers.add(message.uid)
+        self._since_known.add(message.uid)
+
+    @handles(PodWorkerEnded)
+    def worker_ended(self, message: PodWorkerEnded) -> None:
+        self._workers.discard(message.uid)
+
+    @handles(KnownPods)
+    def known_pods(self, message: KnownPods) -> None:
+        first = self._known is None
+        self._known = message.uids
+        self._since_known.clear()
+        if first:
+            self.ref.tell(BeginPass())
+
+    def _is_gone(self, uid: str) -> bool:
+        return (
+            self._known is not None
+            and uid not in self._known
+            and uid not in self._since_known
+            and uid not in self._workers
+            and uid not in self._collecting
+            and uid not in self._to_collect
+        )
+
+    # --- one pod has ended ------------------------------------------------------------------------------------------
+
+    @handles(CollectPod)
+    def collect_pod(self, message: CollectPod) -> None:
+        self._to_collect[message.uid] = message
+        self._start_collectors()
+
+    def _start_collectors(self) -> None:
+        for uid, request in list(self._to_collect.items()):
+            if len(self._collecting) >= COLLECTORS:
+                return
+            name = f"pod {uid}"
+            if uid not in self._collecting and name not in self.children:
+                del self._to_collect[uid]
+                self._collecting[uid] = request
+                collector = self.spawn(PodCollector, self.ref, self._tools, name=name, strategy=STOP)
+                self.watch(collector)
+                collector.tell(request)
+
+    @handles(Collected)
+    def collected(self, message: Collected) -> None:
+        self._collection_ended(message.uid, message.error)
+
+    @handles(ActorStopped)
+    def collector_stopped(self, message: ActorStopped) -> None:
+        """Usually before its last message is read; the name is free from now on."""
+        if message.cause:
+            self._collection_ended(message.ref.name.removeprefix("pod "), f"the collection failed: {message.cause}")
+        self._start_collectors()
+
+    def _collection_ended(self, uid: str, error: str) -> None:
+        request = self._collecting.pop(uid, None)
+        if request is not None and request.worker is not None:
+            request.worker.tell(PodCollected(uid, error))
+        self._start_collectors()
+
+    # --- a container has died ---------------------------------------------------------------------------------------
+
+    @handles(ContainersDied)
+    def containers_died(self, message: ContainersDied) -> None:
+        if not self._deaths:
+            self.after(GATHER_NS, LookAtDeaths())
+        self._deaths.add((message.uid, message.name))
+
+    @handles(LookAtDeaths)
+    def look_at_deaths(self, _: LookAtDeaths) -> None:
+        self._list()
+
+    # --- every minute -----------------------------------------------------------------------------------------------
+
+    @handles(BeginPass)
+    def begin_pass(self, _: BeginPass) -> None:
+        self._pass_is_due = True
+        self._list()
+
+    def _list(self) -> None:
+        """Ask for the list that is due, one at a time."""
+        if self._listing:
+            return
+        if self._pass_is_due and not self._queue and not self._busy:
+            self._pass_is_due = False
+            self._listing = True
+            self.children[LISTER].tell(ListDead("", True))
+        elif self._deaths:
+            self._looking_at, self._deaths = frozenset(self._deaths), set()
+            self._listing = True
+            uids = {uid for uid, _ in self._looking_at}
+            self.children[LISTER].tell(ListDead(uids.pop() if len(uids) == 1 else "", False))
+
+    @handles(DeadListed)
+    def dead_listed(self, message: DeadListed) -> None:
+        self._listing = False
+        if message.error:
+            self.log.warning("dead containers cannot be listed: %s", message.error)
+        elif message.asked.disk:
+            self._judge_all(message)
+        else:
+            self._judge_deaths(message)
+        self._list()
+
+    def _judge_deaths(self, listed: DeadListed) -> None:
+        units = {unit for unit in self._looking_at if unit[0] not in self._collecting}
+        surplus = surplus_of_names(listed.containers, units, self._tools.policy)
+        self._enqueue_containers([victim_of(each, self._tools.places) for each in surplus])
+
+    def _judge_all(self, listed: DeadListed) -> None:
+        places = self._tools.places
+        containers = [each for each in listed.containers if each.labels.get(POD_UID_LABEL, "") not in self._collecting]
+        dead = dead_containers(containers, self._tools.policy, self.wall_ns(), self._is_gone)
+        self._enqueue_containers([victim_of(container, places) for container in dead])
+        sandboxes = [
+            each for each in listed.sandboxes if each.metadata is not None and each.metadata.uid not in self._collecting
+        ]
+        in_runtime = {each.labels.get(POD_UID_LABEL, "") for each in listed.containers}
+        in_runtime.update(each.metadata.uid for each in sandboxes if each.metadata is not None)
+        alive = {each.id for each in listed.containers}
+        self._enqueue(
+            Remove(
+                sandboxes=tuple(removable_sandboxes(sandboxes, listed.containers, self._is_gone)),
+                log_directories=tuple(
+                    directory
+                    for directory in listed.log_directories
+                    if (uid := uid_of_log_directory(directory)) and uid not in in_runtime and self._is_gone(uid)
+                ),
+                links=tuple(link.path for link in listed.dead_links if link.container_id not in alive),
+            )
+        )
+
+    # --- removing ---------------------------------------------------------------------------------------------------
+
+    def _enqueue_containers(self, victims: list[Victim]) -> None:
+        new = [victim for victim in victims if victim.id not in self._taken]
+        self._taken.update(victim.id for victim in new)
+        for start in range(0, len(new), CHUNK):
+            self._enqueue(Remove(containers=tuple(new[start : start + CHUNK])))
+
+    def _enqueue(self, work: Remove) -> None:
+        if work != Remove():
+            self._queue.append(work)
+            self._give_work()
+
+    def _give_work(self) -> None:
+        for number in range(REMOVERS):
+            name = f"remover {number}"
+            if not self._queue:
+                return
+            if name in self._busy:
+                continue
+            remover = self.children.get(name) or self.spawn(Remover, self.ref, self._tools, name=name)
+            work = self._busy[name] = self._queue.popleft()
+            remover.tell(work)
+
+    @handles(Removed)
+    def removed(self, message: Removed) -> None:
+        self._errors += message.errors
+        self._work_ended(message.remover.name)
+
+    def _work_ended(self, name: str) -> None:
+        work = self._busy.pop(name, None)
+        if work is not None:
+            self._taken.difference_update(victim.id for victim in work.containers)
+        self._give_work()
+        if not self._busy:
+            if self._errors:
+                self.log.warning("%d removals failed, the first: %s", len(self._errors), self._errors[0])
+                self._errors = []
+            self._list()
+
+    @handles(ChildFailed)
+    def child_failed(self, message: ChildFailed) -> None:
+        """A child has lost its work with its failure; the next pass finds what is left."""
+        if message.name == LISTER:
+            self._listing = False
+        elif message.name in self._busy:
+            self._work_ended(message.name)

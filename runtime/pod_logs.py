@@ -1,0 +1,113 @@
+"""The log directories of pods, and the links to logs, as far as they are taken away again (spec 3.12, 16).
+
+`PodLogs` is the capability, `LocalPodLogs` the real one. The shapes of the names stand here too:
+`<pod logs>/<namespace>_<name>_<uid>/<container>/<attempt>.log` with rotated ones beside it, and
+`<container logs>/<pod>_<namespace>_<container>-<id>.log`, a link to it. Every call is disk work that may hang: actors
+run it on a lane. What is gone already is no error; OSError is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Protocol
+
+import msgspec
+
+LINK_LIMIT = 255
+_LOG = ".log"
+
+
+class DeadLink(msgspec.Struct, frozen=True):
+    """A link whose log is gone; `container_id` as its name says, or empty."""
+
+    path: str
+    container_id: str
+
+
+class PodLogs(Protocol):
+    """See the module."""
+
+    def list_pods(self) -> tuple[str, ...]:
+        """Names of all pod log directories, sorted; empty when there are none."""
+        ...
+
+    def dead_links(self) -> tuple[DeadLink, ...]:
+        """Every link that leads nowhere, sorted."""
+        ...
+
+    def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
+        """Remove the log directory of a pod with all that is in it, and the links to its logs."""
+        ...
+
+    def remove_container(self, directory: str, attempt: int, link: str) -> None:
+        """Remove the log of one attempt from a container's log directory, rotated ones too, and the link to it."""
+        ...
+
+    def remove_link(self, path: str) -> None:
+        """Remove one link."""
+        ...
+
+
+def pod_log_directory(root: str, namespace: str, name: str, uid: str) -> str:
+    """Where the logs of a pod are."""
+    return f"{root.rstrip('/')}/{namespace}_{name}_{uid}"
+
+
+def uid_of_log_directory(directory: str) -> str | None:
+    """The pod's UID in the name of its log directory; None for a directory that is not ours."""
+    parts = os.path.basename(directory).split("_")
+    return parts[2] if len(parts) == 3 and all(parts) else None
+
+
+def log_link(root: str, pod: str, namespace: str, container: str, container_id: str) -> str:
+    """The link to a container's log; a name too long for a file system is cut, its end stays."""
+    name = f"{pod}_{namespace}_{container}-{container_id}"[: LINK_LIMIT - len(_LOG)]
+    return f"{root.rstrip('/')}/{name}{_LOG}"
+
+
+class LocalPodLogs:
+    """On the disk of this machine."""
+
+    def __init__(self, pod_logs: str, container_logs: str) -> None:
+        self._pod_logs = pod_logs
+        self._container_logs = container_logs
+
+    def list_pods(self) -> tuple[str, ...]:
+        return tuple(os.path.join(self._pod_logs, name) for name in _names_in(self._pod_logs))
+
+    def dead_links(self) -> tuple[DeadLink, ...]:
+        paths = (os.path.join(self._container_logs, name) for name in _names_in(self._container_logs))
+        dead = (path for path in paths if path.endswith(_LOG) and os.path.islink(path) and not os.path.exists(path))
+        return tuple(DeadLink(path, os.path.basename(path)[: -len(_LOG)].rpartition("-")[2]) for path in dead)
+
+    def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
+        for link in links:
+            self.remove_link(link)
+        # A path that is made up wrongly must not become the removal of something else.
+        if os.path.dirname(os.path.abspath(directory)) != os.path.abspath(self._pod_logs):
+            raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
+        if os.path.islink(directory):
+            os.unlink(directory)
+        elif os.path.isdir(directory):
+            shutil.rmtree(directory)
+
+    def remove_container(self, directory: str, attempt: int, link: str) -> None:
+        log = f"{attempt}{_LOG}"
+        for name in _names_in(directory):
+            if name == log or name.startswith(f"{log}."):
+                self.remove_link(os.path.join(directory, name))
+        self.remove_link(link)
+
+    def remove_link(self, path: str) -> None:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+
+
+def _names_in(directory: str) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except FileNotFoundError:
+        return []

@@ -30,6 +30,7 @@ from runtime.cri.verbs import (
     REMOVE_CONTAINER,
     REMOVE_POD_SANDBOX,
     STOP_CONTAINER,
+    STOP_POD_SANDBOX,
 )
 from runtime.pod_logs import DeadLink
 from tests.actors.probes import Recorder

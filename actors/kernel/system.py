@@ -14,7 +14,7 @@ from actors.kernel.actor import Actor
 from actors.kernel.cell import Cell
 from actors.kernel.context import context
 from actors.kernel.dead_letters import DeadLetters
-from actors.kernel.errors import BlockingInHandlerError
+from actors.kernel.errors import BlockingInHandlerError, text_of
 from actors.kernel.message import ChildFailed, handles
 from actors.kernel.promise import Promise
 from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
@@ -113,4 +113,4 @@ class ActorSystem:
             what_next = verdict.action.value
         # The first failure shows where it came from; a crash loop does not repeat the stack for ever.
         trace = failure if len(verdict.failures) <= 1 else None
-        self.logger.error("%s failed on %s: %r; %s", cell.path, last_message, failure, what_next, exc_info=trace)
+        self.logger.error("%s failed on %s: %s; %s", cell.path, last_message, text_of(failure), what_next, exc_info=trace)

@@ -1,4 +1,4 @@
-"""containerd keeps the contract of `tests.simulation.cri_contract`; that is why the simulated runtime can be believed."""
+"""containerd keeps the contract of `tests.simulation.cri_contract`: the simulated runtime is proven to be like it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from simulation.faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 from tests.simulation.cri.pods import SECOND, Pods
 from tests.simulation.cri.test_simulated_cri import Events
 
-
 KNOWN = [13818020354289909390, 17137345823786375324]
 
 

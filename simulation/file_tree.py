@@ -1,0 +1,344 @@
+"""A file system in memory, with directories, files, links, a size, and faults on the parts of it that one names.
+
+Paths are absolute. Errors are those of a real one (`OSError` with errno). `fail` and `hang` put a fault on everything
+at and below a path until `heal`. A deed that hangs is played as the simulated lanes want it: `gate` gives a promise
+instead of the result, and `heal` does the deed and keeps the promise.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from actors.kernel.promise import Promise
+
+T = TypeVar("T")
+
+LINKS_MAX = 40
+
+
+@dataclass(eq=False, slots=True)
+class File:
+    """Bytes. `write` appends, as logs are written; `tree` keeps account of the size."""
+
+    tree: FileTree
+    data: bytearray = field(default_factory=bytearray)
+    mode: int = 0o644
+    linked: bool = True
+
+    def write(self, data: bytes, /) -> int:
+        if self.linked:
+            self.tree.take(len(data))
+        self.data += data
+        return len(data)
+
+    def close(self) -> None:
+        """Nothing is held that must be let go."""
+
+
+@dataclass(eq=False, slots=True)
+class Link:
+    """A symbolic link."""
+
+    target: str
+
+
+@dataclass(eq=False, slots=True)
+class Directory:
+    """Entries by name."""
+
+    entries: dict[str, Node] = field(default_factory=dict)
+    mode: int = 0o755
+
+
+Node = File | Link | Directory
+
+
+class FileTree:
+    """See the module. `capacity_bytes` None never fills."""
+
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        self.capacity_bytes = capacity_bytes
+        self.used_bytes = 0
+        self._root = Directory()
+        self._failing: dict[str, int] = {}
+        self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
+        self._watchers: list[tuple[str, Callable[[], None]]] = []
+        self._lock = threading.RLock()
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def gate(self, path: str, deed: Callable[[], T]) -> T:
+        """Do `deed`, which touches `path`, unless a fault lies there: then raise, or give a promise of the result."""
+        path = _normal(path)
+        with self._lock:
+            for prefix, number in self._failing.items():
+                if _lies_in(path, prefix):
+                    raise OSError(number, os.strerror(number), path)
+            for prefix, waiting in self._hanging.items():
+                if _lies_in(path, prefix):
+                    promise: Promise[Any] = Promise()
+                    waiting.append((promise, deed))
+                    return promise  # type: ignore[return-value]  # what the simulated lane takes for a hang
+            return deed()
+
+    def fail(self, path: str, number: int = errno.EIO) -> None:
+        """Everything at and below `path` fails with this errno from now on."""
+        self._failing[_normal(path)] = number
+
+    def hang(self, path: str) -> None:
+        """Everything at and below `path` hangs from now on."""
+        self._hanging.setdefault(_normal(path), [])
+
+    def heal(self, path: str) -> None:
+        """No fault lies on `path` any more; what hung there is done now."""
+        path = _normal(path)
+        with self._lock:
+            self._failing.pop(path, None)
+            waiting = self._hanging.pop(path, [])
+        for promise, deed in waiting:
+            if promise.done():
+                continue
+            try:
+                result = deed()
+            except OSError as error:
+                promise.set_exception(error)
+                continue
+            if isinstance(result, Promise):  # another part of the deed hangs elsewhere
+                result.add_done_callback(partial(_copy, promise))
+            else:
+                promise.set_result(result)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def exists(self, path: str) -> bool:
+        """There is something, links followed."""
+        try:
+            self._node(path)
+        except OSError:
+            return False
+        return True
+
+    def is_directory(self, path: str) -> bool:
+        return self.exists(path) and isinstance(self._node(path), Directory)
+
+    def is_link(self, path: str) -> bool:
+        try:
+            return isinstance(self._node(path, follow=False), Link)
+        except OSError:
+            return False
+
+    def names_in(self, path: str) -> list[str]:
+        """Names in a directory, sorted. Raises FileNotFoundError, NotADirectoryError."""
+        return sorted(self._directory(path).entries)
+
+    def read(self, path: str, limit_bytes: int | None = None) -> bytes:
+        """The beginning of a file, or all of it."""
+        return bytes(self._file(path).data[:limit_bytes])
+
+    def mode(self, path: str) -> int:
+        """The permission bits of a file or directory."""
+        node = self._node(path)
+        assert not isinstance(node, Link), "links were followed"
+        return node.mode
+
+    def read_link(self, path: str) -> str:
+        node = self._node(path, follow=False)
+        if not isinstance(node, Link):
+            raise _error(errno.EINVAL, path)
+        return node.target
+
+    # --- changing ---------------------------------------------------------------------------------------------------
+
+    def make_directories(self, path: str) -> None:
+        """The directory and all above it; no error when it is there."""
+        with self._lock:
+            node: Node = self._root
+            at = ""
+            for name in _parts(path):
+                at = f"{at}/{name}"
+                if not isinstance(node, Directory):
+                    raise _error(errno.ENOTDIR, at)
+                if name not in node.entries:
+                    node.entries[name] = Directory()
+                node = self._follow(node.entries[name], at)
+            if not isinstance(node, Directory):
+                raise _error(errno.EEXIST, path)
+
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
+        """Make or replace a file whose directory exists."""
+        with self._lock:
+            file = self.open(path)
+            self.take(len(data) - len(file.data))
+            file.data[:] = data
+            if mode is not None:
+                file.mode = mode
+        self._tell(path)
+
+    def open(self, path: str) -> File:
+        """The file at `path`, made empty when there is none; its directory must exist."""
+        with self._lock:
+            try:
+                return self._file(path)
+            except FileNotFoundError:
+                directory, name = self._parent(path)
+                file = directory.entries[name] = File(self)
+                return file
+
+    def link(self, path: str, target: str) -> None:
+        """Make a symbolic link, or turn the one that is there."""
+        with self._lock:
+            directory, name = self._parent(path)
+            if isinstance(directory.entries.get(name), Directory):
+                raise _error(errno.EISDIR, path)
+            directory.entries[name] = Link(target)
+        self._tell(path)
+
+    def rename(self, old: str, new: str) -> None:
+        """Move something, replacing a file or link."""
+        with self._lock:
+            directory, name = self._parent(old)
+            if name not in directory.entries:
+                raise _error(errno.ENOENT, old)
+            target, new_name = self._parent(new)
+            replaced = target.entries.get(new_name)
+            if isinstance(replaced, Directory) and replaced.entries:
+                raise _error(errno.ENOTEMPTY, new)
+            if replaced is not None:
+                self._free(replaced)
+            target.entries[new_name] = directory.entries.pop(name)
+        self._tell(old)
+        self._tell(new)
+
+    def remove(self, path: str) -> None:
+        """A file, a link or an empty directory."""
+        with self._lock:
+            directory, name = self._parent(path)
+            node = directory.entries.get(name)
+            if node is None:
+                raise _error(errno.ENOENT, path)
+            if isinstance(node, Directory) and node.entries:
+                raise _error(errno.ENOTEMPTY, path)
+            self._free(directory.entries.pop(name))
+        self._tell(path)
+
+    def remove_all(self, path: str) -> None:
+        """Something with all that is in it; no error when it is gone already."""
+        with self._lock:
+            try:
+                directory, name = self._parent(path)
+            except FileNotFoundError:
+                return
+            if name in directory.entries:
+                self._free(directory.entries.pop(name))
+        self._tell(path)
+
+    def take(self, size_bytes: int) -> None:
+        """Account for bytes that are written, or freed when below zero. Raises ENOSPC when they do not fit."""
+        if size_bytes > 0 and self.capacity_bytes is not None and self.used_bytes + size_bytes > self.capacity_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.used_bytes += size_bytes
+
+    # --- watching ---------------------------------------------------------------------------------------------------
+
+    def watch(self, path: str, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Call `on_change` after each change at or below `path`, or above it; appended logs are no change.
+
+        Gives what ends the watch.
+        """
+        entry = (_normal(path), on_change)
+        self._watchers.append(entry)
+
+        def end() -> None:
+            if entry in self._watchers:
+                self._watchers.remove(entry)
+
+        return end
+
+    def _tell(self, path: str) -> None:
+        if not self._watchers:
+            return
+        path = _normal(path)
+        for watched, on_change in tuple(self._watchers):
+            if _lies_in(path, watched) or _lies_in(watched, path):
+                on_change()
+
+    # --- finding ----------------------------------------------------------------------------------------------------
+
+    def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
+        node: Node = self._root
+        parts = _parts(path)
+        at = ""
+        for index, name in enumerate(parts):
+            if not isinstance(node, Directory):
+                raise _error(errno.ENOTDIR, at)
+            at = f"{at}/{name}"
+            found = node.entries.get(name)
+            if found is None:
+                raise _error(errno.ENOENT, path)
+            node = found if index == len(parts) - 1 and not follow else self._follow(found, at, links)
+        return node
+
+    def _follow(self, node: Node, path: str, links: int = 0) -> Node:
+        if not isinstance(node, Link):
+            return node
+        if links >= LINKS_MAX:
+            raise _error(errno.ELOOP, path)
+        return self._node(os.path.join(os.path.dirname(path), node.target), links=links + 1)
+
+    def _file(self, path: str) -> File:
+        node = self._node(path)
+        if not isinstance(node, File):
+            raise _error(errno.EISDIR, path)
+        return node
+
+    def _directory(self, path: str) -> Directory:
+        node = self._node(path)
+        if not isinstance(node, Directory):
+            raise _error(errno.ENOTDIR, path)
+        return node
+
+    def _parent(self, path: str) -> tuple[Directory, str]:
+        parts = _parts(path)
+        if not parts:
+            raise _error(errno.EBUSY, path)
+        return self._directory("/" + "/".join(parts[:-1])), parts[-1]
+
+    def _free(self, node: Node) -> None:
+        if isinstance(node, File):
+            self.take(-len(node.data))
+            node.linked = False
+        elif isinstance(node, Directory):
+            for entry in node.entries.values():
+                self._free(entry)
+
+
+def _copy(promise: Promise[Any], ended: Promise[Any]) -> None:
+    error = ended.exception()
+    if error is None:
+        promise.set_result(ended.result())
+    else:
+        promise.set_exception(error)
+
+
+def _normal(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError(f"{path!r} is no absolute path")
+    return os.path.normpath(path).replace("//", "/")
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in _normal(path).split("/") if part]
+
+
+def _lies_in(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(prefix if prefix == "/" else f"{prefix}/")
+
+
+def _error(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)

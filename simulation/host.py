@@ -1,0 +1,242 @@
+"""The host of a simulated node: what actors ask of a disk, answered from a `FileTree` in memory.
+
+Each class stands in for the `Local...` class of the same capability in `runtime/`, behaves like it, and passes every
+deed through the gate of the tree, where disks fail, hang and fill. Containers of the simulated runtime write into the
+same tree (`SimulatedContainerFiles`), so what they write is what the agent finds.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable
+
+from runtime.manifest_files import LIMIT_BYTES, ManifestFile, ManifestReading
+from runtime.pod_logs import DeadLink
+from simulation.file_tree import File, FileTree
+
+_LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
+_LOG = ".log"
+
+
+class SimulatedPodFiles:
+    """`runtime.pod_files.PodFiles`."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def prepare_container(self, termination_path: str, log_directory: str) -> None:
+        tree = self._tree
+
+        def prepare_termination() -> None:
+            tree.make_directories(os.path.dirname(termination_path))
+            tree.open(termination_path).mode = 0o666
+
+        def prepare() -> None:
+            tree.make_directories(log_directory)
+            return tree.gate(termination_path, prepare_termination)
+
+        return tree.gate(log_directory, prepare)
+
+    def newest_log_attempt(self, log_directory: str) -> int | None:
+        def newest() -> int | None:
+            names = _names_in(self._tree, log_directory)
+            return max((int(match[1]) for name in names if (match := _LOG_NAME.fullmatch(name))), default=None)
+
+        return self._tree.gate(log_directory, newest)
+
+    def read_termination_message(self, path: str, limit_bytes: int) -> str:
+        def read() -> str:
+            try:
+                return "" if self._tree.is_link(path) else self._tree.read(path, limit_bytes).decode("utf-8", "replace")
+            except OSError:
+                return ""
+
+        return self._readable(path, read)
+
+    def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
+        def tail() -> str:
+            try:
+                lines = self._tree.read(path).splitlines()[-limit_lines:]
+            except OSError:
+                return ""
+            return b"".join(map(_content_of, lines))[-limit_bytes:].decode("utf-8", "replace")
+
+        return self._readable(path, tail)
+
+    def link_log(self, link: str, target: str) -> None:
+        def turn() -> None:
+            self._tree.make_directories(os.path.dirname(link))
+            self._tree.link(link, target)
+
+        return self._tree.gate(link, turn)
+
+    def _readable(self, path: str, deed: Callable[[], str]) -> str:
+        """Reading never fails: a disk that does shows nothing."""
+        try:
+            return self._tree.gate(path, deed)
+        except OSError:
+            return ""
+
+
+class SimulatedPodLogs:
+    """`runtime.pod_logs.PodLogs`."""
+
+    def __init__(self, tree: FileTree, pod_logs: str, container_logs: str) -> None:
+        self._tree = tree
+        self._pod_logs = pod_logs
+        self._container_logs = container_logs
+
+    def list_pods(self) -> tuple[str, ...]:
+        tree, root = self._tree, self._pod_logs
+        return tree.gate(root, lambda: tuple(os.path.join(root, name) for name in _names_in(tree, root)))
+
+    def dead_links(self) -> tuple[DeadLink, ...]:
+        tree, root = self._tree, self._container_logs
+
+        def find() -> tuple[DeadLink, ...]:
+            paths = [os.path.join(root, name) for name in _names_in(tree, root) if name.endswith(_LOG)]
+            dead = [path for path in paths if tree.is_link(path) and not tree.exists(path)]
+            return tuple(DeadLink(path, os.path.basename(path)[: -len(_LOG)].rpartition("-")[2]) for path in dead)
+
+        return tree.gate(root, find)
+
+    def remove_pod(self, directory: str) -> None:
+        if os.path.dirname(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):
+            raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
+        return self._tree.gate(directory, lambda: self._tree.remove_all(directory))
+
+    def remove_container(self, directory: str, attempt: int, link: str) -> None:
+        tree, log = self._tree, f"{attempt}{_LOG}"
+
+        def remove() -> None:
+            for name in _names_in(tree, directory):
+                if name == log or name.startswith(f"{log}."):
+                    tree.remove_all(os.path.join(directory, name))
+            return self.remove_link(link)
+
+        return tree.gate(directory, remove)
+
+    def remove_link(self, path: str) -> None:
+        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+
+
+class SimulatedManifests:
+    """`runtime.manifest_files.ManifestDirectory`."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def read(self, path: str) -> ManifestReading:
+        try:
+            return self._tree.gate(path, lambda: self._read(path))
+        except OSError as failure:
+            return ManifestReading(problem=failure.strerror or str(failure))
+
+    def watch(self, path: str, on_change: Callable[[], None]) -> SimulatedManifestWatch:
+        return SimulatedManifestWatch(self._tree, path, on_change)
+
+    def _read(self, path: str) -> ManifestReading:
+        tree = self._tree
+        if not tree.exists(path):
+            return ManifestReading(missing=True)
+        if not tree.is_directory(path):
+            return ManifestReading((self._read_file(path),))
+        paths = [os.path.join(path, name) for name in tree.names_in(path) if not name.startswith(".")]
+        return ManifestReading(tuple(self._read_file(file) for file in paths if not tree.is_directory(file)))
+
+    def _read_file(self, path: str) -> ManifestFile:
+        if not self._tree.exists(path):
+            return ManifestFile(path, None, "the link leads nowhere")
+        content = self._tree.read(path, LIMIT_BYTES + 1)
+        if len(content) > LIMIT_BYTES:
+            return ManifestFile(path, None, f"it is larger than {LIMIT_BYTES // 1024 // 1024} MiB")
+        return ManifestFile(path, content)
+
+
+class SimulatedManifestWatch:
+    """`runtime.manifest_files.ManifestWatch`: watches from the first `renew` until closed."""
+
+    def __init__(self, tree: FileTree, path: str, on_change: Callable[[], None]) -> None:
+        self._tree = tree
+        self._path = path
+        self._on_change = on_change
+        self._end: Callable[[], None] | None = None
+        self._closed = False
+
+    def renew(self) -> str:
+        if self._closed:
+            return "the watch is closed"
+        if self._end is None:
+            self._end = self._tree.watch(self._path, self._on_change)
+        return ""
+
+    def close(self) -> None:
+        self._closed = True
+        if self._end is not None:
+            self._end()
+
+
+class SimulatedContainerFiles:
+    """`simulation.cri.files.ContainerFiles`. Containers have no lane to hang on: where the disk hangs, they fail."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def open_log(self, path: str) -> File:
+        def make() -> File:
+            self._tree.make_directories(os.path.dirname(path))
+            return self._tree.open(path)
+
+        file = self._tree.gate(path, make)
+        if not isinstance(file, File):
+            raise OSError(errno.EIO, "the disk hangs", path)
+        return file
+
+    def write_message(self, path: str, data: bytes) -> None:
+        def write() -> bool:
+            if not self._tree.exists(path):
+                raise FileNotFoundError(errno.ENOENT, "there is no termination file", path)
+            self._tree.write(path, data)
+            return True
+
+        if self._tree.gate(path, write) is not True:
+            raise OSError(errno.EIO, "the disk hangs", path)
+
+
+class SimulatedHost:
+    """One simulated machine: its tree, and every capability made of it."""
+
+    def __init__(
+        self,
+        *,
+        disk_bytes: int | None = None,
+        pod_logs: str = "/var/log/pods",
+        container_logs: str = "/var/log/containers",
+    ) -> None:
+        self.tree = FileTree(disk_bytes)
+        self.pod_files = SimulatedPodFiles(self.tree)
+        self.pod_logs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
+        self.manifests = SimulatedManifests(self.tree)
+        self.container_files = SimulatedContainerFiles(self.tree)
+
+    def put_manifest(self, path: str, content: str | bytes) -> None:
+        """Write a manifest as a person would, making its directory."""
+        self.tree.make_directories(os.path.dirname(path))
+        self.tree.write(path, content.encode() if isinstance(content, str) else content)
+
+
+def _names_in(tree: FileTree, directory: str) -> list[str]:
+    try:
+        return tree.names_in(directory)
+    except FileNotFoundError:
+        return []
+
+
+def _content_of(line: bytes) -> bytes:
+    """What the container wrote of one line `<time> <stream> <P|F> <text>`; a partial line has no end of line."""
+    parts = line.split(b" ", 3)
+    if len(parts) < 4:
+        return b""
+    return parts[3] if parts[2].startswith(b"P") else parts[3] + b"\n"

@@ -34,9 +34,8 @@ def validate_pod(pod: Pod, at: str = "$") -> tuple[DocumentError, ...]:
 
 
 def _check_metadata(at: Place, metadata: ObjectMeta) -> None:
-    if metadata.name or not metadata.generate_name:
-        if (at / "name").required(metadata.name, "name the pod"):
-            check(at / "name", dns_subdomain(metadata.name))
+    if (at / "name").required(metadata.name, "name the pod"):
+        check(at / "name", dns_subdomain(metadata.name))
     if (at / "namespace").required(metadata.namespace):
         check(at / "namespace", dns_label(metadata.namespace))
     _check_labels(at / "labels", metadata.labels)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from config.kubelet_configuration import KubeletConfiguration
+from config.kubelet import KubeletConfiguration
 from runtime.pod_files import PodFiles
 
 from actors.kernel import ActorRef

@@ -1,0 +1,213 @@
+"""A pod as the runtime shows it: frozen, newest first, built by pure functions from the CRI's own messages.
+
+Everything that is decided or published of a pod is computed from this picture. It is made of one look (two lists and
+the statuses of what is in them), and says nothing of what has not been looked at. Times are wall-clock nanoseconds as
+the runtime gives them, zero when the event has not happened.
+
+A container belongs to the sandbox whose attempt it carries as a label; one that was made by another agent belongs to
+the newest sandbox that is not younger than itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+
+import msgspec
+
+from actors.start.identity import (
+    BACK_OFF_NS,
+    CONTAINER_NAME,
+    RESTART_COUNT,
+    SANDBOX_ATTEMPT,
+    TERMINATION_MESSAGE_FILE,
+    TERMINATION_MESSAGE_POLICY,
+    whole_number,
+)
+from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
+from runtime.cri.messages import ContainerStatus, ContainerUser, PodSandboxStatus
+
+_NOTHING: Mapping[str, str] = {}
+
+
+class ObservedSandbox(msgspec.Struct, frozen=True, gc=False):
+    """`host_network` is None when the runtime does not say; `networked`: it has told addresses, though maybe none."""
+
+    id: str
+    attempt: int
+    ready: bool
+    created_at_ns: int = 0
+    ips: tuple[str, ...] = ()
+    networked: bool = False
+    host_network: bool | None = None
+
+
+class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
+    """One container that was made. `attempt` counts from 0 over the life of the pod."""
+
+    id: str
+    name: str
+    attempt: int
+    state: ContainerState
+    created_at_ns: int = 0
+    started_at_ns: int = 0
+    finished_at_ns: int = 0
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+    image: str = ""
+    image_id: str = ""
+    image_ref: str = ""
+    sandbox_attempt: int | None = None
+    labels: Mapping[str, str] = _NOTHING
+    annotations: Mapping[str, str] = _NOTHING
+    log_path: str = ""
+    user: ContainerUser | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.state == ContainerState.CONTAINER_RUNNING
+
+    @property
+    def exited(self) -> bool:
+        return self.state == ContainerState.CONTAINER_EXITED
+
+    @property
+    def may_run(self) -> bool:
+        """Whether a process of it may exist: it runs, or the runtime has lost track of it."""
+        return self.state not in (ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_EXITED)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended badly; an OOM kill counts whatever the code is."""
+        return self.exited and (self.exit_code != 0 or self.reason == "OOMKilled")
+
+    @property
+    def back_off_ns(self) -> int | None:
+        """What was noted on it for its successor; None when nothing was."""
+        return whole_number(self.annotations.get(BACK_OFF_NS))
+
+    @property
+    def termination_file(self) -> str:
+        """Where on the host its termination message is; empty when it was made without one."""
+        return self.annotations.get(TERMINATION_MESSAGE_FILE, "")
+
+    @property
+    def termination_policy(self) -> str:
+        return self.annotations.get(TERMINATION_MESSAGE_POLICY, "")
+
+
+class ObservedPod(msgspec.Struct, frozen=True):
+    """`sandboxes` newest first; `by_name`: the containers of each name, newest first, ephemeral ones included."""
+
+    uid: str
+    sandboxes: tuple[ObservedSandbox, ...] = ()
+    by_name: Mapping[str, tuple[ObservedContainer, ...]] = {}
+    observed_at_ns: int = 0
+
+    def newest(self, name: str) -> ObservedContainer | None:
+        """The last container of that name, in whatever sandbox."""
+        containers = self.by_name.get(name)
+        return containers[0] if containers else None
+
+    def containers(self) -> Iterable[ObservedContainer]:
+        """All of them."""
+        for containers in self.by_name.values():
+            yield from containers
+
+    def anything_runs(self) -> bool:
+        """Whether a container may have a process. A sandbox alone does not count."""
+        return any(container.may_run for container in self.containers())
+
+    def any_sandbox_ready(self) -> bool:
+        return any(sandbox.ready for sandbox in self.sandboxes)
+
+    def ips(self) -> tuple[str, ...]:
+        """Addresses of the newest ready sandbox."""
+        for sandbox in self.sandboxes:
+            if sandbox.ready:
+                return sandbox.ips
+        return ()
+
+
+def observe(
+    uid: str, sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerStatus], observed_at_ns: int = 0
+) -> ObservedPod:
+    """Put one look together. Containers without a name anywhere are not ours to judge and are left out."""
+    boxes = sorted(map(_sandbox, sandboxes), key=attrgetter("attempt", "created_at_ns"), reverse=True)
+    by_name: dict[str, tuple[ObservedContainer, ...]] = {}
+    for status in containers:
+        container = _container(status, boxes)
+        if not container.name:
+            continue
+        others = by_name.get(container.name)
+        if others is None:
+            by_name[container.name] = (container,)
+        else:
+            by_name[container.name] = tuple(
+                sorted((*others, container), key=attrgetter("attempt", "created_at_ns"), reverse=True)
+            )
+    return ObservedPod(uid, tuple(boxes), by_name, observed_at_ns)
+
+
+def with_messages(pod: ObservedPod, messages: Mapping[str, str]) -> ObservedPod:
+    """The same look with messages (by container id) that were read from files meanwhile."""
+    if not messages:
+        return pod
+    by_name = {
+        name: tuple(
+            msgspec.structs.replace(each, message=messages[each.id]) if each.id in messages else each for each in group
+        )
+        for name, group in pod.by_name.items()
+    }
+    return msgspec.structs.replace(pod, by_name=by_name)
+
+
+def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
+    ips: tuple[str, ...] = ()
+    network = status.network
+    if network is not None and network.ip:
+        ips = (network.ip, *(other.ip for other in network.additional_ips)) if network.additional_ips else (network.ip,)
+    linux = status.linux
+    options = linux.namespaces.options if linux is not None and linux.namespaces is not None else None
+    return ObservedSandbox(
+        status.id,
+        status.metadata.attempt if status.metadata is not None else 0,
+        status.state == PodSandboxState.SANDBOX_READY,
+        status.created_at,
+        ips,
+        network is not None,
+        options.network == NamespaceMode.NODE if options is not None else None,
+    )
+
+
+def _container(status: ContainerStatus, sandboxes: list[ObservedSandbox]) -> ObservedContainer:
+    labels, annotations = status.labels, status.annotations
+    metadata = status.metadata
+    attempt = whole_number(annotations.get(RESTART_COUNT))
+    if attempt is None:
+        attempt = metadata.attempt if metadata is not None else 0
+    sandbox_attempt = whole_number(labels.get(SANDBOX_ATTEMPT))
+    if sandbox_attempt is None:
+        sandbox_attempt = next((box.attempt for box in sandboxes if box.created_at_ns <= status.created_at), None)
+    image = status.image
+    return ObservedContainer(
+        status.id,
+        labels.get(CONTAINER_NAME) or (metadata.name if metadata is not None else ""),
+        attempt,
+        status.state,
+        status.created_at,
+        status.started_at,
+        status.finished_at,
+        status.exit_code,
+        status.reason,
+        status.message,
+        (image.user_specified_image or image.image) if image is not None else "",
+        status.image_id or status.image_ref,
+        status.image_ref,
+        sandbox_attempt,
+        labels,
+        annotations,
+        status.log_path,
+        status.user,
+    )

@@ -76,7 +76,12 @@ def read_document(data: bytes) -> tuple[object, list[DocumentError]]:
         return None, []
     if len(documents) > 1:
         return None, [DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")]
-    return documents[0].value, list(documents[0].faults)
+    document = documents[0]
+    return document.value, [_with_line(fault, document.line_of(fault.path)) for fault in document.faults]
+
+
+def _with_line(fault: DocumentError, line: int | None) -> DocumentError:
+    return fault if line is None else DocumentError(fault.path, f"line {line}: {fault.reason}", fault.hint)
 
 
 class _Pairs(list[tuple[str, object]]):
@@ -157,7 +162,8 @@ class _Reader:
         return Document(value, tuple(self._faults), self._lines)
 
     def _fault(self, path: str, event: Any, reason: str, hint: str) -> None:
-        self._faults.append(DocumentError(path, f"line {_line_of(event)}: {reason}", hint))
+        self._lines[path] = _line_of(event)
+        self._faults.append(DocumentError(path, reason, hint))
 
     def _count(self, nodes: int) -> None:
         self._nodes += nodes

@@ -12,8 +12,10 @@ import os
 import re
 from collections.abc import Callable
 
-from runtime.manifest_files import LIMIT_BYTES, ManifestFile, ManifestReading
-from runtime.pod_logs import DeadLink
+from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
+from runtime.pod_files import PodFiles
+from runtime.pod_logs import DeadLink, PodLogs
+from simulation.cri.files import ContainerFiles
 from simulation.file_tree import File, FileTree
 
 _LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
@@ -102,10 +104,16 @@ class SimulatedPodLogs:
 
         return tree.gate(root, find)
 
-    def remove_pod(self, directory: str) -> None:
+    def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         if os.path.dirname(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):
             raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
-        return self._tree.gate(directory, lambda: self._tree.remove_all(directory))
+
+        def remove() -> None:
+            self._tree.remove_all(directory)
+            for link in links:
+                self._tree.remove_all(link)
+
+        return self._tree.gate(directory, remove)
 
     def remove_container(self, directory: str, attempt: int, link: str) -> None:
         tree, log = self._tree, f"{attempt}{_LOG}"
@@ -216,10 +224,10 @@ class SimulatedHost:
         container_logs: str = "/var/log/containers",
     ) -> None:
         self.tree = FileTree(disk_bytes)
-        self.pod_files = SimulatedPodFiles(self.tree)
-        self.pod_logs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
-        self.manifests = SimulatedManifests(self.tree)
-        self.container_files = SimulatedContainerFiles(self.tree)
+        self.pod_files: PodFiles = SimulatedPodFiles(self.tree)
+        self.pod_logs: PodLogs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
+        self.manifests: ManifestDirectory = SimulatedManifests(self.tree)
+        self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
 
     def put_manifest(self, path: str, content: str | bytes) -> None:
         """Write a manifest as a person would, making its directory."""

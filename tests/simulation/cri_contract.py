@@ -210,8 +210,8 @@ def test_removing_a_sandbox_removes_all_that_is_in_it_and_again_is_no_error(worl
     for container in (running, created):
         request = m.ContainerStatusRequest(container_id=container)
         assert failure(world, v.CONTAINER_STATUS, request).code == StatusCode.NOT_FOUND
-    request = m.PodSandboxStatusRequest(pod_sandbox_id=pod.id)
-    assert failure(world, v.POD_SANDBOX_STATUS, request).code == StatusCode.NOT_FOUND
+    gone = m.PodSandboxStatusRequest(pod_sandbox_id=pod.id)
+    assert failure(world, v.POD_SANDBOX_STATUS, gone).code == StatusCode.NOT_FOUND
 
 
 def test_sandboxes_are_listed_by_id_state_and_labels(world: World) -> None:

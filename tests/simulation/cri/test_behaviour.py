@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from runtime.cri.errors import StatusCode
-from simulation.cri.behaviour import PREFIX, BehaviourError, at, parse_behaviour
+from simulation.cri.behaviour import KNOBS, PREFIX, BehaviourError, at, parse_behaviour
 from simulation.cri.behaviour_values import CallKind, CallRule
 
 SECOND = 10**9
@@ -106,3 +108,9 @@ def test_annotations_of_others_are_passed_over() -> None:
 
 def test_the_last_value_of_a_list_goes_on_for_ever() -> None:
     assert [at((1, 2), attempt) for attempt in range(4)] == [1, 2, 2, 2]
+
+
+def test_the_documentation_has_every_knob() -> None:
+    text = (Path(__file__).parents[3] / "docs/simulated-runtime.md").read_text()
+    documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert sorted(documented) == sorted(KNOBS)

@@ -74,7 +74,7 @@ def test_stop_waits_for_a_container_that_takes_its_time() -> None:
 @pytest.mark.parametrize("annotations", [{"stop_delay": "1m"}, {"ignore_stop_signal": "true"}])
 def test_stop_kills_what_does_not_end_in_time(annotations: dict[str, str]) -> None:
     pods = Pods()
-    container = pods.run(pods.sandbox(**annotations))
+    container = pods.run(pods.sandbox("pod", 0, **annotations))
     stopping = pods.stop(container, timeout=10)
     pods.advance(10 * SECOND)
     stopping.result()

@@ -62,12 +62,16 @@ class LocalPodFiles:
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         try:
-            # The container may have put a link or a device there: only a plain file of ours is read.
+            # The container may have put a link, a pipe or a directory there: only a plain file of ours is read.
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return ""
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(limit_bytes).decode("utf-8", "replace")
+        try:
+            return os.read(descriptor, limit_bytes).decode("utf-8", "replace")
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)
 
     def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
         try:

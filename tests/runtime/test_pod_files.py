@@ -40,6 +40,7 @@ def test_a_missing_message_is_empty_and_a_link_is_not_followed(tmp_path: Path) -
     assert FILES.read_termination_message(str(tmp_path / "nothing"), 4096) == ""
     (tmp_path / "link").symlink_to("/etc/passwd")
     assert FILES.read_termination_message(str(tmp_path / "link"), 4096) == ""
+    assert FILES.read_termination_message(str(tmp_path), 4096) == ""
 
 
 def test_the_newest_attempt_counts_rotated_logs_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from config.name_rules import check, qualified_name
 from config.objects import ContainerResizePolicy, PodSpec, ResourceRequirements
 from config.places import Place
-from config.quantity import Quantity, QuantityError, Suffixes, parse_quantity
+from config.quantity import Quantity, QuantityError, parse_quantity
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
 _POD_LEVEL = frozenset({"cpu", "memory"})
@@ -96,9 +96,7 @@ def _check_amounts(place: Place, amounts: Mapping[str, str]) -> dict[str, Quanti
         if quantity is None:
             continue
         good[name] = quantity
-        if name == "memory" and quantity.nanos % 10**9 and quantity.suffixes is not Suffixes.BINARY:
-            at.fault(f"{text} is a fraction of a byte", f"did you mean {text.removesuffix('m')}Mi?")
-        elif not _can_be_overcommitted(name) and quantity.nanos % 10**9:
+        if not _can_be_overcommitted(name) and quantity.nanos % 10**9:
             at.fault(f"{name} comes in whole numbers, not {text}")
     return good
 

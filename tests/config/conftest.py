@@ -15,10 +15,10 @@ SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
 
 @pytest.fixture(scope="session")
-def api_objects() -> dict[str, bytes]:
-    """Kind -> one JSON object of it with its fields set."""
+def api_objects() -> list[tuple[str, bytes]]:
+    """(kind, one JSON object of it with its fields set), ours and the public ones."""
     files = [*(OWN / "objects").glob("*.json"), *(SHARED / "objects").glob("*.json")]
-    return {path.name.removesuffix(".json").rpartition(".")[2]: path.read_bytes() for path in files}
+    return [(path.name.removesuffix(".json").rpartition(".")[2], path.read_bytes()) for path in files]
 
 
 @pytest.fixture(scope="session")

@@ -309,8 +309,9 @@ class KnownPods(Message, frozen=True):
     """SyncLoopActor -> ContainerGCActor, VolumeReconcilerActor: every source has spoken, and these are all the pods
     that this node has to do with, be they desired, ending or orphans.
 
-    Sent when the last source has become ready, and every minute or so from then on. What is left of any other pod is
-    removed, unless its worker has announced itself since.
+    Sent when the last source has become ready and the runtime has been listed (a pod it still runs is an orphan with a
+    worker by then), and every minute or so from then on. What is left of any other pod is removed, unless its worker
+    has announced itself since.
     """
 
     uids: frozenset[str]

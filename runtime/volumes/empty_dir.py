@@ -1,0 +1,90 @@
+"""emptyDir: a directory that lives as long as its pod, on disk or in memory (spec 8.7).
+
+Anybody in the pod may write to it (0777). With an fsGroup it belongs to that group and so does what is put into it. In
+memory it is as large as the smallest of the node's memory, the pod's memory limit and the volume's own `sizeLimit`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from config.objects import Container, Pod, Volume
+from config.pod_identity import is_sidecar
+from config.quantity import parse_quantity
+from runtime.volumes.capability import VolumeError
+from runtime.volumes.mounts import Mounts
+
+MEMORY = "Memory"
+
+
+class EmptyDirPlugin:
+    """See the module. `memory_bytes` is what pods of this node may use at most."""
+
+    name = "kubernetes.io/empty-dir"
+    source = "empty_dir"
+
+    def __init__(self, mounts: Mounts, memory_bytes: int) -> None:
+        self._mounts = mounts
+        self._memory_bytes = memory_bytes
+
+    def prepare(self, pod: Pod, volume: Volume, directory: str) -> str:
+        source = volume.empty_dir
+        medium = (source.medium if source is not None else None) or ""
+        if medium not in ("", MEMORY):
+            raise VolumeError(f"an emptyDir of medium {medium} is not supported yet; use Memory or none")
+        os.makedirs(os.path.dirname(directory), mode=0o750, exist_ok=True)
+        try:
+            os.mkdir(directory, mode=0o750)
+        except FileExistsError:
+            if not os.path.isdir(directory) or os.path.islink(directory):
+                raise
+        place = os.path.realpath(directory)
+        if medium == MEMORY and place not in self._mounts.below(place):
+            self._mounts.mount_tmpfs(place, memory_size_bytes(pod, volume, self._memory_bytes))
+        _open_to_all(directory, pod)
+        return directory
+
+    def release(self, uid: str, directory: str) -> None:
+        """Nothing beyond the mount and the files."""
+
+
+def memory_size_bytes(pod: Pod, volume: Volume, node_bytes: int) -> int:
+    """How large an emptyDir in memory may become; 0 when nothing limits it."""
+    limit = volume.empty_dir.size_limit if volume.empty_dir is not None else None
+    own_bytes = parse_quantity(limit).value() if limit else 0
+    limits = (node_bytes, memory_limit_bytes(pod), own_bytes)
+    return min((each for each in limits if each > 0), default=0)
+
+
+def memory_limit_bytes(pod: Pod) -> int:
+    """The pod's memory limit; 0 when one of its containers has none."""
+    spec = pod.spec
+    if spec.resources is not None and (text := spec.resources.limits.get("memory")):
+        return parse_quantity(text).value()
+    together = [_limit_bytes(container) for container in spec.containers]
+    at_first = [_limit_bytes(container) for container in spec.init_containers if not is_sidecar(container)]
+    together += [_limit_bytes(container) for container in spec.init_containers if is_sidecar(container)]
+    if 0 in together or 0 in at_first:
+        return 0
+    return max(sum(together), *at_first, 0)
+
+
+def _limit_bytes(container: Container) -> int:
+    limits = container.resources.limits if container.resources is not None else {}
+    text = limits.get("memory")
+    return parse_quantity(text).value() if text else 0
+
+
+def _open_to_all(directory: str, pod: Pod) -> None:
+    """Mode and group of the directory itself; what containers have put into it is theirs."""
+    context = pod.spec.security_context
+    group = context.fs_group if context is not None else None
+    info = os.stat(directory)
+    mode = 0o777
+    if group is not None:
+        mode |= stat.S_ISGID
+        if info.st_gid != group:
+            os.chown(directory, -1, group)
+    if stat.S_IMODE(info.st_mode) != mode:
+        os.chmod(directory, mode)

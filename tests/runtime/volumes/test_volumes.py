@@ -1,0 +1,257 @@
+"""Volumes on a real disk, with real mounts of memory."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.objects import (
+    Container,
+    EmptyDirVolumeSource,
+    HostPathVolumeSource,
+    NFSVolumeSource,
+    ObjectMeta,
+    Pod,
+    PodSecurityContext,
+    PodSpec,
+    ResourceRequirements,
+    Volume,
+    VolumeMount,
+)
+from runtime.volumes.capability import VolumeError
+from runtime.volumes.empty_dir import EmptyDirPlugin, memory_limit_bytes, memory_size_bytes
+from runtime.volumes.host_path import HostPathPlugin
+from runtime.volumes.mounts import KernelMounts, parse_mount_points
+from runtime.volumes.pod_directories import PodDirectories
+from runtime.volumes.pod_volumes import LocalPodVolumes
+
+MIB = 1024 * 1024
+DISK = EmptyDirVolumeSource()
+MEMORY = EmptyDirVolumeSource(medium="Memory", size_limit="1Mi")
+
+
+class Node:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.mounts = KernelMounts()
+        self.directories = PodDirectories(str(root), self.mounts)
+        plugins = (EmptyDirPlugin(self.mounts, 64 * MIB), HostPathPlugin())
+        self.volumes = LocalPodVolumes(self.directories, plugins)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    node = Node(tmp_path / "a root")
+    yield node
+    for uid in node.volumes.list_uids():
+        node.volumes.release(uid)
+
+
+def pod(*volumes: Volume, fs_group: int | None = None, uid: str = "u") -> Pod:
+    mounts = tuple(VolumeMount(name=volume.name, mount_path="/x") for volume in volumes)
+    context = PodSecurityContext(fs_group=fs_group)
+    spec = PodSpec(containers=(Container(name="c", volume_mounts=mounts),), volumes=volumes, security_context=context)
+    return Pod(metadata=ObjectMeta(name="p", uid=uid), spec=spec)
+
+
+def limited(*limits: str | None) -> tuple[Container, ...]:
+    return tuple(
+        Container(name=f"c{n}", resources=ResourceRequirements(limits={"memory": text} if text else {}))
+        for n, text in enumerate(limits)
+    )
+
+
+def mode(path: str | Path) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+# --- emptyDir ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_dir_is_open_to_all_and_keeps_its_files_when_asked_for_again(node: Node):
+    desired = pod(Volume(name="data", empty_dir=DISK), Volume(name="bare"))
+    paths = node.volumes.prepare(desired).host_paths
+    assert paths["data"] == f"{node.root}/pods/u/volumes/kubernetes.io~empty-dir/data"
+    assert mode(paths["data"]) == mode(paths["bare"]) == 0o777
+    assert mode(node.root / "pods" / "u") == 0o750
+    Path(paths["data"], "file").write_text("x")
+    assert node.volumes.prepare(desired).host_paths == paths
+    assert Path(paths["data"], "file").read_text() == "x"
+    assert node.volumes.list_uids() == ("u",)
+    node.volumes.release("u")
+    assert node.volumes.list_uids() == ()
+
+
+def test_an_empty_dir_belongs_to_the_fs_group(node: Node):
+    path = node.volumes.prepare(pod(Volume(name="data", empty_dir=DISK), fs_group=1234)).host_paths["data"]
+    assert os.stat(path).st_gid == 1234
+    assert mode(path) == 0o2777
+
+
+def test_an_empty_dir_in_memory_is_mounted_once_with_its_size_and_unmounted(node: Node):
+    desired = pod(Volume(name="data", empty_dir=MEMORY))
+    path = node.volumes.prepare(desired).host_paths["data"]
+    Path(path, "file").write_text("x")
+    node.volumes.prepare(desired)
+    assert Path(path, "file").exists()
+    assert node.mounts.below(path) == (path,)
+    info = os.statvfs(path)
+    assert info.f_blocks * info.f_frsize == MIB
+    assert mode(path) == 0o777
+    node.volumes.release("u")
+    assert node.mounts.below(str(node.root)) == ()
+    assert node.volumes.list_uids() == ()
+
+
+@pytest.mark.parametrize(
+    ("limits", "pod_limit", "size_limit", "node_bytes", "expected"),
+    [
+        (("1Mi", "2Mi"), None, None, 64 * MIB, 3 * MIB),
+        (("1Mi", None), None, None, 64 * MIB, 64 * MIB),
+        (("1Mi", None), "5Mi", None, 64 * MIB, 5 * MIB),
+        (("100Mi",), None, None, 64 * MIB, 64 * MIB),
+        ((None,), None, "10Mi", 64 * MIB, 10 * MIB),
+        ((None,), None, None, 0, 0),
+    ],
+)
+def test_memory_is_as_large_as_the_smallest_of_its_limits(
+    limits: tuple[str | None, ...], pod_limit: str | None, size_limit: str | None, node_bytes: int, expected: int
+):
+    resources = ResourceRequirements(limits={"memory": pod_limit}) if pod_limit else None
+    spec = PodSpec(containers=limited(*limits), resources=resources)
+    volume = Volume(name="v", empty_dir=EmptyDirVolumeSource(medium="Memory", size_limit=size_limit))
+    assert memory_size_bytes(Pod(spec=spec), volume, node_bytes) == expected
+
+
+def test_init_containers_count_by_their_largest_and_sidecars_like_the_others():
+    sidecar = Container(name="s", restart_policy="Always", resources=ResourceRequirements(limits={"memory": "1Mi"}))
+    spec = PodSpec(containers=limited("1Mi", "1Mi"), init_containers=(*limited("8Mi"), sidecar))
+    assert memory_limit_bytes(Pod(spec=spec)) == 8 * MIB
+    spec = PodSpec(containers=limited("1Mi", "1Mi"), init_containers=(*limited("2Mi"), sidecar))
+    assert memory_limit_bytes(Pod(spec=spec)) == 3 * MIB
+
+
+# --- hostPath ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "error"),
+    [
+        (None, "nothing", None),
+        ("", "nothing", None),
+        ("Directory", "dir", None),
+        ("Directory", "file", "is not a directory"),
+        ("Directory", "nothing", "there is no"),
+        ("DirectoryOrCreate", "new/deep", None),
+        ("DirectoryOrCreate", "file", "is not a directory"),
+        ("File", "file", None),
+        ("File", "dir", "is not a file"),
+        ("FileOrCreate", "new file", None),
+        ("FileOrCreate", "missing/file", "No such file"),
+        ("Socket", "socket", None),
+        ("Socket", "file", "is not a socket"),
+        ("CharDevice", "/dev/null", None),
+        ("CharDevice", "file", "is not a character device"),
+        ("BlockDevice", "/dev/null", "is not a block device"),
+        ("Odd", "dir", "no type of a hostPath"),
+    ],
+)
+def test_a_host_path_is_checked_or_made_as_its_type_says(
+    node: Node, tmp_path: Path, kind: str | None, path: str, error: str | None
+):
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "file").touch()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+    where = os.path.join(tmp_path, path)
+    volume = Volume(name="v", host_path=HostPathVolumeSource(path=where, type=kind))
+    prepared = node.volumes.prepare(pod(volume))
+    if error is None:
+        assert prepared.host_paths == {"v": where}
+        if kind in ("DirectoryOrCreate", "FileOrCreate"):
+            assert mode(where) == (0o755 if kind == "DirectoryOrCreate" else 0o644)
+    else:
+        (fault,) = prepared.faults
+        assert error in fault.reason
+        assert fault.field_path == "spec.volumes[0].hostPath"
+    node.volumes.release("u")
+    assert (tmp_path / "file").exists(), "what the host owns stays"
+
+
+# --- together ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_kind_that_is_not_known_is_named_and_the_others_are_made(node: Node):
+    nfs = Volume(name="share", nfs=NFSVolumeSource(server="s", path="/"))
+    prepared = node.volumes.prepare(pod(Volume(name="data", empty_dir=DISK), nfs))
+    assert list(prepared.host_paths) == ["data"]
+    (fault,) = prepared.faults
+    assert (fault.field_path, fault.reason) == ("spec.volumes[1].nfs", "volumes of type nfs are not supported yet")
+
+
+def test_a_volume_that_nobody_mounts_is_not_made(node: Node):
+    spec = PodSpec(containers=(Container(name="c"),), volumes=(Volume(name="data", nfs=NFSVolumeSource()),))
+    prepared = node.volumes.prepare(Pod(metadata=ObjectMeta(uid="u"), spec=spec))
+    assert prepared.host_paths == {}
+    assert prepared.faults == ()
+
+
+@pytest.mark.parametrize("uid", ["", "..", "a/b"])
+def test_a_uid_that_leads_elsewhere_is_refused(node: Node, uid: str):
+    with pytest.raises(VolumeError):
+        node.volumes.release(uid)
+
+
+def test_a_release_unmounts_everything_in_it_and_may_be_repeated(node: Node):
+    node.volumes.prepare(pod())
+    outer = node.root / "pods" / "u" / "volume-subpaths" / "outer"
+    outer.mkdir(parents=True)
+    node.mounts.mount_tmpfs(str(outer), MIB)
+    (outer / "inner").mkdir()
+    node.mounts.mount_tmpfs(str(outer / "inner"), MIB)
+    node.mounts.mount_tmpfs(str(outer / "inner"), MIB)
+    node.volumes.release("u")
+    node.volumes.release("u")
+    assert not (node.root / "pods" / "u").exists()
+
+
+class DeafMounts(KernelMounts):
+    """Mounts that are in use: nothing can be unmounted, and the table may even hide them."""
+
+    hides = False
+
+    def unmount(self, path: str) -> None:
+        pass
+
+    def below(self, path: str) -> tuple[str, ...]:
+        return () if self.hides else super().below(path)
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_data_of_a_mount_that_stays_is_never_removed(node: Node, hides: bool):
+    path = Path(node.volumes.prepare(pod(Volume(name="data", empty_dir=MEMORY))).host_paths["data"])
+    (path / "precious").write_text("x")
+    mounts = DeafMounts()
+    mounts.hides = hides
+    with pytest.raises(VolumeError, match="another file system" if hides else "still mounted"):
+        PodDirectories(str(node.root), mounts).remove("u")
+    assert (path / "precious").read_text() == "x"
+
+
+def test_a_removal_follows_no_link(node: Node, tmp_path: Path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "file").touch()
+    path = Path(node.volumes.prepare(pod(Volume(name="data", empty_dir=DISK))).host_paths["data"])
+    (path / "link").symlink_to(tmp_path / "outside")
+    node.volumes.release("u")
+    assert (tmp_path / "outside" / "file").exists()
+
+
+def test_mount_points_with_blanks_are_read():
+    line = rb"36 35 98:0 /mnt1 /mnt/a\040b\134c rw,noatime master:1 - ext3 /dev/root rw"
+    assert parse_mount_points(line + b"\n") == ["/mnt/a b\\c"]

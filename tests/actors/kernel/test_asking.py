@@ -10,7 +10,9 @@ import pytest
 
 from actors.kernel import BlockingInHandlerError, KernelError, MailboxFullError, NoAnswerError, Promise
 from tests.actors.kernel.cast import MS, QUICK, Crash, Do, Fail, Hang, Later, Narrow, Puppet, Say
-from tests.actors.kernel.conftest import Driver, PoolDriver
+from tests.actors.kernel.drivers import Driver, PoolDriver
+
+BRIEFLY = threading.Event().wait
 
 
 def test_a_question_is_answered_with_what_the_handler_returns(driver: Driver):
@@ -87,7 +89,7 @@ def test_a_question_times_out_in_the_dispatchers_time(driver: Driver):
         pytest.param(lambda puppet, other: other.ask(Say("x"), block=False).get(), id="get"),
         pytest.param(lambda puppet, other: Promise[None]().result(), id="promise"),
         pytest.param(lambda puppet, other: other.stop(), id="stop of another"),
-        pytest.param(lambda puppet, other: puppet.lane("l").submit("k", threading.Event().wait, 0.2).result(), id="lane"),
+        pytest.param(lambda puppet, other: puppet.lane("l").submit("k", BRIEFLY, 0.2).result(), id="lane"),
         pytest.param(lambda puppet, other: puppet._cell.system.stop(), id="stop of the system"),
     ],
 )

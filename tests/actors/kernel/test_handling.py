@@ -10,7 +10,7 @@ import pytest
 
 from actors.kernel import Actor, Message, UnhandledMessageError, handles
 from tests.actors.kernel.cast import Do, Latest, Puppet, Say, Tick, Unknown, a_moment
-from tests.actors.kernel.conftest import Driver
+from tests.actors.kernel.drivers import Driver
 
 
 def test_a_message_reaches_the_handler_of_its_very_type(driver: Driver):

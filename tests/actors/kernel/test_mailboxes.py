@@ -19,7 +19,7 @@ from tests.actors.kernel.cast import (
     Unknown,
     a_moment,
 )
-from tests.actors.kernel.conftest import Driver
+from tests.actors.kernel.drivers import Driver
 
 
 def test_updates_of_one_key_coalesce_where_the_oldest_of_them_waits(driver: Driver):

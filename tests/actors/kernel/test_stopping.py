@@ -11,7 +11,7 @@ import pytest
 
 from actors.kernel import ActorStopped, ActorSystem, Promise, SimulatedDispatcher
 from tests.actors.kernel.cast import MS, QUICK, SECOND, Block, Crash, Do, Fail, Hang, Later, Parent, Puppet, Say, Tick
-from tests.actors.kernel.conftest import Driver, PoolDriver
+from tests.actors.kernel.drivers import Driver, PoolDriver
 
 
 def family(notes: list[Any]) -> tuple[Any, ...]:

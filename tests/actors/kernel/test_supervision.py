@@ -1,4 +1,4 @@
-"""Whatever fails in an actor is the actor's own: it is restarted, parked, stopped or escalated, and nobody else feels it."""
+"""Whatever fails in an actor is its own: it is restarted, parked, stopped or escalated, and nobody else feels it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.actors.kernel.cast import (
     Say,
     Tick,
 )
-from tests.actors.kernel.conftest import Driver, SimulatedDriver
+from tests.actors.kernel.drivers import Driver, SimulatedDriver
 
 EVERY_KIND = [ValueError, SystemExit, KeyboardInterrupt, GeneratorExit, MemoryError, StopIteration, RecursionError]
 
@@ -96,7 +96,7 @@ def test_a_constructor_that_forgets_its_base_is_a_failure_that_says_so(driver: D
 
 
 def test_failures_whose_text_raises_are_failures_like_others(driver: Driver):
-    class Unspeakable(Exception):
+    class UnspeakableError(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no words")
 
@@ -104,7 +104,7 @@ def test_failures_whose_text_raises_are_failures_like_others(driver: Driver):
 
     made: list[str] = []
     ref = driver.spawn(Crash, made, strategy=QUICK)
-    ref.tell(Fail(Unspeakable))
+    ref.tell(Fail(UnspeakableError))
     assert ref.ask(Say("")) == 2
 
 

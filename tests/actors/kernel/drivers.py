@@ -1,0 +1,82 @@
+"""Drivers: what lets one test drive either dispatcher, saying what must become true and how much time passes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from actors.kernel import Actor, ActorRef, ActorSystem, PoolDispatcher, SimulatedDispatcher
+from actors.kernel.dispatcher import Dispatcher
+from tests.actors.kernel.cast import MS, SECOND, Puppet
+
+PATIENCE_S = 20.0
+"""How long a test waits on real threads for what must happen before it says that it did not."""
+
+
+class Driver(Protocol):
+    """Drives one system of actors."""
+
+    dispatcher: Dispatcher
+    system: ActorSystem
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Let the system work until `condition()` holds; fail when it does not come to that."""
+
+    def pass_time(self, ns: int) -> None:
+        """Let `ns` of the dispatcher's time pass, with all that happens in them."""
+
+    def settle(self) -> None:
+        """Let everything happen that needs no time."""
+
+    def spawn(self, actor_class: type[Actor] = Puppet, *args: Any, name: str = "it", **kwargs: Any) -> ActorRef: ...
+
+
+class _Base:
+    dispatcher: Dispatcher
+    system: ActorSystem
+
+    def spawn(self, actor_class: type[Actor] = Puppet, *args: Any, name: str = "it", **kwargs: Any) -> ActorRef:
+        return self.system.spawn(actor_class, *args, name=name, **kwargs)
+
+
+class SimulatedDriver(_Base):
+    def __init__(self, seed: int = 1) -> None:
+        self.dispatcher: SimulatedDispatcher = SimulatedDispatcher(seed)
+        self.system = ActorSystem(self.dispatcher)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        assert self.dispatcher.run_until(condition, 3_600 * SECOND), "an hour of virtual time was not enough"
+
+    def pass_time(self, ns: int) -> None:
+        self.dispatcher.run_for(ns)
+
+    def settle(self) -> None:
+        self.dispatcher.run_until_idle()
+
+
+class PoolDriver(_Base):
+    def __init__(self, workers: int = 3, stuck_after_ns: int = 200 * MS) -> None:
+        self.dispatcher: PoolDispatcher = PoolDispatcher(workers, stuck_after_ns=stuck_after_ns, check_every_ns=20 * MS)
+        self.system = ActorSystem(self.dispatcher)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        deadline_ns = self.dispatcher.now_ns() + int(PATIENCE_S * SECOND)
+        while not condition():
+            assert self.dispatcher.now_ns() < deadline_ns, f"not within {PATIENCE_S} seconds"
+            self.pass_time(MS)
+
+    def pass_time(self, ns: int) -> None:
+        passed = threading.Event()
+        self.dispatcher.schedule(ns, passed.set)
+        assert passed.wait(PATIENCE_S + ns / SECOND), "the timer thread does not live"
+
+    def settle(self) -> None:
+        """A question to every actor that is not busy comes back when what was told before is done."""
+        quiet = 0
+        while quiet < 3:
+            self.pass_time(2 * MS)
+            busy = any(
+                actor.mailbox_depth and actor.state in ("idle", "handling") for actor in self.system.report().actors
+            )
+            quiet = 0 if busy else quiet + 1

@@ -1,0 +1,225 @@
+"""Lanes: calls that hang cost slots of their own key, and threads only while there is work."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from actors.kernel import DeadlineExceededError, LaneExhaustedError, LaneReport, Pending, Promise, lanes, simulated_lane
+from tests.actors.kernel.cast import MS, Later, Puppet, Say
+from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
+
+
+class Gates:
+    """Calls that end when the test lets them: on threads they block, in simulation they give a promise."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.begun: list[str] = []
+        self._gates: dict[str, Any] = {}
+
+    def call(self, name: str) -> Any:
+        if isinstance(self.driver, SimulatedDriver):
+            promise: Promise[str] = Promise()
+            self._gates[name] = promise
+            self.begun.append(name)
+            return promise
+        gate = self._gates[name] = threading.Event()
+        self.begun.append(name)
+        assert gate.wait(60), "the test forgot to open the gate"
+        return name
+
+    def open(self, name: str) -> None:
+        gate = self._gates[name]
+        if isinstance(gate, Promise):
+            gate.set_result(name)
+        else:
+            gate.set()
+
+    def open_all(self) -> None:
+        for name in list(self._gates):
+            self.open(name)
+
+
+@pytest.fixture
+def gates(driver: Driver) -> Any:
+    gates = Gates(driver)
+    yield gates
+    gates.open_all()
+
+
+def report_of(driver: Driver, name: str = "lane") -> LaneReport:
+    return next(report for report in driver.dispatcher.lanes() if report.name == name)
+
+
+def test_an_actor_waits_for_a_call_on_a_lane(driver: Driver):
+    ref = driver.spawn()
+    assert ref.ask(Later(lambda puppet: puppet.wait(puppet.lane("lane").submit("pod", divmod, 7, 2)))) == (3, 1)
+
+
+@pytest.mark.parametrize("kind", [OSError, SystemExit])
+def test_a_call_that_fails_is_the_failure_of_who_waits_for_it(driver: Driver, kind: type[BaseException]):
+    def fail() -> None:
+        raise kind("from the lane")
+
+    async def call(puppet: Puppet) -> str:
+        try:
+            await puppet.wait(puppet.lane("lane").submit("pod", fail))
+        except BaseException as failure:
+            return str(failure)
+        return ""
+
+    assert driver.spawn().ask(Later(call)) == "from the lane"
+
+
+def test_no_more_than_its_size_run_at_a_time(driver: Driver, gates: Gates):
+    lane = driver.dispatcher.lane("lane", size=3, per_key=3)
+    calls = [lane.submit(f"pod{number}", gates.call, str(number)) for number in range(8)]
+    driver.until(lambda: len(gates.begun) == 3)
+    driver.settle()
+    assert (report_of(driver).running, report_of(driver).waiting) == (3, 5)
+    for opened in range(8):
+        driver.until(lambda opened=opened: len(gates.begun) > opened)
+        gates.open(gates.begun[opened])
+        driver.until(lambda opened=opened: sum(call.done() for call in calls) == opened + 1)
+    assert [call.result() for call in calls] == [str(number) for number in range(8)]
+
+
+def test_no_more_than_its_share_of_one_key_run_at_a_time_and_others_pass_it(driver: Driver, gates: Gates):
+    lane = driver.dispatcher.lane("lane", size=4, per_key=2)
+    for number in range(5):
+        lane.submit("greedy", gates.call, f"greedy{number}")
+    lane.submit("modest", gates.call, "modest")
+    driver.until(lambda: len(gates.begun) == 3)
+    driver.settle()
+    assert sorted(gates.begun) == ["greedy0", "greedy1", "modest"]
+
+
+def test_a_call_past_its_deadline_is_written_off_and_costs_one_slot_of_its_key_only(driver: Driver, gates: Gates):
+    lane = driver.dispatcher.lane("lane", size=1, per_key=2)
+    hung = lane.submit("hung", gates.call, "hung", deadline_ns=5 * MS)
+    driver.until(hung.done)
+    with pytest.raises(DeadlineExceededError, match="call for hung"):
+        hung.result()
+    report = report_of(driver)
+    assert [(key, call.rpartition(".")[2]) for key, call, _ in report.written_off] == [("hung", "call")]
+    # The lane has its one slot again, for other keys and, as it has two, for this key.
+    for key in ("other", "hung"):
+        again = lane.submit(key, int)
+        driver.until(again.done)
+    second = lane.submit("hung", gates.call, "second", deadline_ns=5 * MS)
+    driver.until(second.done)
+    # Both slots of the key are lost now: it waits, the others do not.
+    third = lane.submit("hung", int)
+    other = lane.submit("other", int)
+    driver.until(other.done)
+    driver.settle()
+    assert not third.done()
+    gates.open("hung")
+    driver.until(third.done)
+    assert len(report_of(driver).written_off) == 1
+    gates.open("second")
+    driver.until(lambda: not report_of(driver).written_off)
+    assert report_of(driver).running == 0
+
+
+def test_the_timeout_of_a_wait_writes_off_the_call_it_waited_for(driver: Driver, gates: Gates):
+    async def impatient(puppet: Puppet) -> None:
+        lane = puppet.lane("lane", size=1, per_key=1)
+        await puppet.wait(lane.submit("pod", gates.call, "slow"), timeout_ns=5 * MS)
+
+    ref = driver.spawn()
+    with pytest.raises(DeadlineExceededError):
+        ref.ask(Later(impatient))
+    assert [key for key, _, _ in report_of(driver).written_off] == ["pod"]
+    other = driver.dispatcher.lane("lane", size=1, per_key=1).submit("other", int)
+    driver.until(other.done)
+
+
+def test_calls_given_up_while_they_wait_for_a_slot_leave_the_queue_and_never_run(driver: Driver, gates: Gates):
+    ran: list[str] = []
+    lane = driver.dispatcher.lane("lane", size=2, per_key=1)
+    lane.submit("pod", gates.call, "first")
+    driver.until(lambda: gates.begun == ["first"])
+    late = [lane.submit("pod", ran.append, "late", deadline_ns=3 * MS) for _ in range(50)]
+    cancelled = lane.submit("pod", ran.append, "cancelled")
+    assert cancelled.cancel()
+    driver.until(lambda: all(call.done() for call in late))
+    assert report_of(driver).waiting == 0
+    gates.open("first")
+    last = lane.submit("pod", int)
+    driver.until(last.done)
+    assert ran == []
+
+
+def test_a_lane_that_has_lost_too_many_calls_refuses_more(
+    driver: Driver, gates: Gates, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(lanes, "MAX_WRITTEN_OFF", 3)
+    monkeypatch.setattr(simulated_lane, "MAX_WRITTEN_OFF", 3)
+    lane = driver.dispatcher.lane("lane", size=2, per_key=1)
+    hung = [lane.submit(str(number), gates.call, str(number), deadline_ns=5 * MS) for number in range(3)]
+    driver.until(lambda: all(call.done() for call in hung))
+    driver.until(lambda: len(report_of(driver).written_off) in (2, 3))
+    more: list[Pending[Any]] = []
+    while len(report_of(driver).written_off) < 3:  # one of them may have waited in the queue and never begun
+        more.append(lane.submit(f"more{len(more)}", gates.call, f"more{len(more)}", deadline_ns=5 * MS))
+        driver.until(more[-1].done)
+    refused = lane.submit("late", int)
+    with pytest.raises(LaneExhaustedError, match="3 calls that never returned"):
+        refused.result()
+    gates.open_all()
+    driver.until(lambda: not report_of(driver).written_off)
+    healed = lane.submit("late", int)
+    driver.until(healed.done)
+
+
+def test_a_hanging_lane_leaves_actors_alone(driver: Driver, gates: Gates):
+    def hang(puppet: Puppet) -> Any:
+        return puppet.wait(puppet.lane("lane", size=2, per_key=1).submit(puppet.path, gates.call, puppet.path))
+
+    refs = [driver.spawn(name=f"n{number}") for number in range(20)]
+    for ref in refs[:10]:
+        ref.tell(Later(hang))
+    driver.settle()
+    for ref in refs[10:]:
+        assert ref.ask(Say("alive")) == "alive"
+
+
+def test_threads_of_a_lane_end_when_it_is_idle(pool: PoolDriver, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lanes, "IDLE_THREAD_SECONDS", 0.02)
+    lane = pool.dispatcher.lane("lane", size=8, per_key=8)
+    calls = [lane.submit("pod", threading.Event().wait, 0.005) for _ in range(8)]
+    pool.until(lambda: all(call.done() for call in calls))
+    pool.until(lambda: report_of(pool).threads == 0)
+    again = lane.submit("pod", int)
+    pool.until(again.done)
+
+
+def test_an_idle_thread_is_used_before_a_new_one_is_made(pool: PoolDriver):
+    lane = pool.dispatcher.lane("lane", size=8, per_key=8)
+    for _ in range(50):
+        pool.until(lane.submit("pod", int).done)
+        pool.until(lambda: report_of(pool).running == 0)
+    assert report_of(pool).threads <= 2
+
+
+def test_submitting_from_many_threads_loses_and_doubles_nothing(pool: PoolDriver):
+    lane = pool.dispatcher.lane("lane", size=4, per_key=2)
+    ran: list[int] = []
+
+    def submit(me: int) -> None:
+        for number in range(200):
+            lane.submit(f"pod{number % 7}", ran.append, me * 1_000 + number)
+
+    threads = [threading.Thread(target=submit, args=(me,)) for me in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    pool.until(lambda: len(ran) == 800)
+    assert len(set(ran)) == 800
+    pool.until(lambda: (report_of(pool).running, report_of(pool).waiting) == (0, 0))
+    assert report_of(pool).threads <= 4

@@ -346,6 +346,13 @@ class PodForgotten(Message, frozen=True):
         return self.uid
 
 
+class StatusManagerStarted(Message, frozen=True):
+    """StatusManagerActor -> SyncLoopActor -> PodWorker: I know no status (any more); tell yours again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
 class RecordEvent(Message, frozen=True):
     """Anybody -> EventRecorderActor: an event about a pod or the node (spec 15).
 
@@ -367,6 +374,15 @@ def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: 
     """An event about `pod`."""
     meta = pod.metadata
     return RecordEvent("Pod", meta.uid, meta.namespace, meta.name, event_type, reason, message, field_path)
+
+
+class RecordedEvent(msgspec.Struct, frozen=True):
+    """An event as it is kept: how often it came, and when first and last (ns since 1970)."""
+
+    event: RecordEvent
+    count: int
+    first_wall_ns: int
+    last_wall_ns: int
 
 
 # --- questions from the edges ---------------------------------------------------------------------------------------

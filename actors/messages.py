@@ -393,12 +393,15 @@ class ListPods(Message, frozen=True):
 
 
 class SourceProblem(msgspec.Struct, frozen=True):
-    """Something a source could not use: `origin` is the file or URL, `path` the place in the document or empty."""
+    """Something a source could not use: `origin` is the file or URL (with the line where known), `path` the place in
+    the document or empty. Not `fatal`: the pods of the document run, without what the problem is about.
+    """
 
     source: str
     origin: str
     path: str
     reason: str
+    fatal: bool = True
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.path}: {self.reason}" if self.path else f"{self.origin}: {self.reason}"

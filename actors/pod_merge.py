@@ -18,7 +18,7 @@ import msgspec
 
 from actors.messages import Operation
 from config.objects import Pod
-from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS
+from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS, comparable_annotations
 
 TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
 
@@ -122,16 +122,9 @@ def _differs_in_meaning(known: Pod, read: Pod) -> bool:
         or old.deletion_timestamp != new.deletion_timestamp
         or old.deletion_grace_period_seconds != new.deletion_grace_period_seconds
         or old.labels != new.labels
-        or _annotations_of_others(known) != _annotations_of_others(read)
+        or comparable_annotations(known) != comparable_annotations(read)
         or known.spec != read.spec
     )
-
-
-def _annotations_of_others(pod: Pod) -> Mapping[str, str]:
-    annotations = pod.metadata.annotations
-    if LOCAL_ANNOTATIONS.isdisjoint(annotations):
-        return annotations
-    return {key: value for key, value in annotations.items() if key not in LOCAL_ANNOTATIONS}
 
 
 def _with_annotations(pod: Pod, local: Mapping[str, str]) -> Pod:

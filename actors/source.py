@@ -16,10 +16,9 @@ import abc
 from collections.abc import Callable, Hashable
 from typing import ClassVar
 
-from config.manifests import ManifestError
-
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages import ListProblems, SourceProblem, SourceRead
+from config.manifests import ManifestError, Origin, ReadManifest, read_manifest
 from config.objects import Pod
 
 MILLISECOND_NS = 1_000_000
@@ -30,8 +29,18 @@ SETTLE_NS = 80 * MILLISECOND_NS
 SETTLE_LIMIT_NS = 500 * MILLISECOND_NS
 """From the first change to the reading, however many follow."""
 
-Decode = Callable[[bytes, str], tuple[Pod, ...]]
-"""Content and origin (file or URL) of a manifest -> its pods, defaulted and valid. Raises ManifestError."""
+Decode = Callable[[bytes, str], ReadManifest]
+"""Content and place (path or URL) of a manifest -> its pods, and what is wrong with it."""
+
+
+def decoder_of(source: str, node_name: str, prevent_api_references: bool = True) -> Decode:
+    """How manifests of `source` become the pods of that node (spec 1.2)."""
+
+    def decode(content: bytes, location: str) -> ReadManifest:
+        origin = Origin(source, location)
+        return read_manifest(content, origin, node_name, prevent_api_references=prevent_api_references)
+
+    return decode
 
 
 class ReadSource(Message, frozen=True):
@@ -97,12 +106,19 @@ class SourceActor(Actor):
         for problem in problems:
             if problem not in known:
                 self.log.warning("%s", problem)
-        still_wrong = {problem.origin for problem in problems}
-        for origin in dict.fromkeys(problem.origin for problem in known):
-            if origin not in still_wrong:
-                self.log.info("%s: no longer a problem", origin)
+        if known and not problems:
+            self.log.info("the %s source has no problems any more", self.source)
 
 
-def problem_of(source: str, origin: str, failure: ManifestError) -> SourceProblem:
-    """What is wrong with a manifest, as a problem of its source."""
-    return SourceProblem(source, origin, failure.path, failure.reason)
+def problems_of(source: str, manifest: ReadManifest) -> tuple[SourceProblem, ...]:
+    """All that is wrong with a manifest, as problems of its source."""
+    return (
+        *(_problem_of(source, error, True) for error in manifest.errors),
+        *(_problem_of(source, warning, False) for warning in manifest.warnings),
+    )
+
+
+def _problem_of(source: str, error: ManifestError, fatal: bool) -> SourceProblem:
+    origin = error.origin if error.line is None else f"{error.origin}:{error.line}"
+    reason = f"{error.reason}; {error.hint}" if error.hint else error.reason
+    return SourceProblem(source, origin, error.path, reason, fatal)

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import msgspec
-from config.manifests import ManifestError
 
 from actors.kernel import ActorRef, DeadlineExceededError, LaneExhaustedError
 from actors.messages import SourceProblem
-from actors.source import SECOND_NS, Decode, SourceActor, SourceTouched, problem_of
+from actors.source import SECOND_NS, Decode, SourceActor, SourceTouched, problems_of
 from config.objects import Pod
 from runtime.manifest_files import ManifestDirectory, ManifestFile, ManifestReading, ManifestWatch
 
@@ -28,7 +27,7 @@ class FileState(msgspec.Struct, frozen=True):
 
     content: bytes | None
     pods: tuple[Pod, ...]
-    problem: SourceProblem | None
+    problems: tuple[SourceProblem, ...] = ()
 
 
 class FilesRead(msgspec.Struct, frozen=True):
@@ -74,7 +73,7 @@ class FileSourceActor(SourceActor):
         if read.files is not None and not (self._pods is not None and _same_states(self._files, read.files)):
             self._files = read.files
             self._pods = tuple(pod for state in read.files.values() for pod in state.pods)
-        of_files = [state.problem for state in self._files.values() if state.problem is not None]
+        of_files = [problem for state in self._files.values() for problem in state.problems]
         self.show(self._pods, (*of_files, *([] if read.problem is None else [read.problem])))
 
     def _read_all(self, known: Mapping[str, FileState]) -> FilesRead:
@@ -99,14 +98,13 @@ def next_states(path: str, known: Mapping[str, FileState], reading: ManifestRead
 def _next_state(known: FileState | None, file: ManifestFile, decode: Decode) -> FileState:
     last_good = () if known is None else known.pods
     if file.content is None:
-        problem = SourceProblem(SOURCE, file.path, "", f"cannot be read: {file.problem}")
-        return known if known is not None and known.problem == problem else FileState(None, last_good, problem)
+        problems = (SourceProblem(SOURCE, file.path, "", f"cannot be read: {file.problem}"),)
+        return known if known is not None and known.problems == problems else FileState(None, last_good, problems)
     if known is not None and known.content == file.content:
         return known
-    try:
-        return FileState(file.content, decode(file.content, file.path), None)
-    except ManifestError as failure:
-        return FileState(file.content, last_good, problem_of(SOURCE, file.path, failure))
+    manifest = decode(file.content, file.path)
+    pods = last_good if manifest.errors else manifest.pods
+    return FileState(file.content, pods, problems_of(SOURCE, manifest))
 
 
 def _same_states(before: Mapping[str, FileState], now: Mapping[str, FileState]) -> bool:

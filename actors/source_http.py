@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from config.manifests import ManifestError
-
 from actors.kernel import ActorRef, DeadlineExceededError
 from actors.messages import SourceProblem
-from actors.source import SECOND_NS, Decode, SourceActor, problem_of
+from actors.source import SECOND_NS, Decode, SourceActor, problems_of
 from config.objects import Pod
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError, ManifestServer
 
@@ -45,7 +43,7 @@ class HttpSourceActor(SourceActor):
         self._decode = decode
         self._body: bytes | None = None
         self._pods: tuple[Pod, ...] | None = None
-        self._in_document: SourceProblem | None = None
+        self._in_document: tuple[SourceProblem, ...] = ()
         self._in_fetching: SourceProblem | None = None
         self._failures = 0
 
@@ -57,14 +55,13 @@ class HttpSourceActor(SourceActor):
             self._failed(f"cannot be fetched: {failure}")
         else:
             self._answered(answer)
-        problem = self._in_fetching or self._in_document
-        self.show(self._pods, () if problem is None else (problem,))
+        self.show(self._pods, self._in_document if self._in_fetching is None else (self._in_fetching,))
 
     def _answered(self, answer: ManifestAnswer) -> None:
         if answer.status != 200:
             self._failed(f"cannot be fetched: the server answers with status {answer.status}")
         elif not answer.body:
-            self._body, self._pods, self._in_document = b"", (), None
+            self._body, self._pods, self._in_document = b"", (), ()
             self._failed("the answer is empty; no pod is desired")
         else:
             self._failures = 0
@@ -74,11 +71,10 @@ class HttpSourceActor(SourceActor):
                 self._understand(answer.body)
 
     def _understand(self, body: bytes) -> None:
-        try:
-            self._pods = self._decode(body, self._url)
-            self._in_document = None
-        except ManifestError as failure:
-            self._in_document = problem_of(SOURCE, self._url, failure)
+        manifest = self._decode(body, self._url)
+        self._in_document = problems_of(SOURCE, manifest)
+        if not manifest.errors:
+            self._pods = manifest.pods
 
     def _failed(self, reason: str) -> None:
         self._failures += 1

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
-from config.manifests import ManifestError
 
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
 from actors.messages import ListProblems, SourceProblem, SourceRead
+from actors.source import decoder_of
 from actors.source_file import FileSourceActor
 from actors.source_http import HttpSourceActor
+from config.manifests import ManifestError, ReadManifest
 from config.objects import ObjectMeta, Pod
 from runtime.manifest_files import ManifestFile, ManifestReading
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
@@ -22,12 +23,14 @@ SECOND_NS = 1_000_000_000
 PERIOD_NS = 20 * SECOND_NS
 
 
-def decode(content: bytes, origin: str) -> tuple[Pod, ...]:
-    """Names of pods, separated by spaces; a `!` makes the document a broken one."""
+def decode(content: bytes, origin: str) -> ReadManifest:
+    """Names of pods, separated by spaces; a `!` makes the document a broken one, a `?` one with an odd field."""
     text = content.decode()
     if "!" in text:
-        raise ManifestError(origin, "$.spec", f"{text} is broken")
-    return tuple(Pod(metadata=ObjectMeta(name=name, uid=f"{origin} {name}")) for name in text.split())
+        return ReadManifest(errors=(ManifestError(origin, "$.spec", f"{text} is broken", "mend it", 3),))
+    pods = tuple(Pod(metadata=ObjectMeta(name=name, uid=f"{origin} {name}")) for name in text.strip("?").split())
+    odd = ManifestError(origin, "$.odd", "this field is not known")
+    return ReadManifest(pods, warnings=(odd,) if "?" in text else ())
 
 
 class Directory:
@@ -158,8 +161,16 @@ def test_a_broken_file_is_named_and_the_others_run(world: World, caplog: pytest.
     with caplog.at_level(logging.INFO):
         ref = world.files()
         assert world.seen(4 * PERIOD_NS) == ["two"]
-    assert world.problems(ref) == ["/m/a: $.spec: one! is broken"]
+    assert world.problems(ref) == ["/m/a:3: $.spec: one! is broken; mend it"]
     assert [record.message for record in caplog.records if "broken" in record.message] == world.problems(ref)
+
+
+def test_a_field_that_is_not_known_is_said_and_the_pod_runs(world: World):
+    world.directory.files = {"a": "one?"}
+    ref = world.files()
+    assert world.seen() == ["one"]
+    (problem,) = ref.ask(ListProblems())
+    assert (str(problem), problem.fatal) == ("/m/a: $.odd: this field is not known", False)
 
 
 @pytest.mark.parametrize("bad", ["one!", None])
@@ -287,3 +298,12 @@ def test_a_server_that_stays_down_is_said_a_few_times(world: World, caplog: pyte
     lines = [record.message for record in caplog.records if "down" in record.message]
     assert len(lines) == 4
     assert lines[-1].endswith("failed 4 times, said no more")
+
+
+def test_the_real_decoder_gives_static_pods_or_faults():
+    decode_file = decoder_of("file", "node1")
+    text = b"{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: nginx}]}}"
+    (pod,) = decode_file(text, "/m/web.yaml").pods
+    assert pod.metadata.name == "web-node1"
+    (error,) = decode_file(b"{apiVersion: v1, kind: Node}", "/m/web.yaml").errors
+    assert error.origin == "/m/web.yaml"

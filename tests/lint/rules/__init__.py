@@ -1,0 +1,87 @@
+"""The project's own lint rules: `python -m tests.lint.rules [PATH...]`, or `tox -e lint`.
+
+Each rule is a function from one parsed file to findings, in a file of its own that says why it exists. Rules read the
+syntax tree only: they import nothing of the project and know nothing but names. A rule that cries wolf is worse than
+one that misses something, so each keeps to what the tree says for sure.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+MADE_BY_TOOLS = ("runtime/cri/v1/",)
+"""Nobody writes these by hand, so nobody has to mend them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One breach, printed as `file:line rule: why`."""
+
+    path: str
+    line: int
+    rule: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.rule}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One file; `path` is relative to the root of the repository."""
+
+    path: PurePosixPath
+    tree: ast.Module
+
+    @property
+    def floor(self) -> str:
+        """The top folder."""
+        return self.path.parts[0]
+
+    def finding(self, node: ast.AST, rule: str, why: str) -> Finding:
+        return Finding(str(self.path), getattr(node, "lineno", 1), rule, why)
+
+
+Rule = Callable[[Module], Iterable[Finding]]
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """In the order of their findings."""
+    from tests.lint.rules import clock, floors, kernel_words, names, sets, sleeping
+
+    return (names.check, floors.check, kernel_words.check, clock.check, sets.check, sleeping.check)
+
+
+def check_source(path: str, source: str, rules: Iterable[Rule] | None = None) -> list[Finding]:
+    """Every finding in one file, by line."""
+    try:
+        module = Module(PurePosixPath(path), ast.parse(source))
+    except SyntaxError as error:
+        return [Finding(path, error.lineno or 1, "syntax", f"it cannot be read: {error.msg}")]
+    found = [finding for rule in rules or all_rules() for finding in rule(module)]
+    return sorted(found, key=lambda finding: finding.line)
+
+
+def check_tree(root: Path, folders: Iterable[str]) -> Iterator[Finding]:
+    """Every finding below the folders, in the order of the paths."""
+    for folder in folders:
+        for file in sorted((root / folder).rglob("*.py")):
+            path = file.relative_to(root).as_posix()
+            if not path.startswith(MADE_BY_TOOLS):
+                yield from check_source(path, file.read_text(encoding="utf-8"))
+
+
+def imported_modules(tree: ast.Module) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+    """(statement, dotted name) of every import, wherever it stands; `from a import b` gives `a` alone.
+
+    An import under `if TYPE_CHECKING` counts: to know a name is to know it.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            yield node, "." * node.level + (node.module or "")

@@ -1,0 +1,40 @@
+"""The floor rule: a file imports only from its own floor and from the floors below it (design, "The house").
+
+The kernel is a house in the house: a library of its own that imports itself, the standard library, Pykka and msgspec.
+Path equals import, so relative imports, which hide the floor, are not used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from tests.lint.rules import Finding, Module, imported_modules
+
+FLOORS = ("config", "runtime", "actors", "simulation", "cli")
+"""From the ground up."""
+BESIDE = ("tests", "benchmarks")
+"""They may look at every floor, and no floor at them."""
+KERNEL_MAY_IMPORT = frozenset({"pykka", "msgspec"}) | sys.stdlib_module_names
+
+RULE = "floor"
+
+
+def check(module: Module) -> Iterator[Finding]:
+    if module.floor not in FLOORS:
+        return
+    height = FLOORS.index(module.floor)
+    in_kernel = module.path.parts[:2] == ("actors", "kernel")
+    for node, name in imported_modules(module.tree):
+        top = name.partition(".")[0]
+        if name.startswith("."):
+            yield module.finding(node, RULE, f"the relative import {name!r} hides its floor; write the whole path")
+        elif in_kernel:
+            if not (name == "actors.kernel" or name.startswith("actors.kernel.") or top in KERNEL_MAY_IMPORT):
+                why = f"the kernel is a library of its own and may not know {name}; hand it in from outside"
+                yield module.finding(node, RULE, why)
+        elif top in BESIDE:
+            yield module.finding(node, RULE, f"{module.floor}/ may not know {name}, which only stands beside the house")
+        elif top in FLOORS and FLOORS.index(top) > height:
+            here, there = f"{module.floor}/ (floor {height + 1})", f"{name} (floor {FLOORS.index(top) + 1})"
+            yield module.finding(node, RULE, f"{here} may not know {there}; turn it round, or hand it in from above")

@@ -1,0 +1,147 @@
+"""Nothing depends on the order of a set (design, kernel, point 8): it differs from one process to the next.
+
+Finds loops, comprehensions and sequences made directly from what is a set for sure: a set display, a call of `set` or
+`frozenset`, an operation on those, a name that its annotation or its only kind of assignment in the same function
+says is a set, or a `self.name` that is annotated as one. `sorted(...)`, and whatever gives no order away (`len`, `any`,
+`sum`, another set, ...), is fine.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from tests.lint.rules import Finding, Module
+
+RULE = "set-order"
+_SET_CALLS = frozenset({"set", "frozenset"})
+_SET_ANNOTATIONS = frozenset({"set", "frozenset", "Set", "AbstractSet", "MutableSet"})
+_KEEP_ORDER = frozenset({"list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "dict"})
+_FREE_OF_ORDER = frozenset({"sorted", "set", "frozenset", "any", "all", "sum", "min", "max", "len"})
+_SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NOT_CHECKED = ("tests", "benchmarks", "cli")
+
+
+def check(module: Module) -> Iterator[Finding]:
+    if module.floor in _NOT_CHECKED or module.path.parts[:2] == ("actors", "kernel"):
+        return
+    yield from _scope(module, module.tree, _attributes(module.tree))
+
+
+def _scope(module: Module, scope: ast.AST, outer: frozenset[str]) -> Iterator[Finding]:
+    """One function (or the module) and, with what it knows, the functions in it."""
+    known = (outer - _bound_in(scope)) | _sets_of(scope)
+    inside = list(_own_nodes(scope))
+    harmless = {
+        id(node.args[0])
+        for node in inside
+        if isinstance(node, ast.Call) and node.args and _called(node) in _FREE_OF_ORDER
+    }
+    for node in inside:
+        for iterated in _iterated(node, harmless):
+            if _is_set(iterated, known):
+                text = ast.unparse(iterated)
+                yield module.finding(iterated, RULE, f"the order of the set {text!r} is chance; write sorted(...)")
+    for node in inside:
+        if isinstance(node, _FUNCTIONS):
+            yield from _scope(module, node, known)
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a scope but those inside of its functions, which are scopes of their own."""
+    todo = list(ast.iter_child_nodes(scope))
+    while todo:
+        node = todo.pop(0)
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _iterated(node: ast.AST, harmless: Iterable[int]) -> Iterator[ast.expr]:
+    """What `node` goes through in an order that shows."""
+    if isinstance(node, ast.For | ast.AsyncFor):
+        yield node.iter
+    elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
+        if id(node) not in harmless:
+            yield from (generator.iter for generator in node.generators)
+    elif isinstance(node, ast.Call) and id(node) not in harmless:
+        joins = isinstance(node.func, ast.Attribute) and node.func.attr == "join"
+        if joins or _called(node) in _KEEP_ORDER:
+            yield from node.args
+    elif isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Load):
+        yield node.value
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _is_set(node: ast.expr, known: frozenset[str]) -> bool:
+    if isinstance(node, ast.Set | ast.SetComp):
+        return True
+    if isinstance(node, ast.Call):
+        return _called(node) in _SET_CALLS
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _SET_OPERATORS):
+        return _is_set(node.left, known) or _is_set(node.right, known)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}" in known
+    return isinstance(node, ast.Name) and node.id in known
+
+
+def _attributes(tree: ast.Module) -> frozenset[str]:
+    """`self.name` of every attribute that is annotated in this file, and always as a set."""
+    sets: set[str] = set()
+    others: set[str] = set()
+    for node in ast.walk(tree):
+        targets: list[tuple[ast.expr, ast.expr]] = []
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute):
+            targets.append((node.target, node.annotation))
+        elif isinstance(node, ast.ClassDef):
+            targets += ((part.target, part.annotation) for part in node.body if isinstance(part, ast.AnnAssign))
+        for target, annotation in targets:
+            name = target.attr if isinstance(target, ast.Attribute) else ast.unparse(target)
+            (sets if _says_set(annotation) else others).add(f"self.{name}")
+    return frozenset(sets - others)
+
+
+def _sets_of(scope: ast.AST) -> frozenset[str]:
+    """Names that are sets all through the scope."""
+    sets: set[str] = set()
+    others: set[str] = set()
+    for name, is_set in _bindings(scope):
+        (sets if is_set else others).add(name)
+    return frozenset(sets - others)
+
+
+def _bound_in(scope: ast.AST) -> frozenset[str]:
+    return frozenset(name for name, _ in _bindings(scope))
+
+
+def _bindings(scope: ast.AST) -> Iterator[tuple[str, bool]]:
+    """(name, whether it is bound to a set for sure)."""
+    if isinstance(scope, _FUNCTIONS):
+        arguments = scope.args
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            yield argument.arg, _says_set(argument.annotation)
+    annotated: set[str] = set()
+    for node in _own_nodes(scope):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            annotated.add(node.target.id)
+            yield node.target.id, _says_set(node.annotation)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id not in annotated:
+                    yield target.id, _is_set(node.value, frozenset())
+                elif isinstance(target, ast.Tuple | ast.List):
+                    yield from ((name.id, False) for name in ast.walk(target) if isinstance(name, ast.Name))
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            yield from ((name.id, False) for name in ast.walk(node.target) if isinstance(name, ast.Name))
+
+
+def _says_set(annotation: ast.expr | None) -> bool:
+    if isinstance(annotation, ast.Subscript):
+        annotation = annotation.value
+    if isinstance(annotation, ast.Attribute):
+        return annotation.attr in _SET_ANNOTATIONS
+    return isinstance(annotation, ast.Name) and annotation.id in _SET_ANNOTATIONS

@@ -1,0 +1,189 @@
+"""The project's own lint rules catch what they are for, leave alone what is fine, and hold in this repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.lint.rules import check_source, check_tree
+from tests.lint.rules.__main__ import FOLDERS, ROOT, main
+from tests.lint.rules.clock import ALLOWED
+
+
+def found(path: str, source: str) -> list[str]:
+    """The rules that speak, with their lines: `floor:1`."""
+    return [f"{finding.rule}:{finding.line}" for finding in check_source(path, source)]
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        # Downwards and sidewards is fine, upwards is not.
+        ("config/quantity.py", "from config.objects import Pod", []),
+        ("config/quantity.py", "from runtime.cri import Cri", ["floor:1"]),
+        ("runtime/pod_files.py", "from config.objects import Pod", []),
+        ("runtime/pod_files.py", "import actors.kernel", ["floor:1"]),
+        ("actors/pleg.py", "from runtime.cri import Cri\nfrom actors.kernel import Actor", []),
+        ("actors/pleg.py", "from simulation.host import SimulatedHost", ["floor:1"]),
+        ("simulation/host.py", "from actors.kernel import Dispatcher", []),
+        ("simulation/host.py", "def f():\n    from cli.tables import x", ["floor:2"]),
+        ("cli/up.py", "from simulation.cri import SimulatedCri\nimport config, runtime, actors", []),
+        # A hidden import is one too.
+        ("actors/pleg.py", "if TYPE_CHECKING:\n    from cli.main import main", ["floor:2"]),
+        ("actors/pleg.py", "from . import storage", ["floor:1"]),
+        # No floor may know what stands beside the house; what stands there may know every floor.
+        ("cli/up.py", "from tests.actors import probes", ["floor:1"]),
+        ("tests/cli/test_up.py", "from cli.up import main\nfrom tests.actors import probes", []),
+        ("benchmarks/kernel.py", "from actors.kernel import Actor", []),
+        # A name that only begins alike is another one.
+        ("config/quantity.py", "import runtimes", []),
+        # The kernel is a house of its own.
+        ("actors/kernel/cell.py", "import pykka, msgspec, threading\nfrom actors.kernel.mailbox import Mailbox", []),
+        ("actors/kernel/cell.py", "from actors.messages import Message", ["floor:1"]),
+        ("actors/kernel/cell.py", "from config.quantity import parse_quantity", ["floor:1"]),
+        ("actors/kernel/cell.py", "import aiohttp", ["floor:1"]),
+    ],
+)
+def test_a_file_imports_from_its_own_floor_and_below(path: str, source: str, expected: list[str]) -> None:
+    assert found(path, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('"""No word of pods here."""\n# pods', []),
+        ("class Cell:\n    size: int\n    '''Of a pod, say.'''", []),
+        ("class PodCell: ...", ["kernel-words:1"]),
+        ("def stop_pods(): ...", ["kernel-words:1"]),
+        ("def stop(pod): ...", ["kernel-words:1"]),
+        ("raise ValueError('no such container')", ["kernel-words:1"]),
+        ("podium = tripod = describe = None", []),
+    ],
+)
+def test_the_kernel_speaks_no_word_of_pods(source: str, expected: list[str]) -> None:
+    assert found("actors/kernel/cell.py", source) == expected
+    assert found("actors/pod_worker.py", source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import time", ["no-wall-clock:1"]),
+        ("def f():\n    import time", ["no-wall-clock:2"]),
+        ("from time import monotonic_ns", ["no-wall-clock:1"]),
+        ("import random as dice", ["no-wall-clock:1"]),
+        ("from random import Random", ["no-wall-clock:1"]),
+        ("from uuid import uuid4", ["no-wall-clock:1"]),
+        ("import secrets", ["no-wall-clock:1"]),
+        ("import threading", ["no-wall-clock:1"]),
+        ("from concurrent.futures import ThreadPoolExecutor", ["no-wall-clock:1"]),
+        ("from concurrent.futures import Future", []),
+        ("import os\nos.urandom(8)", ["no-wall-clock:2"]),
+        ("from os import urandom", ["no-wall-clock:1"]),
+        ("import os\nos.path.join('a', 'b')", []),
+        ("import asyncio\nasync def f():\n    await asyncio.sleep(1)", ["no-wall-clock:3"]),
+        ("import datetime\ndatetime.datetime.now()", ["no-wall-clock:2"]),
+        ("from datetime import datetime\nclock = datetime.now", ["no-wall-clock:2"]),
+        ("import datetime as dt\ndt.datetime.utcnow()", ["no-wall-clock:2"]),
+        ("from datetime import date\ndate.today()", ["no-wall-clock:2"]),
+        # Dates as data are no clock, nor are other things of the same name.
+        ("from datetime import UTC, datetime\ndatetime.fromtimestamp(0, UTC)", []),
+        ("async def f(self):\n    await self.sleep(self.time.now())", []),
+        ("self.random.choice(x)", []),
+    ],
+)
+def test_time_chance_names_and_threads_come_from_the_dispatcher(source: str, expected: list[str]) -> None:
+    for path in ("actors/pleg.py", "config/quantity.py", "simulation/host.py", "cli/up.py"):
+        assert found(path, source) == expected
+    for path in ("actors/kernel/pool_dispatcher.py", "runtime/event_loop.py", "benchmarks/kernel.py"):
+        assert found(path, source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("for x in {1, 2}: ...", ["set-order:1"]),
+        ("for x in set(y): ...", ["set-order:1"]),
+        ("for x in a - set(b): ...", ["set-order:1"]),
+        ("[x for x in frozenset(y)]", ["set-order:1"]),
+        ("z = {x: 1 for x in {y for y in w}}", ["set-order:1"]),
+        ("list(set(y))", ["set-order:1"]),
+        ("', '.join({'a', 'b'})", ["set-order:1"]),
+        ("f(*{1, 2})", ["set-order:1"]),
+        ("def f(names: set[str]):\n    for x in names: ...", ["set-order:2"]),
+        ("def f(names: frozenset[str] = frozenset()):\n    return tuple(names)", ["set-order:2"]),
+        ("def f():\n    seen = set()\n    for x in seen: ...", ["set-order:3"]),
+        ("class A:\n    def f(self):\n        self.x: set[int] = set()\n        for y in self.x: ...", ["set-order:4"]),
+        # What gives no order away.
+        ("for x in sorted({1, 2}): ...", []),
+        ("x = len({1}) + sum(set(y)) + max({2})", []),
+        ("any(x for x in {1, 2})", []),
+        ("sorted(x for x in set(y))", []),
+        ("{x + 1 for x in {1, 2}}", []),
+        ("x in {1, 2}", []),
+        # What is no set, or only sometimes.
+        ("for x in {1: 2}: ...", []),
+        ("for x in (1, 2): ...", []),
+        ("def f(names: list[str]):\n    for x in names: ...", []),
+        ("def f(names):\n    names = set()\n    names = sorted(names)\n    for x in names: ...", []),
+        ("def f():\n    x = set()\ndef g(x: list[int]):\n    for y in x: ...", []),
+    ],
+)
+def test_nothing_depends_on_the_order_of_a_set(source: str, expected: list[str]) -> None:
+    for path in ("actors/pleg.py", "config/quantity.py", "simulation/host.py", "runtime/pod_logs.py"):
+        assert found(path, source) == expected
+    assert found("actors/kernel/cell.py", source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import time\ntime.sleep(1)", ["no-sleep:2"]),
+        ("from time import sleep", ["no-sleep:1"]),
+        ("import time as t\nt.sleep(1)", ["no-sleep:2"]),
+        ("import time\ntime.monotonic()", []),
+        ("async def f(actor):\n    await actor.sleep(1)", []),
+    ],
+)
+def test_tests_do_not_sleep_on_the_wall_clock(source: str, expected: list[str]) -> None:
+    assert found("tests/actors/test_pleg.py", source) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("actors/utils.py", ["names:1"]),
+        ("runtime/pod_helpers.py", ["names:1"]),
+        ("config/common/times.py", ["names:1"]),
+        ("actors/manager2.py", ["names:1"]),
+        ("actors/pod_worker_v2.py", ["names:1"]),
+        ("actors/status_manager.py", []),
+        ("runtime/cri/v1/api.py", []),
+        ("config/base64.py", []),
+        ("config/utilisation.py", []),
+    ],
+)
+def test_files_are_named_for_what_is_inside(path: str, expected: list[str]) -> None:
+    assert found(path, "") == expected
+
+
+def test_a_finding_says_file_line_rule_and_why() -> None:
+    (finding,) = check_source("config/a.py", "\nimport runtime.cri")
+    assert str(finding).startswith("config/a.py:2 floor: config/ (floor 1) may not know runtime.cri (floor 2); ")
+
+
+def test_a_file_that_is_no_python_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/broken.py").write_text("def f(:\n")
+    assert [finding.rule for finding in check_tree(tmp_path, ["config"])] == ["syntax"]
+
+
+def test_this_repository_keeps_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0, capsys.readouterr().out
+    assert all((ROOT / folder).is_dir() for folder in FOLDERS)
+
+
+def test_exceptions_from_the_rules_are_still_needed() -> None:
+    for path, module in ALLOWED:
+        assert f"import {module}" in (ROOT / path).read_text()

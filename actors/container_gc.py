@@ -92,6 +92,8 @@ class ContainerGCActor(Actor):
         self._pass_is_due = False
         self._collecting: dict[str, CollectPod] = {}
         self._to_collect: dict[str, CollectPod] = {}
+        self._asked_again: dict[str, CollectPod] = {}
+        self._collectors = 0
         self._queue: deque[Remove] = deque()
         self._taken: set[str] = set()
         self._busy: dict[str, Remove] = {}
@@ -145,20 +147,20 @@ class ContainerGCActor(Actor):
 
     @handles(CollectPod)
     def collect_pod(self, message: CollectPod) -> None:
-        self._to_collect[message.uid] = message
+        waiting = self._asked_again if message.uid in self._collecting else self._to_collect
+        waiting[message.uid] = message
         self._start_collectors()
 
     def _start_collectors(self) -> None:
-        for uid, request in list(self._to_collect.items()):
-            if len(self._collecting) >= COLLECTORS:
-                return
-            name = f"pod {uid}"
-            if uid not in self._collecting and name not in self.children:
-                del self._to_collect[uid]
-                self._collecting[uid] = request
-                collector = self.spawn(PodCollector, self.ref, self._tools, name=name, strategy=STOP)
-                self.watch(collector)
-                collector.tell(request)
+        while self._to_collect and len(self._collecting) < COLLECTORS:
+            uid = next(iter(self._to_collect))
+            request = self._collecting[uid] = self._to_collect.pop(uid)
+            # The last collector of this pod may not have stopped yet: every one has a name of its own.
+            self._collectors += 1
+            name = f"pod {uid} {self._collectors}"
+            collector = self.spawn(PodCollector, self.ref, self._tools, name=name, strategy=STOP)
+            self.watch(collector)
+            collector.tell(request)
 
     @handles(Collected)
     def collected(self, message: Collected) -> None:
@@ -166,15 +168,16 @@ class ContainerGCActor(Actor):
 
     @handles(ActorStopped)
     def collector_stopped(self, message: ActorStopped) -> None:
-        """Usually before its last message is read; the name is free from now on."""
         if message.cause:
-            self._collection_ended(message.ref.name.removeprefix("pod "), f"the collection failed: {message.cause}")
-        self._start_collectors()
+            self._collection_ended(message.ref.name.split(" ")[1], f"the collection failed: {message.cause}")
 
     def _collection_ended(self, uid: str, error: str) -> None:
         request = self._collecting.pop(uid, None)
         if request is not None and request.worker is not None:
             request.worker.tell(PodCollected(uid, error))
+        again = self._asked_again.pop(uid, None)
+        if again is not None:
+            self._to_collect[uid] = again
         self._start_collectors()
 
     # --- a container has died ---------------------------------------------------------------------------------------

@@ -316,3 +316,15 @@ def test_collectors_leave_nothing_behind(world: World):
     assert len(world.answers) == 200
     report = msgspec.to_builtins([info.path for info in world.system.report().actors])
     assert not [path for path in report if "pod " in path]
+
+
+def test_a_pod_asked_for_again_while_it_is_collected_is_collected_once_more(world: World):
+    world.runtime.add(container("slow", "p/c"))
+    world.runtime.hanging = {"slow"}
+    world.tell(CollectPod(world.worker, "p", ""), seconds=1)
+    world.tell(CollectPod(world.worker, "p", ""), seconds=1)
+    assert world.answers == []
+    world.runtime.hanging.clear()
+    world.tell(seconds=400)
+    assert [bool(answer.error) for answer in world.answers] == [True, False]
+    assert world.left() == set()

@@ -1,8 +1,8 @@
 """Static pod manifests from a URL: one GET (spec 1.1).
 
 `ManifestServer` is the capability, `HttpManifests` the real one, on the shared `LoopThread`. An answer is its status
-and its bytes; what they mean is not known here. No answer, or one that is too large, is a `ManifestFetchError` that says
-why in words for people.
+and its bytes; what they mean is not known here. No answer, or one that is too large, is a `ManifestFetchError` that
+says why in words for people.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""Crash-loop back-off: how long a container that exited waits before it runs again (spec 2.1, 3.5). Pure.
+"""How long a container that keeps ending waits before it is started again (spec 2.1, 3.5).
 
-The first restart is at once, the next ones wait 10, 20, 40 ... 300 s after the container's end. A container that has
-run for 600 s since the last of these starts anew. What is remembered is small, and where it is lost (the agent
-restarted) it is made again from the restart count that the runtime keeps: a crash loop does not begin at zero because
-the agent did.
+The first end is forgiven: the container is started at once. Each further one waits twice as long as the one before (10,
+20, 40 ... 300 s), counted from the end of the container. One that ran for the quiet time (600 s) is forgiven all.
+
+There is no table of back-offs in memory, and so none that a restart of the agent could lose: each container carries,
+as an annotation, the delay that its successor owes, and when it ended the runtime knows. A container that was made by
+another agent carries none; its restart count then stands for the number of failures. Times are wall-clock nanoseconds;
+when the clock was set back, nobody waits longer than the delay from now.
 """
 
 from __future__ import annotations
@@ -11,51 +14,63 @@ from __future__ import annotations
 import msgspec
 
 from actors.observed import ObservedContainer
-
-SECOND_NS = 1_000_000_000
-INITIAL_NS = 10 * SECOND_NS
-MAX_NS = 300 * SECOND_NS
-RESET_NS = 600 * SECOND_NS
+from actors.start.identity import CONTAINER_IMAGE
+from config.kubelet.crash_loop import CrashLoopPeriods
+from config.objects import Container, Pod
 
 
-class BackoffLimits(msgspec.Struct, frozen=True):
-    """`crashLoopBackOff.maxContainerRestartPeriod` lowers both (spec 2.1)."""
+class Wait(msgspec.Struct, frozen=True, gc=False):
+    """`until_ns`: not to be started before (0: at once). `delay_ns`: the back-off that makes this so.
 
-    initial_ns: int = INITIAL_NS
-    max_ns: int = MAX_NS
+    `next_delay_ns`: what the container that is now started will owe, to be written on it.
+    """
 
-    @classmethod
-    def with_maximum(cls, max_ns: int) -> BackoffLimits:
-        return cls(min(INITIAL_NS, max_ns), max_ns)
-
-
-class Backoff(msgspec.Struct, frozen=True):
-    """What is remembered of one container: the delay for its next exit, and when (ns since 1970) that was set."""
-
+    until_ns: int
     delay_ns: int
-    set_at_ns: int
+    next_delay_ns: int
 
 
-def remembered_or_derived(memory: Backoff | None, exited: ObservedContainer, limits: BackoffLimits) -> Backoff | None:
-    """The memory, or what it must have been: the n-th restart set `initial * 2**(n-1)` when it started the container."""
-    if memory is not None:
-        return memory
-    if exited.restart_count == 0:
-        return None
-    exponent = min(exited.restart_count - 1, 30)
-    started_ns = exited.started_at_ns or exited.created_at_ns
-    return Backoff(min(limits.initial_ns << exponent, limits.max_ns), started_ns)
+AT_ONCE_FIRST = Wait(0, 0, 0)
 
 
-def waits_until_ns(memory: Backoff | None, exited: ObservedContainer) -> int:
-    """When (ns since 1970) a container that exited may start again; 0 for at once."""
-    if memory is None or exited.finished_at_ns - memory.set_at_ns > RESET_NS:
+def back_off(container: Container, last: ObservedContainer | None, periods: CrashLoopPeriods, wall_ns: int) -> Wait:
+    """When `container` may be started, given the `last` of its name.
+
+    Only one that exited makes anybody wait. Another image is another container: it begins anew.
+    """
+    if last is None:
+        return AT_ONCE_FIRST
+    owed_ns = _owed_ns(last, periods)
+    if not last.exited:
+        return Wait(0, 0, owed_ns)  # it was never started or is lost: it owes what it owed
+    if last.annotations and not _same_image(container, last):
+        return AT_ONCE_FIRST
+    ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
+    if owed_ns == 0 or ran_ns > periods.reset_after_ns:
+        return Wait(0, 0, periods.initial_ns)
+    until_ns = min(last.finished_at_ns, wall_ns) + owed_ns
+    next_delay_ns = min(2 * owed_ns, periods.max_ns)
+    return Wait(until_ns if until_ns > wall_ns else 0, owed_ns, next_delay_ns)
+
+
+def back_off_message(pod: Pod, name: str, delay_ns: int) -> str:
+    """For the waiting state of the container."""
+    seconds = delay_ns / 1_000_000_000
+    meta = pod.metadata
+    return f"back-off {seconds:g}s restarting failed container={name} pod={meta.name}_{meta.namespace}({meta.uid})"
+
+
+def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
+    """The back-off after the end of `last`: 0 for the first of its kind."""
+    noted = last.back_off_ns
+    if noted is not None:
+        return min(noted, periods.max_ns)
+    if last.attempt == 0:
         return 0
-    return exited.finished_at_ns + memory.delay_ns
+    # Twenty doublings exceed every maximum; a restart count may be anything.
+    return min(periods.initial_ns << min(last.attempt - 1, 20), periods.max_ns)
 
 
-def advanced(memory: Backoff | None, exited: ObservedContainer, now_ns: int, limits: BackoffLimits) -> Backoff:
-    """What to remember when the container is started again now."""
-    if memory is None or exited.finished_at_ns - memory.set_at_ns > RESET_NS:
-        return Backoff(limits.initial_ns, now_ns)
-    return Backoff(min(2 * memory.delay_ns, limits.max_ns), now_ns)
+def _same_image(container: Container, last: ObservedContainer) -> bool:
+    from_notes = last.annotations.get(CONTAINER_IMAGE)
+    return from_notes is None or from_notes == container.image

@@ -1,171 +1,422 @@
-"""The life of a pod on its node: every state, every transition, and the reason for each. Pure.
+"""The life of one pod under its worker: a state machine without any I/O (spec 2.6). Rules and theory of operation:
 
-Theory of operation (spec 2.6)
-------------------------------
-A pod lives once per worker. It is *synced* as long as it is wanted and not done; something then makes it *terminating*:
-its containers are ended, within a grace that can only shrink. When nothing of it runs, it is *terminated*: its final
-status is known, its volumes are taken down, its remains are collected as far as nobody needs them. After that it is
-*finished*; only the word that it is desired no more makes it *gone*, and its worker with it.
+A pod's worker is in one of five stages and only ever moves down this list; the same UID never goes back up, not even
+when its source brings the pod again. Whoever comes again starts with a new life after this one is finished.
 
-It never goes back. A pod that comes back under its old UID gets a new worker after the old one is gone. What arrives
-too late (a sync for a pod that is ending) changes nothing but what it says about the grace.
+    WAITING      nothing has been done; a static pod may be kept here until no other pod of its full name is left
+    SYNCING      the pod is brought to what is desired, again and again
+    TERMINATING  its containers are being ended; nothing is started any more
+    TERMINATED   nothing of it runs; what it had on the node is being cleaned away
+    FINISHED     nothing is left to do; the worker ends
 
-Two corners are not pretty. A pod that only the runtime knows (an orphan) has no object: it starts out terminating
-with the shortest grace and is gone when it has ended. A pod that is first seen with a final phase skips to
-terminating as well, even when nothing runs: ending nothing is quick, and one path for all is easier to trust than
-two.
+Six kinds of events move it. Three come from outside: the pod as desired (`Desired`), the order to end it
+(`KillRequested`), and the discovery that only the runtime knows it (`Orphaned`). Three are the good ends of a pass of
+the worker itself: `Synced`, `ContainersStopped`, `CleanedUp`. A pass that fails is no event: it is tried again in the
+same stage. `NameTaken` and `NameFree` belong to static pods that wait.
 
-The worker feeds events to `advance` and does what the state asks for (`DEED`). The diagram in the documentation is
-made from `TRANSITIONS`.
+`TABLE` below is everything: for each stage and event the rules in order, each with its condition, its target and the
+reason. The first whose condition holds applies. A pair without rules is a mistake of the caller and raises
+`IllegalTransitionError`, which says what would have been legal. `actors.pod_lifecycle_page` draws the table.
+
+The grace period can only shrink: a second order to end a pod may hurry the first, never slow it down. When it shrinks,
+or when the pod begins to end, the pass that is under way is cancelled (`Step.cancel_pass`): it would wait for what
+nobody wants any more.
+
+The ugly corner is the agent's own restart. A fresh worker does not know what the one before it did. That is safe,
+because every stage can be done again from its start: ending what has ended and cleaning what is clean are both nothing.
+Only one shortcut exists: a pod that had ended and of which nothing runs needs no TERMINATING, and goes to TERMINATED at
+once.
+
+Times are wall-clock nanoseconds and come with the event.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import TypeAlias
 
 import msgspec
 
+from config.objects import Pod
 
-class State(enum.Enum):
-    """Where a pod is in its life."""
+MINIMUM_GRACE_SECONDS = 1
+TERMINAL_PHASES = ("Failed", "Succeeded")
 
-    SYNC = "sync"
+
+class Stage(enum.StrEnum):
+    """How far a pod's life has come; in order."""
+
+    WAITING = "waiting"
+    SYNCING = "syncing"
     TERMINATING = "terminating"
     TERMINATED = "terminated"
     FINISHED = "finished"
-    GONE = "gone"
-
-
-DEED: Mapping[State, str] = {
-    State.SYNC: "make the runtime show what is desired",
-    State.TERMINATING: "end every container within the grace",
-    State.TERMINATED: "publish the final status, take down volumes, collect the remains",
-    State.FINISHED: "nothing, until the pod is desired no more",
-    State.GONE: "end the worker",
-}
-
-
-class Event(enum.Enum):
-    """What can happen to a pod."""
-
-    DESIRED = "the pod is desired, in this form"
-    DELETED = "the object carries a deletion timestamp"
-    REMOVED = "no source desires the pod any more"
-    KILLED = "somebody on the node ends it (eviction, preemption, shutdown)"
-    ORPHANED = "only the runtime knows the pod"
-    COMPLETED = "its phase is final: it succeeded or failed"
-    STOPPED = "nothing of it runs any more"
-    CLEANED = "nothing of it is left that must go"
-
-
-class Transition(msgspec.Struct, frozen=True):
-    """From `state`, on `event`, to `to`, because of `reason`."""
-
-    state: State
-    event: Event
-    to: State
-    reason: str
-
-
-TRANSITIONS: tuple[Transition, ...] = (
-    Transition(State.SYNC, Event.DESIRED, State.SYNC, "a newer form of the pod is synced as it comes"),
-    Transition(State.SYNC, Event.DELETED, State.TERMINATING, "the user wants it ended"),
-    Transition(State.SYNC, Event.REMOVED, State.TERMINATING, "what nobody desires does not run"),
-    Transition(State.SYNC, Event.KILLED, State.TERMINATING, "the node cannot keep it"),
-    Transition(State.SYNC, Event.ORPHANED, State.TERMINATING, "what was never desired does not run"),
-    Transition(State.SYNC, Event.COMPLETED, State.TERMINATING, "it has done its work, or never will"),
-    Transition(State.TERMINATING, Event.DESIRED, State.TERMINATING, "a pod never goes back to running"),
-    Transition(State.TERMINATING, Event.DELETED, State.TERMINATING, "the grace may have become shorter"),
-    Transition(State.TERMINATING, Event.REMOVED, State.TERMINATING, "its end is already under way"),
-    Transition(State.TERMINATING, Event.KILLED, State.TERMINATING, "the grace may have become shorter"),
-    Transition(State.TERMINATING, Event.ORPHANED, State.TERMINATING, "its end is already under way"),
-    Transition(State.TERMINATING, Event.COMPLETED, State.TERMINATING, "its end is already under way"),
-    Transition(State.TERMINATING, Event.STOPPED, State.TERMINATED, "no container of it runs"),
-    Transition(State.TERMINATED, Event.DESIRED, State.TERMINATED, "a pod never goes back to running"),
-    Transition(State.TERMINATED, Event.DELETED, State.TERMINATED, "nothing is left to end"),
-    Transition(State.TERMINATED, Event.REMOVED, State.TERMINATED, "nothing is left to end"),
-    Transition(State.TERMINATED, Event.KILLED, State.TERMINATED, "nothing is left to end"),
-    Transition(State.TERMINATED, Event.CLEANED, State.FINISHED, "nothing of it is left that must go"),
-    Transition(State.FINISHED, Event.DESIRED, State.FINISHED, "a pod runs once"),
-    Transition(State.FINISHED, Event.DELETED, State.FINISHED, "nothing is left to end"),
-    Transition(State.FINISHED, Event.KILLED, State.FINISHED, "nothing is left to end"),
-    Transition(State.FINISHED, Event.REMOVED, State.TERMINATED, "its remains may go now, too"),
-)
-
-_TABLE: Mapping[tuple[State, Event], Transition] = {(row.state, row.event): row for row in TRANSITIONS}
-
-MINIMUM_GRACE_SECONDS = 1
-"""No pod is given less (spec 2.6)."""
-
-
-class LifecycleError(Exception):
-    """An event that cannot happen in this state: a mistake of the worker, not of the pod."""
 
 
 class PodLife(msgspec.Struct, frozen=True):
-    """Where one pod is, and what has been decided about its end.
+    """Where a pod is. Times are None until the thing has happened.
 
-    `grace_seconds` is None until something asks for an end. `deleted`: the object is being deleted. `removed`: no
-    source desires the pod. `reason` says what made it terminating, for people.
+    `deleted`: nobody desires it any more, or its deletion was asked for. `grace_seconds`: the least of all that were
+    asked for, None while nobody has. `restart_requested`: the pod was brought anew while this life ended.
     """
 
-    state: State = State.SYNC
-    grace_seconds: int | None = None
+    stage: Stage = Stage.WAITING
+    static: bool = False
+    runtime_only: bool = False
+    name_taken: bool = False
     deleted: bool = False
+    evicted: bool = False
+    restart_requested: bool = False
+    grace_seconds: int | None = None
+    reason: str = ""
+    message: str = ""
+    started_at_ns: int | None = None
+    terminating_at_ns: int | None = None
+    terminated_at_ns: int | None = None
+    finished_at_ns: int | None = None
+
+
+BEGINNING = PodLife()
+
+
+# --- events ---------------------------------------------------------------------------------------------------------
+
+
+class Desired(msgspec.Struct, frozen=True):
+    """A source desires the pod in this form. `created`: it says so for the first time. `over`: its phase is terminal.
+
+    `nothing_runs`: the worker has looked, and the runtime runs nothing of it.
+    """
+
+    created: bool = False
+    deleting: bool = False
+    over: bool = False
+    nothing_runs: bool = False
+    static: bool = False
+    deletion_grace_seconds: int | None = None
+    spec_grace_seconds: int | None = None
+
+
+class KillRequested(msgspec.Struct, frozen=True):
+    """End the pod. `grace_seconds` None leaves it to the pod; `removed`: no source desires it any more."""
+
+    grace_seconds: int | None = None
     removed: bool = False
     evicted: bool = False
-    orphan: bool = False
     reason: str = ""
-
-    @property
-    def ending(self) -> bool:
-        return self.state is not State.SYNC
-
-    @property
-    def content_may_go(self) -> bool:
-        """Dead containers, sandboxes and logs may be removed (spec 2.6, ShouldPodContentBeRemoved)."""
-        terminated = self.state in (State.TERMINATED, State.FINISHED, State.GONE)
-        return self.evicted or (terminated and (self.deleted or self.removed or self.orphan))
+    message: str = ""
+    deletion_grace_seconds: int | None = None
+    spec_grace_seconds: int | None = None
 
 
-def advance(life: PodLife, event: Event, grace_seconds: int | None = None) -> PodLife:
-    """The life after `event`. `grace_seconds` is what this event allows the pod for its end; the shortest counts.
+class Orphaned(msgspec.Struct, frozen=True):
+    """The runtime has containers of a pod that no source desires."""
 
-    Raises LifecycleError for an event that the table does not have in this state.
-    """
-    transition = _TABLE.get((life.state, event))
-    if transition is None:
-        raise LifecycleError(f"a pod that is {life.state.value} cannot meet {event.name}: {event.value}")
-    state = transition.to
-    if event is Event.CLEANED and (life.removed or life.orphan):
-        state = State.GONE
-    return msgspec.structs.replace(
-        life,
-        state=state,
-        grace_seconds=shorter_grace(life.grace_seconds, grace_seconds),
-        deleted=life.deleted or event is Event.DELETED,
-        removed=life.removed or event is Event.REMOVED,
-        orphan=life.orphan or event is Event.ORPHANED,
-        reason=transition.reason if life.state is State.SYNC and state is not State.SYNC else life.reason,
+
+class NameTaken(msgspec.Struct, frozen=True):
+    """Another static pod of the same full name is still there."""
+
+
+class NameFree(msgspec.Struct, frozen=True):
+    """It is not any more."""
+
+
+class Synced(msgspec.Struct, frozen=True):
+    """A pass of SYNCING has come to its end. `terminal`: the pod's phase is now Failed or Succeeded."""
+
+    terminal: bool = False
+
+
+class ContainersStopped(msgspec.Struct, frozen=True):
+    """A pass of TERMINATING has come to its end: nothing of the pod runs."""
+
+
+class CleanedUp(msgspec.Struct, frozen=True):
+    """A pass of TERMINATED has come to its end: nothing of the pod is left on the node."""
+
+
+Event: TypeAlias = Desired | KillRequested | Orphaned | NameTaken | NameFree | Synced | ContainersStopped | CleanedUp
+
+
+def desired(pod: Pod, *, created: bool = False, nothing_runs: bool = False, static: bool = False) -> Desired:
+    """The event that tells a worker its pod."""
+    meta, status = pod.metadata, pod.status
+    return Desired(
+        created=created,
+        deleting=meta.deletion_timestamp is not None,
+        over=status is not None and status.phase in TERMINAL_PHASES,
+        nothing_runs=nothing_runs,
+        static=static,
+        deletion_grace_seconds=meta.deletion_grace_period_seconds,
+        spec_grace_seconds=pod.spec.termination_grace_period_seconds,
     )
 
 
-def shorter_grace(before: int | None, now: int | None) -> int | None:
-    """A grace period only ever shrinks, and never below the minimum (spec 2.6)."""
-    if now is None:
-        return before
-    now = max(MINIMUM_GRACE_SECONDS, now)
-    return now if before is None else min(before, now)
+def kill_requested(
+    pod: Pod | None,
+    *,
+    grace_seconds: int | None = None,
+    removed: bool = False,
+    evicted: bool = False,
+    reason: str = "",
+    message: str = "",
+) -> KillRequested:
+    """The event that tells a worker to end its pod, of which the spec may be lost."""
+    return KillRequested(
+        grace_seconds,
+        removed,
+        evicted,
+        reason,
+        message,
+        pod.metadata.deletion_grace_period_seconds if pod is not None else None,
+        pod.spec.termination_grace_period_seconds if pod is not None else None,
+    )
 
 
-def diagram() -> str:
-    """The table as a Mermaid state diagram, for the documentation."""
-    lines = ["stateDiagram-v2", "    [*] --> sync"]
-    arrows: dict[tuple[str, str], list[str]] = {}
-    for row in TRANSITIONS:
-        if row.state is not row.to:
-            arrows.setdefault((row.state.value, row.to.value), []).append(row.event.name)
-    lines += [f"    {source} --> {to}: {', '.join(events)}" for (source, to), events in arrows.items()]
-    lines += ["    terminated --> gone: CLEANED and REMOVED or ORPHANED", "    gone --> [*]"]
-    return "\n".join(lines) + "\n"
+# --- rules ----------------------------------------------------------------------------------------------------------
+
+Condition: TypeAlias = Callable[[PodLife, Event], bool]
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """When `holds` (in words: `when`, empty for always), the pod goes to `target`, because of `why`."""
+
+    when: str
+    holds: Condition
+    target: Stage
+    why: str
+    again: bool = False
+    """The pod was brought anew: this life goes on to its end, and another is asked for."""
+
+
+def _always(life: PodLife, event: Event) -> bool:
+    return True
+
+
+def _ended_before(life: PodLife, event: Event) -> bool:
+    return isinstance(event, Desired) and event.over and event.nothing_runs
+
+
+def _must_end(life: PodLife, event: Event) -> bool:
+    return isinstance(event, Desired) and (event.deleting or event.over)
+
+
+def _name_taken(life: PodLife, event: Event) -> bool:
+    return life.name_taken
+
+
+def _brought_anew(life: PodLife, event: Event) -> bool:
+    return isinstance(event, Desired) and (event.created or life.runtime_only)
+
+
+def _terminal(life: PodLife, event: Event) -> bool:
+    return isinstance(event, Synced) and event.terminal
+
+
+def _runtime_only(life: PodLife, event: Event) -> bool:
+    return life.runtime_only
+
+
+def _rule(target: Stage, why: str, when: str = "", holds: Condition = _always, again: bool = False) -> Rule:
+    return Rule(when, holds, target, why, again)
+
+
+_S = Stage
+
+TABLE: dict[tuple[Stage, type[Event]], tuple[Rule, ...]] = {
+    (_S.WAITING, Desired): (
+        _rule(_S.TERMINATED, "it ended under an earlier agent; traces are left", "ended, nothing runs", _ended_before),
+        _rule(_S.TERMINATING, "it is to be deleted, or has ended", "deleting or ended", _must_end),
+        _rule(_S.WAITING, "one static pod of a name at a time", "name taken", _name_taken),
+        _rule(_S.SYNCING, "it is desired"),
+    ),
+    (_S.WAITING, NameTaken): (_rule(_S.WAITING, "one static pod of a name at a time"),),
+    (_S.WAITING, NameFree): (_rule(_S.SYNCING, "its turn has come"),),
+    (_S.WAITING, KillRequested): (
+        _rule(_S.FINISHED, "it was ended before its turn came; nothing of it ever ran", "name taken", _name_taken),
+        _rule(_S.TERMINATING, "an earlier agent may have started it"),
+    ),
+    (_S.WAITING, Orphaned): (_rule(_S.TERMINATING, "nobody desires it; its end is all there is to do"),),
+    (_S.SYNCING, Desired): (
+        _rule(_S.TERMINATING, "it is to be deleted, or has ended", "deleting or ended", _must_end),
+        _rule(_S.SYNCING, "the newest form is desired"),
+    ),
+    (_S.SYNCING, KillRequested): (_rule(_S.TERMINATING, "its end is asked for"),),
+    (_S.SYNCING, Synced): (
+        _rule(_S.TERMINATING, "its phase is final: what is left of it is ended", "phase terminal", _terminal),
+        _rule(_S.SYNCING, "it is as desired, for now"),
+    ),
+    (_S.TERMINATING, Desired): (
+        _rule(_S.TERMINATING, "a UID lives once at a time", "brought anew", _brought_anew, again=True),
+        _rule(_S.TERMINATING, "an end is final; it may only be hurried"),
+    ),
+    (_S.TERMINATING, KillRequested): (_rule(_S.TERMINATING, "an end is final; it may only be hurried"),),
+    (_S.TERMINATING, ContainersStopped): (
+        _rule(_S.FINISHED, "only the runtime knew it, and now has nothing of it", "runtime only", _runtime_only),
+        _rule(_S.TERMINATED, "nothing of it runs"),
+    ),
+    (_S.TERMINATED, Desired): (
+        _rule(_S.TERMINATED, "a UID lives once at a time", "brought anew", _brought_anew, again=True),
+        _rule(_S.TERMINATED, "it has ended already"),
+    ),
+    (_S.TERMINATED, KillRequested): (_rule(_S.TERMINATED, "it has ended already"),),
+    (_S.TERMINATED, CleanedUp): (_rule(_S.FINISHED, "nothing of it is left on the node"),),
+    (_S.FINISHED, Desired): (
+        _rule(_S.FINISHED, "a UID lives once at a time", "brought anew", _brought_anew, again=True),
+        _rule(_S.FINISHED, "it has ended already"),
+    ),
+    (_S.FINISHED, KillRequested): (_rule(_S.FINISHED, "it has ended already"),),
+}
+
+
+class IllegalTransitionError(ValueError):
+    """The event cannot happen in this stage: the caller has lost track of the pod."""
+
+    def __init__(self, stage: Stage, event: type[Event]) -> None:
+        legal = ", ".join(sorted(kind.__name__ for known, kind in TABLE if known is stage))
+        super().__init__(f"a pod that is {stage.value} cannot meet {event.__name__}; it can meet {legal}")
+        self.stage = stage
+        self.event = event
+
+
+class Step(msgspec.Struct, frozen=True):
+    """The life after an event, the rule that applied, and whether the pass under way is to be cancelled."""
+
+    life: PodLife
+    rule: Rule
+    moved: bool
+    cancel_pass: bool
+
+
+def advance(life: PodLife, event: Event, now_ns: int) -> Step:
+    """Walk one event. Raises IllegalTransitionError."""
+    rules = TABLE.get((life.stage, type(event)))
+    if rules is None:
+        raise IllegalTransitionError(life.stage, type(event))
+    life = _noted(life, event)
+    rule = next(rule for rule in rules if rule.holds(life, event))
+    moved = rule.target is not life.stage
+    ending = rule.target in (Stage.TERMINATING, Stage.TERMINATED)
+    grace = life.grace_seconds
+    if ending and isinstance(event, Desired | KillRequested):
+        grace = _shrunk(life, event)
+    elif ending and isinstance(event, Orphaned):
+        grace = MINIMUM_GRACE_SECONDS
+    hurried = life.grace_seconds is not None and grace is not None and grace < life.grace_seconds
+    cancel = (moved and rule.target is Stage.TERMINATING and life.stage is Stage.SYNCING) or (
+        hurried and life.stage is Stage.TERMINATING
+    )
+    if isinstance(event, Synced | ContainersStopped | CleanedUp):
+        cancel = False  # that pass has just come to its end
+    return Step(_moved(life, rule, grace, now_ns), rule, moved, cancel)
+
+
+def _noted(life: PodLife, event: Event) -> PodLife:
+    """What an event says, whatever becomes of it."""
+    replace = msgspec.structs.replace
+    if isinstance(event, Desired):
+        static = life.static or event.static
+        if event.deleting != life.deleted or static != life.static:
+            return replace(life, deleted=life.deleted or event.deleting, static=static)
+        return life
+    if isinstance(event, KillRequested):
+        return replace(
+            life,
+            deleted=life.deleted or event.removed,
+            evicted=life.evicted or event.evicted,
+            reason=event.reason or life.reason,
+            message=event.message or life.message,
+        )
+    if isinstance(event, Orphaned):
+        return replace(life, runtime_only=True, deleted=True)
+    if isinstance(event, NameTaken | NameFree):
+        return replace(life, name_taken=isinstance(event, NameTaken))
+    return life
+
+
+def _moved(life: PodLife, rule: Rule, grace_seconds: int | None, now_ns: int) -> PodLife:
+    target = rule.target
+    if target is life.stage and grace_seconds == life.grace_seconds and not rule.again:
+        return life
+    started, terminating = life.started_at_ns, life.terminating_at_ns
+    terminated, finished = life.terminated_at_ns, life.finished_at_ns
+    if target is Stage.SYNCING and started is None:
+        started = now_ns
+    if target in (Stage.TERMINATING, Stage.TERMINATED, Stage.FINISHED) and terminating is None:
+        terminating = now_ns
+    if target in (Stage.TERMINATED, Stage.FINISHED) and terminated is None:
+        terminated = now_ns
+    if target is Stage.FINISHED and finished is None:
+        finished = now_ns
+    return msgspec.structs.replace(
+        life,
+        stage=target,
+        grace_seconds=grace_seconds,
+        restart_requested=life.restart_requested or rule.again,
+        started_at_ns=started,
+        terminating_at_ns=terminating,
+        terminated_at_ns=terminated,
+        finished_at_ns=finished,
+    )
+
+
+def _shrunk(life: PodLife, event: Desired | KillRequested) -> int:
+    """The least grace of all that were asked for; when nobody asked, the spec's; never less than a second."""
+    asked = [each for each in (life.grace_seconds, event.deletion_grace_seconds) if each is not None]
+    if isinstance(event, KillRequested) and event.grace_seconds is not None:
+        asked.append(event.grace_seconds)
+    if not asked:
+        asked = [event.spec_grace_seconds] if event.spec_grace_seconds is not None else []
+    return max(MINIMUM_GRACE_SECONDS, min(asked, default=MINIMUM_GRACE_SECONDS))
+
+
+# --- queries (spec 2.6; `life` None: no worker knows the pod; `synced`: every source has spoken) ----------------------
+
+
+def is_known_terminated(life: PodLife | None) -> bool:
+    """Whether nothing of the pod runs any more, for certain."""
+    return life is not None and life.terminated_at_ns is not None
+
+
+def could_have_running_containers(life: PodLife | None, synced: bool) -> bool:
+    """Whether a container of the pod may run. Of an unknown pod nobody can tell before the sources have spoken."""
+    return not synced if life is None else life.terminated_at_ns is None
+
+
+def should_be_finished(life: PodLife | None, synced: bool) -> bool:
+    """Whether the pod may be taken out of the API."""
+    return synced if life is None else life.finished_at_ns is not None
+
+
+def is_termination_requested(life: PodLife | None) -> bool:
+    """Whether the pod is to end, or has."""
+    return life is not None and life.terminating_at_ns is not None
+
+
+def should_containers_be_terminating(life: PodLife | None, synced: bool) -> bool:
+    """Whether no container may be started any more."""
+    return synced if life is None else life.terminating_at_ns is not None
+
+
+def should_runtime_be_removed(life: PodLife | None, synced: bool) -> bool:
+    """Whether sandboxes and cgroups of the pod may be taken away."""
+    return synced if life is None else life.terminated_at_ns is not None
+
+
+def should_content_be_removed(life: PodLife | None, synced: bool) -> bool:
+    """Whether dead containers and logs may be taken away too: nobody will ask for them."""
+    if life is None:
+        return synced
+    return life.evicted or (life.deleted and life.terminated_at_ns is not None)
+
+
+def is_terminating_under_name(life: PodLife | None) -> bool:
+    """Whether it is a started static pod on its way out: its mirror must wait for it."""
+    return (
+        life is not None
+        and life.static
+        and life.started_at_ns is not None
+        and life.terminating_at_ns is not None
+        and life.terminated_at_ns is None
+    )

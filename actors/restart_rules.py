@@ -1,65 +1,65 @@
-"""May a container be started (again)? (spec 3.4). Pure."""
+"""Whether a container that is not running is started again (spec 3.4, KEP-5307).
+
+Pure. The container's own rules come first, then its own policy, then the pod's. An init container under the pod's
+policy Always is restarted only when it failed: to end well is its purpose. A sidecar is always restarted.
+"""
 
 from __future__ import annotations
 
-import msgspec
-
-from actors.observed import ObservedContainer, RunState
+from actors.observed import ObservedContainer
 from config.objects import Container, Pod
 from config.pod_identity import is_sidecar
 
 ALWAYS = "Always"
 ON_FAILURE = "OnFailure"
 NEVER = "Never"
-RESTART = "Restart"
-RESTART_ALL = "RestartAllContainers"
-
-
-class RestartVerdict(msgspec.Struct, frozen=True):
-    """`whole_pod`: a rule asks for all containers of the pod to begin anew."""
-
-    restart: bool
-    whole_pod: bool = False
+RESTARTS = ("Restart", "RestartAllContainers")
 
 
 def effective_policy(pod: Pod, container: Container) -> str:
-    """The policy that holds for this container without regard to exit codes. A sidecar's is always Always."""
+    """The container's own policy, else the pod's; the API's default is Always."""
     return container.restart_policy or pod.spec.restart_policy or ALWAYS
 
 
-def judge_exit(pod: Pod, container: Container, exit_code: int) -> RestartVerdict:
-    """What an exit with this code leads to: the container's rules in order, then its policy, then the pod's."""
-    if container.restart_policy is not None:
-        for rule in container.restart_policy_rules:
-            codes = rule.exit_codes
-            if codes is None:
-                continue
-            if (exit_code in codes.values) == (codes.operator == "In"):
-                return RestartVerdict(True, rule.action == RESTART_ALL)
+def restarts_after_exit(pod: Pod, container: Container, exit_code: int) -> bool:
+    """Whether a container of this definition is started again after it ended with this code."""
+    if container.restart_policy is not None and rule_says_restart(container, exit_code):
+        return True
     policy = effective_policy(pod, container)
-    return RestartVerdict(policy == ALWAYS or (policy == ON_FAILURE and exit_code != 0))
+    return policy == ALWAYS or (policy == ON_FAILURE and exit_code != 0)
 
 
-def should_restart(pod: Pod, container: Container, newest: ObservedContainer | None) -> bool:
-    """Whether to start this container, given the newest one of its name (spec 3.4)."""
+def rule_says_restart(container: Container, exit_code: int) -> bool:
+    """The first of the container's restart rules that is about this code decides; none decides nothing."""
+    for rule in container.restart_policy_rules:
+        codes = rule.exit_codes
+        if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
+            return rule.action in RESTARTS
+    return False
+
+
+def should_restart(pod: Pod, container: Container, last: ObservedContainer | None) -> bool:
+    """Whether a regular container is to be started, given the last of its name."""
     if pod.metadata.deletion_timestamp is not None:
         return False
-    if newest is None:
+    if last is None:
         return True
-    if newest.state is RunState.RUNNING:
+    if last.running:
         return False
-    if newest.state is not RunState.EXITED:
+    if not last.exited:
         return True
-    return judge_exit(pod, container, _code(newest)).restart
+    return restarts_after_exit(pod, container, last.exit_code)
 
 
-def init_may_run_again(pod: Pod, container: Container) -> bool:
-    """Whether a regular init container that failed is tried again."""
+def should_restart_failed_init(pod: Pod, container: Container, exit_code: int) -> bool:
+    """Whether an init container that failed is tried again."""
     if is_sidecar(container):
+        return True
+    if container.restart_policy is not None and rule_says_restart(container, exit_code):
         return True
     return effective_policy(pod, container) != NEVER
 
 
-def _code(container: ObservedContainer) -> int:
-    """An OOM kill counts as a failure even where the runtime reports 0."""
-    return container.exit_code or (137 if container.reason == "OOMKilled" else 0)
+def restarts_after_kill(pod: Pod, container: Container) -> bool:
+    """Whether a container that we kill for a failed probe is started again."""
+    return effective_policy(pod, container) != NEVER

@@ -1,36 +1,46 @@
-"""When does a pod need a sandbox made, or made anew? (spec 3.1). Pure."""
+"""Whether a pod needs a new sandbox, and why (spec 3.1). Pure; nothing here can fail."""
 
 from __future__ import annotations
 
 import msgspec
 
-from actors.observed import ObservedPod
+from actors.observed import ObservedPod, ObservedSandbox
 from config.objects import Pod
 
 
-class SandboxNeed(msgspec.Struct, frozen=True):
-    """`needed`: make a sandbox of this `attempt`. `sandbox_id`: the newest one, empty when it is of no use any more."""
+class SandboxChange(msgspec.Struct, frozen=True, gc=False):
+    """`why` is empty when the sandbox `id` of `attempt` can be used; else `attempt` is that of the one to make."""
 
-    needed: bool
+    id: str
     attempt: int
-    sandbox_id: str
-    reason: str
+    why: str
+
+    @property
+    def needed(self) -> bool:
+        return bool(self.why)
 
 
-def sandbox_need(pod: Pod, observed: ObservedPod) -> SandboxNeed:
-    """The first rule that holds decides, in the order of the spec."""
+FIRST_SANDBOX = SandboxChange("", 0, "the pod has no sandbox")
+
+
+def sandbox_change(pod: Pod, observed: ObservedPod) -> SandboxChange:
+    """The sandbox to use, or the one to make. Of several faults the first in the order of spec 3.1 is named."""
     sandboxes = observed.sandboxes
     if not sandboxes:
-        return SandboxNeed(True, 0, "", "the pod has no sandbox")
+        return FIRST_SANDBOX
     newest = sandboxes[0]
-    following = newest.attempt + 1
-    if sum(sandbox.ready for sandbox in sandboxes) > 1:
-        return SandboxNeed(True, following, newest.id, "more than one sandbox is ready")
+    why = _fault(pod, newest, sum(sandbox.ready for sandbox in sandboxes))
+    return SandboxChange(newest.id, newest.attempt + 1 if why else newest.attempt, why)
+
+
+def _fault(pod: Pod, newest: ObservedSandbox, ready: int) -> str:
+    if ready > 1:
+        return f"{ready} sandboxes are ready; there must be one"
     if not newest.ready:
-        return SandboxNeed(True, following, newest.id, "the sandbox is not ready")
+        return "the sandbox is not ready"
     host_network = bool(pod.spec.host_network)
-    if newest.host_network != host_network:
-        return SandboxNeed(True, following, "", "the sandbox has another kind of network")
-    if not host_network and not newest.ips:
-        return SandboxNeed(True, following, newest.id, "the sandbox has no address")
-    return SandboxNeed(False, newest.attempt, newest.id, "")
+    if newest.host_network is not None and newest.host_network != host_network:
+        return "the sandbox has another network namespace than the pod asks for"
+    if not host_network and newest.networked and not newest.ips:
+        return "the sandbox has no address"
+    return ""

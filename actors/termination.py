@@ -1,64 +1,161 @@
-"""How a pod's containers are ended: grace periods and order (spec 3.10). Pure.
+"""How the containers of a pod are ended: in what order, with how much grace, by what hook (spec 3.10, KEP-753).
 
-A plan is a list of phases. The containers of one phase are stopped in parallel; the next phase begins when they have
-ended or the grace is used up. Without sidecars there is one phase. With them the regular containers go first, then
-the sidecars, the last one first.
+Pure. All regular containers are told to stop at once. A sidecar serves them, so it waits until they have ended, and
+until the sidecar that was started after it has ended; regular init containers wait for nobody. All this happens within
+one grace period: what is spent with waiting and with the preStop hook is taken off what the container gets, down to a
+floor. Times are nanoseconds of one clock, whichever the caller has.
+
+The spec of a pod may be lost (an orphan of the runtime). Then the plan is made of what the containers carry.
 """
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Iterable
+
 import msgspec
 
 from actors.observed import ObservedContainer, ObservedPod
-from config.objects import Container, Pod
+from actors.start.identity import (
+    DELETION_GRACE_PERIOD,
+    PRE_STOP_HANDLER,
+    TERMINATION_GRACE_PERIOD,
+    whole_number,
+)
+from config.objects import Container, LifecycleHandler, Pod
 from config.pod_identity import is_sidecar
 
-MINIMUM_GRACE_SECONDS = 2
-"""A container always gets this long between the signal and the kill (spec 3.10)."""
-ORPHAN_GRACE_SECONDS = 1
-"""For pods that only the runtime knows (spec 2.8)."""
-DEFAULT_GRACE_SECONDS = 30
+MINIMUM_STOP_SECONDS = 2
+"""What StopContainer is given at least, so that a process always hears of its end before it is killed."""
+_SECOND_NS = 1_000_000_000
 
 
-class KillPlan(msgspec.Struct, frozen=True):
-    """`grace_seconds` is for all phases together."""
+class GraceCause(enum.Enum):
+    """Why a container is ended, as far as its grace depends on it."""
 
-    phases: tuple[tuple[ObservedContainer, ...], ...]
+    POD_ENDS = "pod ends"
+    LIVENESS = "liveness"
+    STARTUP = "startup"
+    OTHER = "other"
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How to end one container. `after`: names of those that must have ended first, while there is grace."""
+
+    id: str
+    name: str
     grace_seconds: int
+    after: tuple[str, ...] = ()
+    pre_stop: LifecycleHandler | None = None
+
+    @property
+    def message(self) -> str:
+        return f"Stopping container {self.name}"
 
 
-def plan_kill(pod: Pod | None, observed: ObservedPod, grace_seconds: int) -> KillPlan:
-    """Every running container, in the order in which they end."""
-    running = observed.running()
-    sidecars = [c.name for c in pod.spec.init_containers if is_sidecar(c)] if pod is not None else []
-    regular = tuple(container for container in running if container.name not in sidecars)
-    phases = [regular] if regular else []
+def grace_seconds(
+    pod: Pod, container: Container | None = None, cause: GraceCause = GraceCause.OTHER, override: int | None = None
+) -> int:
+    """The whole grace of a container. `override` replaces everything; a deletion's grace replaces the spec's."""
+    if override is not None:
+        return override
+    if pod.metadata.deletion_grace_period_seconds is not None:
+        return pod.metadata.deletion_grace_period_seconds
+    own = _probe_grace(container, cause) if container is not None else None
+    if own is not None:
+        return own
+    spec = pod.spec.termination_grace_period_seconds
+    return MINIMUM_STOP_SECONDS if spec is None else spec
+
+
+def _probe_grace(container: Container, cause: GraceCause) -> int | None:
+    if cause is GraceCause.LIVENESS and container.liveness_probe is not None:
+        return container.liveness_probe.termination_grace_period_seconds
+    if cause is GraceCause.STARTUP and container.startup_probe is not None:
+        return container.startup_probe.termination_grace_period_seconds
+    return None
+
+
+def remaining_seconds(grace: int, elapsed_ns: int) -> int:
+    """What StopContainer is given after so much of the grace has been spent. Only whole seconds are taken off."""
+    return max(MINIMUM_STOP_SECONDS, grace - elapsed_ns // _SECOND_NS)
+
+
+def pre_stop_deadline_ns(grace: int, elapsed_ns: int) -> int:
+    """How long the preStop hook may take; 0 means that it is not run."""
+    return max(0, grace * _SECOND_NS - elapsed_ns)
+
+
+def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) -> tuple[Ending, ...]:
+    """How to end every container that may run, regular ones first, sidecars in the order in which they go.
+
+    Containers that the spec does not name end like regular ones.
+    """
+    inits = pod.spec.init_containers
+    sidecars = [container.name for container in inits if is_sidecar(container)]
+    by_name: dict[str, Container] = {
+        container.name: container
+        for group in (inits, pod.spec.containers, pod.spec.ephemeral_containers)
+        for container in group
+    }
+    first: list[Ending] = []
+    for observed_container in observed.containers():
+        if observed_container.may_run and observed_container.name not in sidecars:
+            first.append(_ending(pod, by_name.get(observed_container.name), observed_container, override))
+    after = [container.name for container in pod.spec.containers if _may_run(observed, container.name)]
+    last: list[Ending] = []
     for name in reversed(sidecars):
-        same = tuple(container for container in running if container.name == name)
-        if same:
-            phases.append(same)
-    return KillPlan(tuple(phases), grace_seconds)
+        for observed_container in observed.by_name.get(name, ()):
+            if observed_container.may_run:
+                ending = _ending(pod, by_name[name], observed_container, override)
+                last.append(msgspec.structs.replace(ending, after=tuple(after)))
+        if _may_run(observed, name):
+            after.append(name)
+    return (*first, *last)
 
 
-def pod_grace_seconds(pod: Pod) -> int:
-    """The grace of a pod that is asked to end without being told how fast."""
-    if pod.metadata.deletion_grace_period_seconds is not None:
-        return pod.metadata.deletion_grace_period_seconds
-    spec_grace = pod.spec.termination_grace_period_seconds
-    return DEFAULT_GRACE_SECONDS if spec_grace is None else spec_grace
+def plan_orphan_ending(observed: ObservedPod, override: int | None = None) -> tuple[Ending, ...]:
+    """The same where only the runtime knows the pod: nothing is known of an order, so there is none."""
+    return tuple(_orphan_ending(container, override) for container in observed.containers() if container.may_run)
 
 
-def container_grace_seconds(pod: Pod, container: Container | None, reason: str) -> int:
-    """The grace of one container that is ended while its pod lives on (spec 3.10)."""
-    if pod.metadata.deletion_grace_period_seconds is not None:
-        return pod.metadata.deletion_grace_period_seconds
-    if container is not None:
-        probe = {"liveness": container.liveness_probe, "startup": container.startup_probe}.get(reason)
-        if probe is not None and probe.termination_grace_period_seconds is not None:
-            return probe.termination_grace_period_seconds
-    return pod_grace_seconds(pod)
+def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:
+    """Ids of all sandboxes of the pod: stopping one twice is no error, and one that is not ready may hold a network."""
+    return tuple(sandbox.id for sandbox in observed.sandboxes)
 
 
-def remaining_grace_seconds(grace_seconds: int, elapsed_ns: int) -> int:
-    """What is left for a stop after whole seconds that have gone, never under the minimum."""
-    return max(MINIMUM_GRACE_SECONDS, grace_seconds - elapsed_ns // 1_000_000_000)
+def may_stop(ending: Ending, running: Iterable[str], elapsed_ns: int) -> bool:
+    """Whether it is this container's turn: nobody it waits for runs, or the grace is used up."""
+    if not ending.after or elapsed_ns >= ending.grace_seconds * _SECOND_NS:
+        return True
+    names = set(running)
+    return not any(name in names for name in ending.after)
+
+
+def _may_run(observed: ObservedPod, name: str) -> bool:
+    return any(container.may_run for container in observed.by_name.get(name, ()))
+
+
+def _ending(pod: Pod, container: Container | None, observed: ObservedContainer, override: int | None) -> Ending:
+    if container is None:
+        return Ending(observed.id, observed.name, grace_seconds(pod, None, GraceCause.POD_ENDS, override))
+    grace = grace_seconds(pod, container, GraceCause.POD_ENDS, override)
+    hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
+    return Ending(observed.id, observed.name, grace, (), hook if grace > 0 else None)
+
+
+def _orphan_ending(container: ObservedContainer, override: int | None) -> Ending:
+    notes = container.annotations
+    grace = override
+    for key in (DELETION_GRACE_PERIOD, TERMINATION_GRACE_PERIOD):
+        if grace is None:
+            grace = whole_number(notes.get(key))
+    if grace is None:
+        grace = MINIMUM_STOP_SECONDS
+    hook: LifecycleHandler | None = None
+    if grace > 0 and PRE_STOP_HANDLER in notes:
+        try:
+            hook = msgspec.json.decode(notes[PRE_STOP_HANDLER], type=LifecycleHandler)
+        except (msgspec.MsgspecError, UnicodeError):
+            hook = None  # somebody else wrote it; the container is ended without its hook
+    return Ending(container.id, container.name, grace, (), hook)

@@ -86,7 +86,7 @@ def container_annotations(
 ) -> dict[str, str]:
     """What must be known of a container when its pod's spec is lost, or the agent has been restarted.
 
-    `back_off_ns`: how long its successor will have to wait if it ends soon (`actors.back_off`).
+    `back_off_ns`: how long its successor will have to wait if it ends soon (`actors.backoff`).
     """
     notes = {
         CONTAINER_HASH: container_hash(container),

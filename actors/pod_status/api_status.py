@@ -1,0 +1,205 @@
+"""The status of a pod as it is published: everything of spec 4.1 to 4.4 put together. Pure.
+
+What is not known yet keeps the value last published: with no look at the runtime the old status stays as it is. A
+status that says the same as the one before *is* the one before, so the caller may compare by identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.observed import ObservedPod
+from actors.pod_status.conditions import pod_conditions
+from actors.pod_status.container_statuses import Kind, StatusView, Waiting, container_status
+from actors.pod_status.ips import order_ips, pod_ips
+from actors.pod_status.phase import FAILED, TERMINAL, pod_phase
+from actors.pod_status.times import api_time
+from actors.probe_results import NO_RESULTS, ProbeResults
+from actors.sandbox_changes import sandbox_change
+from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
+from config.pod_identity import is_sidecar, qos_class
+from runtime.cri.enums import ContainerState as CriState
+
+NO_WAITING: Mapping[str, Waiting] = {}
+
+
+class Forced(msgspec.Struct, frozen=True):
+    """A status that is decided elsewhere (eviction, rejection, deadline); empty parts are not forced."""
+
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+NOT_FORCED = Forced()
+
+
+class NodeView(msgspec.Struct, frozen=True):
+    """What a status tells of the node: its addresses, primary family first, and the runtime's name in container ids."""
+
+    ips: tuple[str, ...] = ()
+    runtime_name: str = "containerd"
+
+
+def compute_pod_status(
+    pod: Pod,
+    observed: ObservedPod | None,
+    *,
+    previous: PodStatus | None,
+    wall_ns: int,
+    node: NodeView,
+    probes: ProbeResults = NO_RESULTS,
+    waiting: Mapping[str, Waiting] = NO_WAITING,
+    ended: bool = False,
+    forced: Forced = NOT_FORCED,
+) -> PodStatus:
+    """The status to publish; `previous` itself when nothing has changed.
+
+    `previous` is what was last published, or else the pod's own status is taken. `waiting`: container name -> why it
+    does not start. `ended`: the pod's end has been decided, nothing is started any more.
+    """
+    if previous is None:
+        previous = pod.status if pod.status is not None else _NOTHING_YET
+    if observed is None and previous.container_statuses:
+        return _forced_onto(previous, forced)
+    if observed is None:
+        observed = ObservedPod(pod.metadata.uid)
+    spec = pod.spec
+    initialized = any(container.name in observed.by_name for container in spec.containers)
+    view = StatusView(pod, observed, probes, waiting, node.runtime_name, initialized, ended)
+    init = _group(view, spec.init_containers, Kind.INIT, previous.init_container_statuses)
+    regular = _sorted(_group(view, spec.containers, Kind.REGULAR, previous.container_statuses))
+    ephemeral = _sorted(_group(view, spec.ephemeral_containers, Kind.EPHEMERAL, previous.ephemeral_container_statuses))
+    phase = _phase(pod, observed, init, regular, previous, ended, forced)
+    generation = _newer(pod.metadata.generation, previous.observed_generation)
+    now = api_time(wall_ns)
+    by_name = {status.name: status for status in init + regular}
+    sandbox_ready = not sandbox_change(pod, observed).needed
+    ips = pod_ips(
+        bool(spec.host_network),
+        observed.ips(),
+        tuple(each.ip for each in previous.pod_ips),
+        node.ips,
+        observed.any_sandbox_ready(),
+    )
+    host_ips = order_ips(node.ips, node.ips)
+    same_phase = phase == previous.phase
+    status = msgspec.structs.replace(
+        previous,
+        phase=phase,
+        reason=forced.reason or (previous.reason if same_phase else None),
+        message=forced.message or (previous.message if same_phase else None),
+        init_container_statuses=init,
+        container_statuses=regular,
+        ephemeral_container_statuses=ephemeral,
+        conditions=pod_conditions(
+            pod,
+            phase,
+            by_name,
+            sandbox_ready=sandbox_ready,
+            previous=previous.conditions,
+            generation=generation,
+            now=now,
+        ),
+        observed_generation=generation,
+        start_time=previous.start_time or now,
+        qos_class=previous.qos_class or str(qos_class(pod)),
+        pod_ip=ips[0] if ips else None,
+        pod_ips=tuple(PodIP(ip=ip) for ip in ips),
+        host_ip=host_ips[0] if host_ips else previous.host_ip,
+        host_ips=tuple(HostIP(ip=ip) for ip in host_ips) if host_ips else previous.host_ips,
+    )
+    return previous if status == previous else status
+
+
+_NOTHING_YET = PodStatus()
+
+
+def _group(
+    view: StatusView, containers: Iterable[Container], kind: Kind, previous: tuple[ContainerStatus, ...]
+) -> tuple[ContainerStatus, ...]:
+    if not containers:
+        return ()
+    old = {status.name: status for status in previous}
+    return tuple(
+        [
+            container_status(
+                view,
+                container,
+                Kind.SIDECAR if kind is Kind.INIT and is_sidecar(container) else kind,
+                old.get(container.name),
+            )
+            for container in containers
+        ]
+    )
+
+
+def _sorted(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+    """By name, so that the order in the spec makes no difference."""
+    return statuses if len(statuses) < 2 else tuple(sorted(statuses, key=lambda status: status.name))
+
+
+def _phase(
+    pod: Pod,
+    observed: ObservedPod,
+    init: tuple[ContainerStatus, ...],
+    regular: tuple[ContainerStatus, ...],
+    previous: PodStatus,
+    ended: bool,
+    forced: Forced,
+) -> str:
+    """Terminal phases never change again, whoever reported them (spec 4.1)."""
+    if previous.phase in TERMINAL:
+        return str(previous.phase)
+    if pod.status is not None and pod.status.phase in TERMINAL:
+        return str(pod.status.phase)
+    if forced.phase:
+        return forced.phase
+    started = bool(pod.spec.init_containers) and _started_here(pod, observed)
+    return pod_phase(pod, init, regular, ended=ended, started_here=started)
+
+
+def _started_here(pod: Pod, observed: ObservedPod) -> bool:
+    """Whether a regular container was started in the newest sandbox."""
+    if not observed.sandboxes or not observed.sandboxes[0].ready:
+        return False
+    attempt = observed.sandboxes[0].attempt
+    return any(
+        each.sandbox_attempt == attempt and each.state != CriState.CONTAINER_CREATED
+        for container in pod.spec.containers
+        for each in observed.by_name.get(container.name, ())
+    )
+
+
+def _forced_onto(status: PodStatus, forced: Forced) -> PodStatus:
+    if status.phase in TERMINAL or not (forced.phase or forced.reason or forced.message):
+        return status
+    return msgspec.structs.replace(
+        status,
+        phase=forced.phase or status.phase,
+        reason=forced.reason or status.reason,
+        message=forced.message or status.message,
+    )
+
+
+def _newer(generation: int | None, published: int | None) -> int | None:
+    """The generation never goes back (an old object may come late)."""
+    if generation is None or published is None:
+        return generation if published is None else published
+    return max(generation, published)
+
+
+def rejected(pod: Pod, reason: str, message: str, wall_ns: int) -> PodStatus:
+    """The status of a pod that this node refuses to run (spec 2.4)."""
+    before = pod.status if pod.status is not None else _NOTHING_YET
+    return msgspec.structs.replace(
+        before,
+        phase=FAILED,
+        reason=reason,
+        message=f"Pod was rejected: {message}",
+        start_time=before.start_time or api_time(wall_ns),
+        observed_generation=_newer(pod.metadata.generation, before.observed_generation),
+        qos_class=before.qos_class or str(qos_class(pod)),
+    )

@@ -1,0 +1,157 @@
+"""The conditions of a pod that its node answers for (spec 4.3). Pure.
+
+A condition carries the generation of the pod it was computed for, and the time when its status (not its reason)
+last changed. Conditions of others are handed through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from actors.pod_status.phase import FAILED, SUCCEEDED
+from config.objects import ContainerStatus, Pod, PodCondition
+from config.pod_identity import is_sidecar
+
+SCHEDULED = "PodScheduled"
+INITIALIZED = "Initialized"
+READY = "Ready"
+CONTAINERS_READY = "ContainersReady"
+READY_TO_START = "PodReadyToStartContainers"
+OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START})
+
+_TRUE = "True"
+_FALSE = "False"
+
+_Verdict = tuple[str, str | None, str | None]
+"""Status, reason, message."""
+_YES: _Verdict = (_TRUE, None, None)
+
+
+def pod_conditions(
+    pod: Pod,
+    phase: str,
+    statuses: Mapping[str, ContainerStatus],
+    *,
+    sandbox_ready: bool,
+    previous: tuple[PodCondition, ...],
+    generation: int | None,
+    now: str | None,
+) -> tuple[PodCondition, ...]:
+    """All conditions to publish: ours first, then those of others from the pod's own object."""
+    before = {condition.type: condition for condition in previous}
+    others = _foreign(pod, previous)
+    containers = containers_ready(pod, phase, statuses)
+    verdicts: tuple[tuple[str, _Verdict], ...] = (
+        (READY_TO_START, _YES if sandbox_ready else (_FALSE, None, None)),
+        (INITIALIZED, initialized(pod, phase, statuses)),
+        (READY, pod_ready(pod, containers, others)),
+        (CONTAINERS_READY, containers),
+        (SCHEDULED, _YES),
+    )
+    own = tuple(_condition(kind, verdict, before.get(kind), generation, now) for kind, verdict in verdicts)
+    return own + others if others else own
+
+
+def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
+    """Regular containers and sidecars count; regular init containers do not."""
+    if phase == FAILED:
+        return (_FALSE, "PodFailed", None)
+    if phase == SUCCEEDED:
+        return (_FALSE, "PodCompleted", None)
+    unknown: list[str] = []
+    unready: list[str] = []
+    for container in pod.spec.init_containers:
+        if is_sidecar(container):
+            _sort_out(container.name, statuses.get(container.name), unknown, unready)
+    for container in pod.spec.containers:
+        _sort_out(container.name, statuses.get(container.name), unknown, unready)
+    return _verdict(unknown, unready, "ContainersNotReady", "unready")
+
+
+def initialized(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
+    """True without init containers, when all have done their part, or when a regular container was ever started."""
+    if phase == SUCCEEDED and pod.spec.init_containers:
+        return (_TRUE, "PodCompleted", None)
+    if not pod.spec.init_containers or any(_was_started(statuses.get(each.name)) for each in pod.spec.containers):
+        return _YES
+    unknown: list[str] = []
+    waiting: list[str] = []
+    for container in pod.spec.init_containers:
+        status = statuses.get(container.name)
+        if status is None:
+            unknown.append(container.name)
+        elif not (status.started if is_sidecar(container) else status.ready):
+            waiting.append(container.name)
+    return _verdict(unknown, waiting, "ContainersNotInitialized", "incomplete")
+
+
+def pod_ready(pod: Pod, containers: _Verdict, others: Iterable[PodCondition]) -> _Verdict:
+    """Ready containers, and every readiness gate that the pod names."""
+    if containers[0] != _TRUE or not pod.spec.readiness_gates:
+        return containers
+    known = {condition.type: condition for condition in others}
+    closed: list[str] = []
+    for gate in pod.spec.readiness_gates:
+        condition = known.get(gate.condition_type)
+        if condition is None:
+            closed.append(f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.')
+        elif condition.status != _TRUE:
+            closed.append(
+                f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {condition.status}'
+            )
+    return (_FALSE, "ReadinessGatesNotReady", ", ".join(closed)) if closed else _YES
+
+
+def _sort_out(name: str, status: ContainerStatus | None, unknown: list[str], unready: list[str]) -> None:
+    if status is None:
+        unknown.append(name)
+    elif not status.ready:
+        unready.append(name)
+
+
+def _verdict(unknown: list[str], unready: list[str], reason: str, word: str) -> _Verdict:
+    if not unknown and not unready:
+        return _YES
+    parts = []
+    if unknown:
+        parts.append(f"containers with unknown status: [{' '.join(unknown)}]")
+    if unready:
+        parts.append(f"containers with {word} status: [{' '.join(unready)}]")
+    only_unknown = unknown and not unready
+    return (_FALSE, "UnknownContainerStatuses" if only_unknown else reason, ", ".join(parts))
+
+
+def _was_started(status: ContainerStatus | None) -> bool:
+    if status is None:
+        return False
+    state = status.state
+    if state is not None and (state.running is not None or state.terminated is not None):
+        return True
+    return status.last_state is not None and status.last_state.terminated is not None
+
+
+def _foreign(pod: Pod, previous: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
+    """Conditions that others have set: the API's own object knows them best, what we published second best."""
+    source = pod.status.conditions if pod.status is not None and pod.status.conditions else previous
+    if len(source) <= len(OWNED) and all(condition.type in OWNED for condition in source):
+        return ()
+    return tuple(condition for condition in source if condition.type not in OWNED)
+
+
+def _condition(
+    kind: str, verdict: _Verdict, before: PodCondition | None, generation: int | None, now: str | None
+) -> PodCondition:
+    status, reason, message = verdict
+    since = now
+    if before is not None and before.status == status:
+        if before.reason == reason and before.message == message and before.observed_generation == generation:
+            return before
+        since = before.last_transition_time or now
+    return PodCondition(
+        type=kind,
+        status=status,
+        reason=reason,
+        message=message,
+        observed_generation=generation,
+        last_transition_time=since,
+    )

@@ -1,0 +1,267 @@
+"""What is shown of each container (spec 4.2). Pure.
+
+A status is made of the two newest containers of its name: the newest is the state, the one before the last state. What
+the runtime has forgotten was published once: it is kept from there, never guessed anew. A container that was shown to
+run and is gone without a trace has ended in a way nobody saw: exit code 137, reason ContainerStatusUnknown.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.observed import ObservedContainer, ObservedPod
+from actors.pod_status.times import api_time
+from actors.probe_results import ProbeResults, is_ready, is_started
+from actors.restart_rules import should_restart, should_restart_failed_init
+from config.objects import (
+    Container,
+    ContainerState,
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
+    ContainerStatus,
+    ContainerUser,
+    LinuxContainerUser,
+    Pod,
+    VolumeMountStatus,
+)
+from runtime.cri import messages as cri
+
+STATUS_UNKNOWN = "ContainerStatusUnknown"
+UNKNOWN_EXIT_CODE = 137
+LOST_MESSAGE = "The container could not be located when the pod was looked at"
+CREATING = "ContainerCreating"
+INITIALIZING = "PodInitializing"
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False):
+    """Why a container is not started yet, or not again: what the worker met when it tried."""
+
+    reason: str
+    message: str = ""
+
+
+class Kind(enum.Enum):
+    """Containers of the three lists of a spec, and sidecars, differ in what ready means."""
+
+    INIT = "init"
+    SIDECAR = "sidecar"
+    REGULAR = "regular"
+    EPHEMERAL = "ephemeral"
+
+
+class StatusView(msgspec.Struct, frozen=True):
+    """What statuses are made from. `initialized`: a regular container exists. `ended`: nothing is started any more."""
+
+    pod: Pod
+    observed: ObservedPod
+    probes: ProbeResults
+    waiting: Mapping[str, Waiting]
+    runtime_name: str
+    initialized: bool
+    ended: bool
+
+
+def container_status(
+    view: StatusView, container: Container, kind: Kind, old: ContainerStatus | None
+) -> ContainerStatus:
+    """The status of one container; `old` is the one last published."""
+    group = view.observed.by_name.get(container.name)
+    if group:
+        status = _of_observed(view, container, kind, group, old)
+    else:
+        status = _of_missing(view, container, kind, old)
+    waiting = view.waiting.get(container.name)
+    if waiting is not None and not view.ended:
+        status = _with_waiting(view, container, kind, status, group[0] if group else None, waiting)
+    return status
+
+
+def default_waiting(pod: Pod) -> ContainerState:
+    """Before anything is known of a container."""
+    return _PENDING_INIT if pod.spec.init_containers else _PENDING
+
+
+_PENDING = ContainerState(waiting=ContainerStateWaiting(reason=CREATING))
+_PENDING_INIT = ContainerState(waiting=ContainerStateWaiting(reason=INITIALIZING))
+_WAITING = ContainerState(waiting=ContainerStateWaiting())
+
+
+def _of_observed(
+    view: StatusView,
+    container: Container,
+    kind: Kind,
+    group: tuple[ObservedContainer, ...],
+    old: ContainerStatus | None,
+) -> ContainerStatus:
+    newest = group[0]
+    restarts = newest.attempt
+    container_id = f"{view.runtime_name}://{newest.id}"
+    ready = started = False
+    if newest.running:
+        state = ContainerState(running=ContainerStateRunning(started_at=api_time(newest.started_at_ns)))
+        if kind is Kind.INIT or kind is Kind.EPHEMERAL:
+            started = kind is Kind.EPHEMERAL
+        else:
+            started = is_started(container, newest, view.probes)
+            ready = started and is_ready(container, newest, view.probes)
+    elif newest.exited:
+        state = ContainerState(terminated=_terminated(view, newest))
+        ready = kind is Kind.INIT and newest.exit_code == 0
+    elif newest.may_run and old is not None and old.container_id == container_id and _shown_ended(old):
+        # Lost by the runtime while it ran, and shown so already: the count is not raised twice.
+        state, restarts = old.state or _WAITING, old.restart_count
+    elif newest.may_run and old is not None and old.state is not None and old.state.running is not None:
+        state = ContainerState(terminated=_unknown_end(container_id, old.state.running.started_at))
+        restarts += 1
+    else:
+        state = _WAITING
+    return _status(view, container, state, _last_state(view, group, old, restarts), restarts, newest, ready, started)
+
+
+def _shown_ended(old: ContainerStatus) -> bool:
+    ended = old.state.terminated if old.state is not None else None
+    return ended is not None and ended.reason == STATUS_UNKNOWN
+
+
+def _last_state(
+    view: StatusView, group: tuple[ObservedContainer, ...], old: ContainerStatus | None, restarts: int
+) -> ContainerState | None:
+    """From the runtime when it still has it, else as it was published."""
+    if len(group) > 1 and group[1].exited:
+        return ContainerState(terminated=_terminated(view, group[1]))
+    if old is None:
+        return None
+    if old.restart_count == restarts:
+        return old.last_state
+    if old.restart_count == restarts - 1 and old.state is not None and old.state.terminated is not None:
+        return ContainerState(terminated=old.state.terminated)
+    return None
+
+
+def _of_missing(view: StatusView, container: Container, kind: Kind, old: ContainerStatus | None) -> ContainerStatus:
+    state = old.state if old is not None else None
+    if old is not None and state is not None and state.terminated is not None:
+        return old
+    if kind is Kind.INIT and view.initialized:
+        state = ContainerState(terminated=ContainerStateTerminated(exit_code=0, reason="Completed"))
+        return _status(view, container, state, None, old.restart_count if old else 0, None, True, False)
+    if old is None:
+        return _status(view, container, default_waiting(view.pod), None, 0, None, False, False)
+    restarts, last = old.restart_count, old.last_state
+    if state is not None and state.running is not None:
+        last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
+        if view.pod.metadata.deletion_timestamp is None:
+            restarts += 1
+    return _status(view, container, default_waiting(view.pod), last, restarts, None, False, False)
+
+
+def _with_waiting(
+    view: StatusView,
+    container: Container,
+    kind: Kind,
+    status: ContainerStatus,
+    newest: ObservedContainer | None,
+    waiting: Waiting,
+) -> ContainerStatus:
+    """A container that is to be started and cannot be shows why, and what it was goes to its last state."""
+    state = status.state
+    if state is None or state.running is not None:
+        return status
+    last = status.last_state
+    if state.terminated is not None:
+        if not _comes_again(view, container, kind, newest, state.terminated):
+            return status
+        last = ContainerState(terminated=state.terminated)
+    shown = ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message or None))
+    return msgspec.structs.replace(status, state=shown, last_state=last, ready=False)
+
+
+def _comes_again(
+    view: StatusView,
+    container: Container,
+    kind: Kind,
+    newest: ObservedContainer | None,
+    ended: ContainerStateTerminated,
+) -> bool:
+    if kind is Kind.EPHEMERAL:
+        return False
+    if kind is Kind.INIT:
+        return ended.exit_code != 0 and should_restart_failed_init(view.pod, container, ended.exit_code)
+    return kind is Kind.SIDECAR or should_restart(view.pod, container, newest)
+
+
+def _terminated(view: StatusView, ended: ObservedContainer) -> ContainerStateTerminated:
+    return ContainerStateTerminated(
+        exit_code=ended.exit_code,
+        reason=ended.reason or None,
+        message=ended.message or None,
+        started_at=api_time(ended.started_at_ns),
+        finished_at=api_time(ended.finished_at_ns),
+        container_id=f"{view.runtime_name}://{ended.id}",
+    )
+
+
+def _unknown_end(container_id: str | None, started_at: str | None) -> ContainerStateTerminated:
+    return ContainerStateTerminated(
+        exit_code=UNKNOWN_EXIT_CODE,
+        reason=STATUS_UNKNOWN,
+        message=LOST_MESSAGE,
+        container_id=container_id,
+        started_at=started_at,
+    )
+
+
+def _status(
+    view: StatusView,
+    container: Container,
+    state: ContainerState,
+    last_state: ContainerState | None,
+    restarts: int,
+    newest: ObservedContainer | None,
+    ready: bool,
+    started: bool,
+) -> ContainerStatus:
+    resources = container.resources
+    return ContainerStatus(
+        name=container.name,
+        state=state,
+        last_state=last_state,
+        ready=ready,
+        started=started,
+        restart_count=restarts,
+        image=(newest.image if newest is not None else "") or container.image,
+        image_id=newest.image_ref if newest is not None else "",
+        container_id=f"{view.runtime_name}://{newest.id}" if newest is not None else None,
+        resources=resources,
+        allocated_resources=resources.requests if resources is not None else {},
+        volume_mounts=_mounts(container) if container.volume_mounts else (),
+        user=_user(newest.user) if newest is not None and newest.user is not None else None,
+    )
+
+
+def _mounts(container: Container) -> tuple[VolumeMountStatus, ...]:
+    return tuple(
+        VolumeMountStatus(
+            name=mount.name,
+            mount_path=mount.mount_path,
+            read_only=mount.read_only,
+            # Published only for mounts of which it can be asked (KEP-3857); we never make one recursive on a maybe.
+            recursive_read_only=None
+            if not mount.read_only
+            else ("Enabled" if mount.recursive_read_only == "Enabled" else "Disabled"),
+        )
+        for mount in container.volume_mounts
+    )
+
+
+def _user(user: cri.ContainerUser) -> ContainerUser | None:
+    linux = user.linux
+    if linux is None:
+        return None
+    return ContainerUser(
+        linux=LinuxContainerUser(uid=linux.uid, gid=linux.gid, supplemental_groups=linux.supplemental_groups)
+    )

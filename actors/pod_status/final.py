@@ -1,0 +1,51 @@
+"""The last status of a pod: nothing of it runs, and nothing will (spec 4.5, TerminatePod). Pure.
+
+A container that was never seen to end is shown as ended in an unknown way; one that cannot have been started, because
+the init containers before it were not through, stays as it is.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.pod_status.container_statuses import LOST_MESSAGE, STATUS_UNKNOWN, UNKNOWN_EXIT_CODE
+from actors.pod_status.phase import FAILED, TERMINAL
+from config.objects import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus
+from config.pod_identity import is_sidecar, is_static
+
+
+def final_status(pod: Pod, status: PodStatus) -> PodStatus:
+    """`status` with every container ended, and a terminal phase unless the pod is static."""
+    sidecars = {container.name for container in pod.spec.init_containers if is_sidecar(container)}
+    init: list[ContainerStatus] = []
+    reached = True
+    for each in status.init_container_statuses:
+        init.append(_ended(each) if reached else each)
+        reached = reached and (each.ready or each.name in sidecars)
+    regular = status.container_statuses
+    phase = status.phase
+    if phase not in TERMINAL and not is_static(pod):
+        phase = FAILED
+    final = msgspec.structs.replace(
+        status,
+        phase=phase,
+        init_container_statuses=tuple(init),
+        container_statuses=tuple(map(_ended, regular)) if reached else regular,
+        ephemeral_container_statuses=tuple(map(_ended, status.ephemeral_container_statuses)),
+    )
+    return status if final == status else final
+
+
+def _ended(status: ContainerStatus) -> ContainerStatus:
+    state = status.state
+    if state is not None and state.terminated is not None:
+        return status
+    started = state.running.started_at if state is not None and state.running is not None else None
+    ended = ContainerStateTerminated(
+        exit_code=UNKNOWN_EXIT_CODE,
+        reason=STATUS_UNKNOWN,
+        message=LOST_MESSAGE,
+        container_id=status.container_id,
+        started_at=started,
+    )
+    return msgspec.structs.replace(status, state=ContainerState(terminated=ended), ready=False, started=False)

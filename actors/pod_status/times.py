@@ -1,0 +1,32 @@
+"""Times as the API writes them: RFC 3339 in UTC, whole seconds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+
+_SECOND_NS = 1_000_000_000
+_LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
+
+
+def api_time(wall_ns: int) -> str | None:
+    """Nanoseconds since 1970 as text, cut to the second; None for 0, which means that it has not happened."""
+    return _text(wall_ns // _SECOND_NS) if wall_ns > 0 else None
+
+
+@lru_cache(maxsize=1024)
+def _text(seconds: int) -> str:
+    return datetime.fromtimestamp(min(seconds, _LAST_SECOND), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds_of(text: str | None) -> int | None:
+    """Seconds since 1970 of a time in an object of the API; None for what is no time."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        return None
+    return int(moment.timestamp())

@@ -73,6 +73,16 @@ class ActorSystem:
         """Give a reserved actor its arguments, once; it is constructed, and restarted, with these."""
         ref._cell.furnish(args, kwargs)
 
+    def find(self, path: str) -> ActorRef | None:
+        """The living actor at a path such as `/node/storage`; None when there is none."""
+        cell = self.root
+        for name in path.strip("/").split("/"):
+            found = next((child for child in cell.child_cells() if child.name == name), None)
+            if found is None:
+                return None
+            cell = found
+        return cell.ref
+
     def report(self) -> inspection.SystemReport:
         """The tree of actors, lanes, stuck handlers and dead letters, as data."""
         return inspection.report(self)

@@ -20,6 +20,7 @@ from runtime.cri.messages import (
     RunPodSandboxRequest,
     StartContainerRequest,
     StopContainerRequest,
+    StopContainerResponse,
     StopPodSandboxRequest,
 )
 from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER, STOP_CONTAINER, STOP_POD_SANDBOX
@@ -81,7 +82,7 @@ class Deeds:
             f"the start of container {name}",
         )
 
-    def stop_container(self, container_id: str, grace_seconds: int) -> Pending[Any]:
+    def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container: after the grace it is killed. What is gone is stopped."""
         return self._cri.call(STOP_CONTAINER, StopContainerRequest(container_id=container_id, timeout=grace_seconds))
 

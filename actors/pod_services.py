@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from config.kubelet import KubeletConfiguration
+from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.pod_files import PodFiles
 
 from actors.kernel import ActorRef
@@ -16,13 +16,18 @@ from runtime.cri import Cri
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What a worker needs to know of its node. `host_ips`: as pods show them, primary family first."""
+    """What a worker needs to know of its node. `host_ips`: as pods show them, primary family first.
+
+    `runtime_name` stands in front of container ids (`containerd://...`).
+    """
 
     name: str
     root_directory: str
     host_ips: tuple[str, ...]
+    runtime_name: str
     cgroup_version: int
     memory_capacity_bytes: int
+    container_logs_directory: str = "/var/log/containers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class PodServices:
     files: PodFiles
     node: NodeFacts
     configuration: KubeletConfiguration
+    crash_loop: CrashLoopPeriods
     sync_loop: ActorRef
     pleg: ActorRef
     images: ActorRef

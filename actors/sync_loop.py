@@ -6,8 +6,8 @@ and has ended. It decides no more than that:
 - One worker per UID. A UID that comes back while its old worker is still ending starts anew after that (spec 2.6).
 - Static pods of one full name run one at a time, first come first served; the next starts when nothing of the one
 before
-  is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for the local
-  sources and for the first list of the runtime, never for the API server.
+  is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for the pod's own
+  source and for the first list of the runtime, never for the API server.
 - A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (spec 2.10).
 
 What is lost on the way here (a full mailbox, a restart of this actor) is asked for again: `PublishAgain`.
@@ -18,9 +18,10 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
-from actors.kernel import Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, RestartStrategy, handles
+from actors.kernel import Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, Message, RestartStrategy, handles
 from actors.messages import (
     AnnounceYourself,
+    KnownPods,
     Operation,
     PlegStarted,
     PodChanged,
@@ -32,6 +33,7 @@ from actors.messages import (
     RuntimePod,
     RuntimeStateObserved,
     SourceReady,
+    StatusManagerStarted,
     StorageStarted,
     SyncPod,
     TerminatePod,
@@ -56,6 +58,14 @@ WORKER_STRATEGY = RestartStrategy(
 """A worker that fails is tried again within a minute, for ever: its pod may have to be ended at any time."""
 
 
+KNOWN_PODS_NS = 60 * SECOND_NS
+"""Between two words on which pods are known."""
+
+
+class TellKnownPods(Message, frozen=True):
+    """To itself: time to say which pods are known."""
+
+
 class _Standing(enum.Enum):
     """What the sources say of a pod that we have to do with."""
 
@@ -68,7 +78,7 @@ class _Standing(enum.Enum):
 class _Entry:
     """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
 
-    __slots__ = ("name", "orphan", "pod", "restart", "standing", "static", "worker")
+    __slots__ = ("name", "orphan", "pod", "restart", "source", "standing", "static", "worker")
 
     def __init__(self) -> None:
         self.standing = _Standing.UNHEARD
@@ -76,12 +86,14 @@ class _Entry:
         self.orphan: RuntimePod | None = None
         self.static = False
         self.name = ""
+        self.source = ""
         self.worker: ActorRef | None = None
         self.restart: Pod | None = None
 
-    def adopt(self, pod: Pod) -> None:
+    def adopt(self, pod: Pod, source: str) -> None:
         """The pod is desired, in this form."""
         self.standing = _Standing.DESIRED
+        self.source = source
         self.pod = pod
         self.orphan = None
         self.restart = None
@@ -103,7 +115,6 @@ class SyncLoopActor(Actor):
         self._services = services
         self._storage = storage
         self._sources = frozenset(sources)
-        self._local_sources = self._sources - {"api"}
         self._entries: dict[str, _Entry] = {}
         self._ready: set[str] = set()
         self._all_ready = False
@@ -146,12 +157,13 @@ class SyncLoopActor(Actor):
             return
         if entry is None:
             entry = self._entries[uid] = _Entry()
-            entry.adopt(message.pod)
+            entry.adopt(message.pod, message.source)
             self._start_if_allowed(uid, entry)
         elif entry.is_ending():
             entry.restart = message.pod
+            entry.source = message.source
         else:
-            entry.adopt(message.pod)
+            entry.adopt(message.pod, message.source)
             self._tell_desired(entry, message.operation)
 
     def _remove(self, uid: str, entry: _Entry) -> None:
@@ -184,7 +196,7 @@ class SyncLoopActor(Actor):
         entry.worker = self._spawn(uid, None)
 
     def _may_start_static(self, uid: str, entry: _Entry) -> bool:
-        if self._unknown is None or not self._local_sources <= self._ready:
+        if self._unknown is None or entry.source not in self._ready:
             return False
         # Entries are in the order of their coming: whoever of this name came earlier goes first.
         for other_uid, other in self._entries.items():
@@ -236,9 +248,13 @@ class SyncLoopActor(Actor):
         if entry is None or entry.worker is not message.ref:
             return
         entry.worker = None
-        self._services.pleg.tell(PodWorkerEnded(uid))
+        services = self._services
+        for listener in (services.pleg, services.container_gc, services.volumes, services.images):
+            listener.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
-            entry.adopt(entry.restart)
+            entry.adopt(entry.restart, entry.source)
+            # What was published of the life before is final; the new one begins with nothing.
+            self._services.status_manager.tell(PodForgotten(uid))
             # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.
             self._start_if_allowed(uid, entry)
         elif entry.standing is _Standing.DESIRED:
@@ -276,6 +292,7 @@ class SyncLoopActor(Actor):
                     self._remove(uid, entry)
         self._consider_orphans()
         self._start_all_allowed()
+        self.tell_known_pods(TellKnownPods())
 
     @handles(UnknownPodsObserved)
     def unknown_pods(self, message: UnknownPodsObserved) -> None:
@@ -284,6 +301,17 @@ class SyncLoopActor(Actor):
         self._consider_orphans()
         if first:
             self._start_all_allowed()
+            self.tell_known_pods(TellKnownPods())
+
+    @handles(TellKnownPods)
+    def tell_known_pods(self, _: TellKnownPods) -> None:
+        """Whoever removes remains must know whose they are; only once nobody can still turn up (spec 1.5)."""
+        if not self._all_ready or self._unknown is None:
+            return
+        known = KnownPods(frozenset(self._entries))
+        self._services.container_gc.tell(known)
+        self._services.volumes.tell(known)
+        self.after(KNOWN_PODS_NS, TellKnownPods())
 
     def _consider_orphans(self) -> None:
         if not self._all_ready:
@@ -305,6 +333,12 @@ class SyncLoopActor(Actor):
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:
         self._runtime = message
+        for entry in self._entries.values():
+            if entry.worker is not None:
+                entry.worker.tell(message)
+
+    @handles(StatusManagerStarted)
+    def status_manager_started(self, message: StatusManagerStarted) -> None:
         for entry in self._entries.values():
             if entry.worker is not None:
                 entry.worker.tell(message)

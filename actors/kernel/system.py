@@ -123,4 +123,5 @@ class ActorSystem:
             what_next = verdict.action.value
         # The first failure shows where it came from; a crash loop does not repeat the stack for ever.
         trace = failure if len(verdict.failures) <= 1 else None
-        self.logger.error("%s failed on %s: %s; %s", cell.path, last_message, text_of(failure), what_next, exc_info=trace)
+        what = text_of(failure)
+        self.logger.error("%s failed on %s: %s; %s", cell.path, last_message, what, what_next, exc_info=trace)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, MailboxOverflowed, handles
+from actors.kernel.cell import Cell
 from tests.actors.kernel.cast import (
     MS,
     QUICK,
@@ -39,6 +40,10 @@ IDLE_ACTOR_BYTES = 5 * 1024
 def resident_bytes() -> int:
     """What the process holds of the machine's memory, bytes (Linux)."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def count_cells() -> int:
+    return sum(type(thing) is Cell for thing in gc.get_objects())
 
 
 class Measured:
@@ -151,11 +156,12 @@ def test_actors_that_come_and_go_leave_no_memory_and_no_threads(driver: Driver):
     live_and_die(2_000)
     threads = threading.active_count()
     gc.collect()
-    before = sum(type(thing).__name__ == "Cell" for thing in gc.get_objects())
-    with Measured() as memory:
-        live_and_die(CYCLES)
-        assert memory.grown() < MIB
-    assert sum(type(thing).__name__ == "Cell" for thing in gc.get_objects()) <= before
+    cells, objects, resident = count_cells(), len(gc.get_objects()), resident_bytes()
+    live_and_die(CYCLES)
+    gc.collect()
+    assert count_cells() <= cells
+    assert len(gc.get_objects()) < objects + CYCLES // 10
+    assert resident_bytes() - resident < 16 * MIB
     assert threading.active_count() <= threads
 
 

@@ -1,0 +1,113 @@
+"""Everything that is needed to make one container, as one CRI message: the steps of this folder together (spec 3.8).
+
+Pure. What a step cannot do it refuses with `StartRefusedError`, whose text is the message of the waiting reason
+`CreateContainerConfigError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.start.environment import NO_SOURCES, Sources, environment
+from actors.start.expansion import expand
+from actors.start.identity import container_annotations, container_labels
+from actors.start.logs import log_path
+from actors.start.mounts import container_mounts
+from actors.start.resources import ResourceRules, container_resources
+from actors.start.security import container_security
+from actors.start.termination_message import termination_file
+from config.objects import Container, EphemeralContainer, Pod
+from runtime.cri.messages import (
+    ContainerConfig,
+    ContainerMetadata,
+    Image,
+    ImageSpec,
+    KeyValue,
+    LinuxContainerConfig,
+)
+
+
+class NodeRules(msgspec.Struct, frozen=True):
+    """What of the node a container's configuration depends on. One value for all containers."""
+
+    root_directory: str
+    resources: ResourceRules = ResourceRules()
+    seccomp_default: bool = False
+    thermal_paths: tuple[str, ...] = ()
+
+
+class Making(msgspec.Struct, frozen=True):
+    """Of one container that is being made. `image`: as found on the node. `host_paths`: volume name -> host path.
+
+    `back_off_ns`: from its `Start`. `target_id`: of the container that an ephemeral one looks at.
+    """
+
+    attempt: int
+    sandbox_attempt: int
+    image: Image
+    host_paths: Mapping[str, str] = {}
+    back_off_ns: int = 0
+    sources: Sources = NO_SOURCES
+    hosts_file: str = ""
+    target_id: str = ""
+
+
+def container_config(pod: Pod, container: Container, making: Making, node: NodeRules) -> ContainerConfig:
+    """The whole message. Raises StartRefusedError."""
+    path = document_path(pod, container)
+    variables = environment(pod, container, path, making.sources)
+    file = message_file(pod, container, making.attempt, node)
+    return ContainerConfig(
+        metadata=ContainerMetadata(name=container.name, attempt=making.attempt),
+        image=ImageSpec(image=making.image.id or container.image, user_specified_image=container.image),
+        command=tuple(expand(each, variables) for each in container.command),
+        args=tuple(expand(each, variables) for each in container.args),
+        working_dir=container.working_dir or "",
+        envs=tuple(KeyValue(key=name, value=value.encode()) for name, value in variables.items()),
+        mounts=container_mounts(
+            container, path, making.host_paths, termination_file=file, hosts_file=making.hosts_file
+        ),
+        labels=container_labels(pod, container, making.sandbox_attempt),
+        annotations=container_annotations(
+            pod, container, making.attempt, termination_file=file, back_off_ns=making.back_off_ns
+        ),
+        log_path=log_path(container.name, making.attempt),
+        stdin=bool(container.stdin),
+        stdin_once=bool(container.stdin_once),
+        tty=bool(container.tty),
+        linux=LinuxContainerConfig(
+            resources=container_resources(pod, container, node.resources),
+            security_context=container_security(
+                pod,
+                container,
+                path,
+                image=making.image,
+                root_directory=node.root_directory,
+                seccomp_default=node.seccomp_default,
+                target_id=making.target_id,
+                thermal_paths=node.thermal_paths,
+            ),
+        ),
+    )
+
+
+def message_file(pod: Pod, container: Container, attempt: int, node: NodeRules) -> str:
+    """Where on the host the container's termination message goes; empty when it has none."""
+    if not container.termination_message_path:
+        return ""
+    return termination_file(node.root_directory, pod.metadata.uid, container.name, attempt)
+
+
+def document_path(pod: Pod, container: Container) -> str:
+    """Where the container stands in its pod: `$.spec.containers[0]`."""
+    spec = pod.spec
+    if isinstance(container, EphemeralContainer):
+        field, group = "ephemeralContainers", [each.name for each in spec.ephemeral_containers]
+    elif any(each.name == container.name for each in spec.containers):
+        field, group = "containers", [each.name for each in spec.containers]
+    else:
+        field, group = "initContainers", [each.name for each in spec.init_containers]
+    index = group.index(container.name) if container.name in group else 0
+    return f"$.spec.{field}[{index}]"

@@ -1,0 +1,40 @@
+"""The host name of a pod (spec 14.2). Pure."""
+
+from __future__ import annotations
+
+from actors.start.refusal import StartRefusedError
+from config.objects import Pod
+
+HOSTNAME_LIMIT = 63
+FQDN_LIMIT = 64
+"""What the kernel takes."""
+
+
+def pod_hostname(pod: Pod, cluster_domain: str) -> str:
+    """As the sandbox is told; empty for a pod in the host's network. Raises StartRefusedError."""
+    spec = pod.spec
+    if spec.host_network:
+        return ""
+    if spec.hostname_override:
+        return _cut(spec.hostname_override)
+    hostname = _cut(spec.hostname or pod.metadata.name)
+    if not spec.set_hostname_as_fqdn:
+        return hostname
+    domain = pod_domain(pod, cluster_domain)
+    name = f"{hostname}.{domain}" if domain else hostname
+    if len(name) > FQDN_LIMIT:
+        raise StartRefusedError(
+            "$.spec.setHostnameAsFQDN", f"{name!r} is longer than {FQDN_LIMIT} characters; shorten name or subdomain"
+        )
+    return name
+
+
+def pod_domain(pod: Pod, cluster_domain: str) -> str:
+    """The domain of the host name; empty without a subdomain."""
+    if not pod.spec.subdomain or pod.spec.hostname_override:
+        return ""
+    return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}".rstrip(".")
+
+
+def _cut(name: str) -> str:
+    return name[:HOSTNAME_LIMIT].rstrip("-.")

@@ -1,0 +1,12 @@
+"""Why a container cannot be configured as its pod asks: shown as `CreateContainerConfigError` (spec 3.7)."""
+
+from __future__ import annotations
+
+
+class StartRefusedError(ValueError):
+    """`path` is the place in the pod (`$.spec.containers[0].env[2]`), `reason` what is wrong and what to do."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason

@@ -1,0 +1,157 @@
+"""What a container may use, in the units of the kernel (spec 3.8, 10.3, 10.6). Pure.
+
+Texts of quantities repeat from pod to pod, so each is parsed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+import msgspec
+
+from config.objects import Container, Pod
+from config.pod_identity import QosClass, is_node_critical, is_sidecar, qos_class
+from config.quantity import parse_quantity
+from runtime.cri.messages import LinuxContainerResources
+
+MINIMUM_SHARES = 2
+MAXIMUM_SHARES = 262_144
+MINIMUM_QUOTA_US = 1_000
+DEFAULT_PERIOD_US = 100_000
+
+PROTECTED_OOM_SCORE = -997
+BEST_EFFORT_OOM_SCORE = 1_000
+
+_NO_AMOUNTS: Mapping[str, str] = {}
+_Amount: TypeAlias = Callable[[Container], int]
+_Reader: TypeAlias = Callable[[str], int]
+
+
+class ResourceRules(msgspec.Struct, frozen=True):
+    """How this node turns amounts into limits. `memory_capacity_bytes` 0: not known."""
+
+    cpu_quota: bool = True
+    cpu_period_us: int = DEFAULT_PERIOD_US
+    memory_capacity_bytes: int = 0
+    cgroup_version: int = 2
+    single_process_oom_kill: bool = False
+
+
+@lru_cache(maxsize=4096)
+def milli_cpu(text: str) -> int:
+    """Thousandths of a CPU, rounded up."""
+    return parse_quantity(text).milli_value()
+
+
+@lru_cache(maxsize=4096)
+def amount_bytes(text: str) -> int:
+    """Whole bytes, rounded up."""
+    return parse_quantity(text).value()
+
+
+def cpu_shares(milli: int) -> int:
+    """The weight of that much CPU; nothing asked for weighs least."""
+    return max(MINIMUM_SHARES, min(MAXIMUM_SHARES, milli * 1024 // 1000))
+
+
+def cpu_quota_us(milli: int, period_us: int = DEFAULT_PERIOD_US) -> int:
+    """CPU time per period; 0 for no limit."""
+    return max(MINIMUM_QUOTA_US, milli * period_us // 1000) if milli else 0
+
+
+def container_resources(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:
+    """Weight, limits and OOM score of one container. Limits of the pod hold for those that have none of their own."""
+    own = container.resources
+    requests = own.requests if own is not None else _NO_AMOUNTS
+    limits = own.limits if own is not None else _NO_AMOUNTS
+    whole = pod.spec.resources.limits if pod.spec.resources is not None else _NO_AMOUNTS
+    cpu_limit = limits.get("cpu") or whole.get("cpu")
+    memory_limit = limits.get("memory") or whole.get("memory")
+    cpu_request = requests.get("cpu") or limits.get("cpu")
+    quota_us = 0
+    if cpu_limit:
+        quota_us = cpu_quota_us(milli_cpu(cpu_limit), rules.cpu_period_us) if rules.cpu_quota else -1
+    unified = {}
+    if rules.cgroup_version == 2 and not rules.single_process_oom_kill:
+        unified["memory.oom.group"] = "1"
+    return LinuxContainerResources(
+        cpu_shares=cpu_shares(milli_cpu(cpu_request)) if cpu_request else MINIMUM_SHARES,
+        cpu_quota=quota_us,
+        cpu_period=rules.cpu_period_us if rules.cpu_quota else 0,
+        memory_limit_in_bytes=amount_bytes(memory_limit) if memory_limit else 0,
+        oom_score_adj=oom_score(pod, container, rules.memory_capacity_bytes),
+        unified=unified,
+    )
+
+
+def pod_sum(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
+    """The sum over the pod, told to the runtime with the sandbox (spec 3.9).
+
+    Containers and sidecars run together; a regular init container runs before the regular ones, with the sidecars
+    that were started before it. A limit of the pod exists only where every container has one.
+    """
+    request_milli = _together(pod, _cpu_request)
+    limit_milli = _limit(pod, "cpu", milli_cpu)
+    limit_bytes = _limit(pod, "memory", amount_bytes)
+    return LinuxContainerResources(
+        cpu_shares=cpu_shares(request_milli),
+        cpu_quota=cpu_quota_us(limit_milli, rules.cpu_period_us) if rules.cpu_quota else 0,
+        cpu_period=rules.cpu_period_us if limit_milli and rules.cpu_quota else 0,
+        memory_limit_in_bytes=limit_bytes,
+    )
+
+
+def oom_score(pod: Pod, container: Container, memory_capacity_bytes: int) -> int:
+    """The kernel kills the highest first. A sidecar is never killed before the container it serves."""
+    if is_node_critical(pod):
+        return PROTECTED_OOM_SCORE
+    quality = qos_class(pod)
+    if quality is QosClass.GUARANTEED:
+        return PROTECTED_OOM_SCORE
+    if quality is QosClass.BEST_EFFORT or not memory_capacity_bytes:
+        return BEST_EFFORT_OOM_SCORE
+    score = _burstable_score(_memory_request(container), memory_capacity_bytes)
+    if is_sidecar(container) and pod.spec.containers:
+        least = min(_memory_request(each) for each in pod.spec.containers)
+        score = min(score, _burstable_score(least, memory_capacity_bytes))
+    return score
+
+
+def _burstable_score(request_bytes: int, capacity_bytes: int) -> int:
+    return max(3, min(999, 1000 - 1000 * request_bytes // capacity_bytes))
+
+
+def _memory_request(container: Container) -> int:
+    own = container.resources
+    text = (own.requests.get("memory") or own.limits.get("memory")) if own is not None else None
+    return amount_bytes(text) if text else 0
+
+
+def _cpu_request(container: Container) -> int:
+    own = container.resources
+    text = (own.requests.get("cpu") or own.limits.get("cpu")) if own is not None else None
+    return milli_cpu(text) if text else 0
+
+
+def _together(pod: Pod, amount_of: _Amount) -> int:
+    """The most that runs at one time."""
+    sidecars = most = 0
+    for container in pod.spec.init_containers:
+        if is_sidecar(container):
+            sidecars += amount_of(container)
+        else:
+            most = max(most, sidecars + amount_of(container))
+    return max(most, sidecars + sum(amount_of(container) for container in pod.spec.containers))
+
+
+def _limit(pod: Pod, resource: str, read: _Reader) -> int:
+    """The pod's own limit, or the sum of its containers' when each has one; 0 for none."""
+    whole = pod.spec.resources.limits.get(resource) if pod.spec.resources is not None else None
+    if whole:
+        return read(whole)
+    everyone = (*pod.spec.init_containers, *pod.spec.containers)
+    if not all(each.resources is not None and each.resources.limits.get(resource) for each in everyone):
+        return 0
+    return _together(pod, lambda each: read(each.resources.limits[resource]) if each.resources is not None else 0)

@@ -1,0 +1,84 @@
+"""Everything that is needed to make the sandbox of a pod, as one CRI message (spec 3.9). Pure."""
+
+from __future__ import annotations
+
+from actors.start.hostname import pod_hostname
+from actors.start.identity import pod_labels
+from actors.start.resources import ResourceRules, pod_sum
+from actors.start.security import sandbox_security
+from config.objects import Pod
+from config.pod_identity import is_sidecar
+from runtime.cri.enums import Protocol
+from runtime.cri.messages import (
+    DNSConfig,
+    LinuxPodSandboxConfig,
+    PodSandboxConfig,
+    PodSandboxMetadata,
+    PortMapping,
+)
+
+_PROTOCOLS = {"TCP": Protocol.TCP, "UDP": Protocol.UDP, "SCTP": Protocol.SCTP}
+_DEFAULT_RULES = ResourceRules()
+
+
+def sandbox_config(
+    pod: Pod,
+    attempt: int,
+    log_directory: str,
+    *,
+    cluster_domain: str = "",
+    dns: DNSConfig | None = None,
+    cgroup_parent: str = "",
+    rules: ResourceRules = _DEFAULT_RULES,
+) -> PodSandboxConfig:
+    """`dns` None leaves the resolver to the runtime; `cgroup_parent` empty leaves the cgroup to it.
+
+    Raises StartRefusedError for what this agent cannot honour.
+    """
+    meta = pod.metadata
+    security = pod.spec.security_context
+    # A slash is another way to write the dot in names of sysctls; the runtime knows the dot only.
+    sysctls = {each.name.replace("/", "."): each.value for each in security.sysctls} if security is not None else {}
+    return PodSandboxConfig(
+        metadata=PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace, attempt=attempt),
+        hostname=pod_hostname(pod, cluster_domain),
+        log_directory=log_directory,
+        dns_config=dns,
+        port_mappings=port_mappings(pod),
+        labels={**meta.labels, **pod_labels(pod)},
+        annotations=meta.annotations,
+        linux=LinuxPodSandboxConfig(
+            cgroup_parent=cgroup_parent,
+            security_context=sandbox_security(pod),
+            sysctls=sysctls,
+            resources=pod_sum(pod, rules),
+        ),
+    )
+
+
+def port_mappings(pod: Pod) -> tuple[PortMapping, ...]:
+    """The ports of regular containers and sidecars. Of several of one name, or one port twice, the first counts."""
+    if pod.spec.host_network:
+        return ()
+    mappings: list[PortMapping] = []
+    seen: set[object] = set()
+    for container in (*pod.spec.containers, *(each for each in pod.spec.init_containers if is_sidecar(each))):
+        for port in container.ports:
+            protocol = _PROTOCOLS.get(port.protocol or "TCP", Protocol.TCP)
+            key: object = (
+                (container.name, port.name)
+                if port.name
+                else (protocol, port.container_port, port.host_port, port.host_ip)
+            )
+            if key in seen:
+                continue
+            seen.add(key)
+            mappings.append(
+                PortMapping(
+                    protocol=protocol,
+                    container_port=port.container_port,
+                    host_port=port.host_port or 0,
+                    host_ip=port.host_ip or "",
+                )
+            )
+    return tuple(mappings)

@@ -1,0 +1,225 @@
+"""Who a container runs as and what it may see (spec 3.8, 3.9, 17.4). Pure.
+
+The container's own settings go before the pod's. What this agent cannot honour it refuses: a container with less
+isolation than was asked for must not start.
+"""
+
+from __future__ import annotations
+
+from actors.start.refusal import StartRefusedError
+from config.objects import (
+    AppArmorProfile,
+    Container,
+    EphemeralContainer,
+    Pod,
+    PodSecurityContext,
+    SeccompProfile,
+    SecurityContext,
+    SELinuxOptions,
+)
+from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
+from runtime.cri.messages import (
+    Capability,
+    Image,
+    Int64Value,
+    LinuxContainerSecurityContext,
+    LinuxSandboxSecurityContext,
+    NamespaceOption,
+    SecurityProfile,
+    SELinuxOption,
+)
+
+MASKED_PATHS = (
+    "/proc/asound",
+    "/proc/acpi",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/sys/firmware",
+    "/sys/devices/virtual/powercap",
+)
+READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+_NO_POD = PodSecurityContext()
+_NO_CONTAINER = SecurityContext()
+_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
+_LOCALHOST = "localhost/"
+
+
+def container_security(
+    pod: Pod,
+    container: Container,
+    path: str,
+    *,
+    image: Image | None,
+    root_directory: str,
+    seccomp_default: bool,
+    target_id: str = "",
+    thermal_paths: tuple[str, ...] = (),
+) -> LinuxContainerSecurityContext:
+    """`image` gives the user where the pod names none; `path` is that of the container. Raises StartRefusedError.
+
+    `thermal_paths`: files of this machine that are masked besides (they leak what others compute).
+    """
+    whole, own = pod.spec.security_context or _NO_POD, container.security_context or _NO_CONTAINER
+    user, username = _user(whole, own, image)
+    if own.run_as_non_root if own.run_as_non_root is not None else whole.run_as_non_root:
+        _check_non_root(user, username, f"{path}.securityContext.runAsNonRoot")
+    group = own.run_as_group if own.run_as_group is not None else whole.run_as_group
+    if group is not None and user is None and not username:
+        # The runtime needs a user to go with a group; without one the container would run as root's group's peer.
+        raise StartRefusedError(f"{path}.securityContext.runAsGroup", "a group needs a user: set runAsUser as well")
+    open_proc = own.proc_mount == "Unmasked"
+    apparmor = _apparmor(pod, container, whole, own)
+    privileged = bool(own.privileged)
+    return LinuxContainerSecurityContext(
+        capabilities=Capability(add_capabilities=own.capabilities.add, drop_capabilities=own.capabilities.drop)
+        if own.capabilities is not None
+        else None,
+        privileged=privileged,
+        namespace_options=namespaces(pod, container if isinstance(container, EphemeralContainer) else None, target_id),
+        selinux_options=_selinux(own.se_linux_options or whole.se_linux_options),
+        run_as_user=Int64Value(value=user) if user is not None else None,
+        run_as_group=Int64Value(value=group) if group is not None else None,
+        run_as_username=username,
+        readonly_rootfs=bool(own.read_only_root_filesystem),
+        supplemental_groups=supplemental_groups(whole),
+        supplemental_groups_policy=_groups_policy(whole),
+        no_new_privs=own.allow_privilege_escalation is False,
+        masked_paths=() if open_proc else MASKED_PATHS + thermal_paths,
+        readonly_paths=() if open_proc else READ_ONLY_PATHS,
+        seccomp=_seccomp(
+            own.seccomp_profile or whole.seccomp_profile,
+            f"{path}.securityContext.seccompProfile",
+            root_directory,
+            seccomp_default,
+        ),
+        apparmor=apparmor,
+        apparmor_profile=_legacy_apparmor(apparmor),
+    )
+
+
+def sandbox_security(pod: Pod) -> LinuxSandboxSecurityContext:
+    """Of the sandbox's own process. Raises StartRefusedError."""
+    if pod.spec.host_users is False:
+        raise StartRefusedError("$.spec.hostUsers", "user namespaces are not supported by this agent yet")
+    whole = pod.spec.security_context or _NO_POD
+    everyone = (*pod.spec.init_containers, *pod.spec.containers)
+    return LinuxSandboxSecurityContext(
+        namespace_options=namespaces(pod),
+        selinux_options=_selinux(whole.se_linux_options),
+        run_as_user=Int64Value(value=whole.run_as_user) if whole.run_as_user is not None else None,
+        run_as_group=Int64Value(value=whole.run_as_group)
+        if whole.run_as_group is not None and whole.run_as_user is not None
+        else None,
+        supplemental_groups=supplemental_groups(whole),
+        supplemental_groups_policy=_groups_policy(whole),
+        privileged=any(each.security_context is not None and each.security_context.privileged for each in everyone),
+        seccomp=SecurityProfile(profile_type=ProfileType.RuntimeDefault),
+    )
+
+
+def namespaces(pod: Pod, ephemeral: EphemeralContainer | None = None, target_id: str = "") -> NamespaceOption:
+    """With whom network, processes and IPC are shared."""
+    spec = pod.spec
+    if spec.host_pid:
+        pid = NamespaceMode.NODE
+    elif spec.share_process_namespace:
+        pid = NamespaceMode.POD
+    else:
+        pid = NamespaceMode.CONTAINER
+    if ephemeral is not None and ephemeral.target_container_name and pid == NamespaceMode.CONTAINER:
+        pid = NamespaceMode.TARGET
+    return NamespaceOption(
+        network=NamespaceMode.NODE if spec.host_network else NamespaceMode.POD,
+        pid=pid,
+        ipc=NamespaceMode.NODE if spec.host_ipc else NamespaceMode.POD,
+        target_id=target_id if pid == NamespaceMode.TARGET else "",
+    )
+
+
+def supplemental_groups(whole: PodSecurityContext) -> tuple[int, ...]:
+    """The pod's groups and the one its volumes belong to."""
+    groups = () if whole.fs_group is None else (whole.fs_group,)
+    return (*groups, *(group for group in whole.supplemental_groups if group not in groups))
+
+
+def _groups_policy(whole: PodSecurityContext) -> SupplementalGroupsPolicy:
+    strict = whole.supplemental_groups_policy == "Strict"
+    return SupplementalGroupsPolicy.Strict if strict else SupplementalGroupsPolicy.Merge
+
+
+def _user(whole: PodSecurityContext, own: SecurityContext, image: Image | None) -> tuple[int | None, str]:
+    """User id, or else the name that the image gives. An image that names nobody runs as root."""
+    user = own.run_as_user if own.run_as_user is not None else whole.run_as_user
+    if user is not None or image is None:
+        return user, ""
+    if image.uid is not None:
+        return image.uid.value, ""
+    return (None, image.username) if image.username else (0, "")
+
+
+def _check_non_root(user: int | None, username: str, path: str) -> None:
+    if user == 0:
+        raise StartRefusedError(path, "the container would run as root; set runAsUser to another user")
+    if user is None and username:
+        raise StartRefusedError(
+            path, f"the image's user {username!r} is a name, which may be root; set runAsUser to its number"
+        )
+    if user is None:
+        raise StartRefusedError(path, "the image names no user, so it runs as root; set runAsUser")
+    if user < 0:
+        raise StartRefusedError(path, f"the image's user {user} is no user")
+
+
+def _seccomp(profile: SeccompProfile | None, path: str, root_directory: str, seccomp_default: bool) -> SecurityProfile:
+    if profile is None:
+        default = ProfileType.RuntimeDefault if seccomp_default else ProfileType.Unconfined
+        return SecurityProfile(profile_type=default)
+    if profile.type != "Localhost":
+        unconfined = profile.type == "Unconfined"
+        return SecurityProfile(profile_type=ProfileType.Unconfined if unconfined else ProfileType.RuntimeDefault)
+    name = profile.localhost_profile
+    if not name:
+        raise StartRefusedError(f"{path}.localhostProfile", "is required when the type is Localhost")
+    if name.startswith("/") or ".." in name.split("/"):
+        raise StartRefusedError(f"{path}.localhostProfile", f"{name!r} must stay below the node's seccomp directory")
+    return SecurityProfile(profile_type=ProfileType.Localhost, localhost_ref=f"{root_directory}/seccomp/{name}")
+
+
+def _apparmor(
+    pod: Pod, container: Container, whole: PodSecurityContext, own: SecurityContext
+) -> SecurityProfile | None:
+    profile: AppArmorProfile | None = own.app_armor_profile or whole.app_armor_profile
+    if profile is not None:
+        kind, reference = profile.type, profile.localhost_profile or ""
+    else:
+        note = pod.metadata.annotations.get(_ANNOTATION + container.name)
+        if note is None:
+            return None
+        reference = note.removeprefix(_LOCALHOST) if note.startswith(_LOCALHOST) else ""
+        kind = "Localhost" if reference else {"unconfined": "Unconfined"}.get(note, "RuntimeDefault")
+    if kind == "Localhost":
+        return SecurityProfile(profile_type=ProfileType.Localhost, localhost_ref=reference)
+    return SecurityProfile(profile_type=ProfileType.Unconfined if kind == "Unconfined" else ProfileType.RuntimeDefault)
+
+
+def _legacy_apparmor(profile: SecurityProfile | None) -> str:
+    """The same for runtimes that read the older field."""
+    if profile is None:
+        return ""
+    if profile.profile_type == ProfileType.Localhost:
+        return _LOCALHOST + profile.localhost_ref
+    return "unconfined" if profile.profile_type == ProfileType.Unconfined else "runtime/default"
+
+
+def _selinux(options: SELinuxOptions | None) -> SELinuxOption | None:
+    if options is None:
+        return None
+    return SELinuxOption(
+        user=options.user or "", role=options.role or "", type=options.type or "", level=options.level or ""
+    )

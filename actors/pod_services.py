@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from config.kubelet import CrashLoopPeriods, KubeletConfiguration
-from runtime.pod_files import PodFiles
-
 from actors.kernel import ActorRef
+from actors.start.container_config import NodeRules
+from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.cri import Cri
+from runtime.pod_files import PodFiles
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
     """What a worker needs to know of its node. `host_ips`: as pods show them, primary family first.
 
-    `runtime_name` stands in front of container ids (`containerd://...`).
+    `rules`: what the configuration of containers depends on. `runtime_name` stands in front of container ids
+    (`containerd://...`).
     """
 
     name: str
@@ -27,6 +28,7 @@ class NodeFacts:
     runtime_name: str
     cgroup_version: int
     memory_capacity_bytes: int
+    rules: NodeRules
     container_logs_directory: str = "/var/log/containers"
 
 

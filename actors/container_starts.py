@@ -1,0 +1,216 @@
+"""Starting one container: image, configuration, creation, start (spec 3.6, 3.7).
+
+Each step that cannot be done now leaves a reason in `PodView.waiting`, which is what the status shows, and ends the
+start; the next pass begins again with the first step. A pull is asked of the `ImagePullActor` and not waited for:
+until its answer the container counts as busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from actors.image_rules import (
+    ImageDeed,
+    Said,
+    inspect_failed,
+    judge_image,
+    must_look,
+    policy_of,
+    shown_while_backing_off,
+)
+from actors.kernel import Actor, DeadlineExceededError, Lane, LaneExhaustedError
+from actors.kernel.suspension import Suspension
+from actors.messages import ImagePulled, ImagePullFailed, PullImage
+from actors.pod_action_types import Start
+from actors.pod_services import PodServices
+from actors.pod_view import PodView
+from actors.start.container_config import Making, container_config, message_file
+from actors.start.environment import Sources
+from actors.start.identity import field_path
+from actors.start.logs import link_path, log_path
+from actors.start.refusal import StartRefusedError
+from config.objects import Pod
+from runtime.cri import CriError
+from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
+from runtime.cri.verbs import IMAGE_STATUS
+
+T = TypeVar("T")
+HostPaths = Mapping[str, str]
+
+DISK_TIMEOUT_NS = 10_000_000_000
+CREATE_CONFIG_ERROR = "CreateContainerConfigError"
+CREATE_ERROR = "CreateContainerError"
+RUN_ERROR = "RunContainerError"
+
+
+class ContainerStarts:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._pulling: dict[str, str] = {}
+        self._pulled: dict[str, str] = {}
+        self._failed: dict[str, ImagePullFailed] = {}
+
+    def busy(self) -> frozenset[str]:
+        """Names of containers whose image is being pulled."""
+        return frozenset(self._pulling)
+
+    def wake_in_ns(self) -> int | None:
+        """When the first failed pull may be tried again, from now; None when none has failed."""
+        if not self._failed:
+            return None
+        first_ns = min(failed.retry_at_ns for failed in self._failed.values())
+        return max(0, first_ns - self._worker.now_ns())
+
+    def image_pulled(self, message: ImagePulled) -> None:
+        self._pulling.pop(message.container, None)
+        self._failed.pop(message.container, None)
+        self._pulled[message.container] = message.image
+
+    def image_pull_failed(self, message: ImagePullFailed) -> None:
+        self._pulling.pop(message.container, None)
+        self._failed[message.container] = message
+        self._view.waiting[message.container] = (message.reason, message.message)
+
+    # --- the image --------------------------------------------------------------------------------------------------
+
+    async def image_of(self, pod: Pod, start: Start) -> Image | None:
+        """The image to start with, or None: then it is being pulled, or cannot be had, and the reason is noted."""
+        container = start.container
+        policy = policy_of(container.image, container.image_pull_policy)
+        pulled = self._pulled.get(container.name) == container.image
+        found: Image | None = None
+        if pulled or must_look(policy):
+            request = ImageStatusRequest(image=ImageSpec(image=container.image))
+            try:
+                response = await self._worker.wait(
+                    self._services.cri.call(IMAGE_STATUS, request), what=f"a look at image {container.image}"
+                )
+            except CriError as failure:
+                verdict = inspect_failed(container.image, str(failure))
+                self._refuse(container.name, verdict.reason, verdict.message, verdict.said)
+                return None
+            found = response.image
+        if pulled and found is not None:
+            return found
+        verdict = judge_image(container.image, policy, found is not None)
+        if verdict.deed is ImageDeed.REFUSE:
+            self._refuse(container.name, verdict.reason, verdict.message, verdict.said)
+            return None
+        if verdict.deed is ImageDeed.PULL:
+            self._ask_for_pull(pod, start)
+            return None
+        self._say(container.name, verdict.said)
+        return found
+
+    def _ask_for_pull(self, pod: Pod, start: Start) -> None:
+        name, image = start.container.name, start.container.image
+        failed = self._failed.get(name)
+        if failed is not None and failed.image == image and self._worker.now_ns() < failed.retry_at_ns:
+            self._view.waiting[name] = shown_while_backing_off(failed)
+            return
+        self._failed.pop(name, None)
+        self._pulling[name] = image
+        self._services.images.tell(PullImage(self._worker.ref, pod, name, image, field_path(pod, start.container)))
+
+    def _refuse(self, name: str, reason: str, message: str, said: Said | None) -> None:
+        if self._view.waiting.get(name) != (reason, message):
+            self._say(name, said)
+            self._view.say("Warning", "Failed", f"Error: {reason}", name)
+        self._view.waiting[name] = (reason, message)
+
+    def _say(self, name: str, said: Said | None) -> None:
+        if said is not None:
+            self._view.say(said.type, said.reason, said.message, name)
+
+    # --- the container ----------------------------------------------------------------------------------------------
+
+    async def start(
+        self, pod: Pod, start: Start, sandbox_attempt: int, sandbox_id: str, sandbox: PodSandboxConfig, paths: HostPaths
+    ) -> bool:
+        """Bring one container to life as far as that goes now; True when it runs. Raises CriError of an unknown outcome."""
+        name = start.container.name
+        if start.created_id:
+            return await self._start_created(name, start.attempt or 0, start.created_id)
+        image = await self.image_of(pod, start)
+        if image is None:
+            return False
+        try:
+            attempt = await self._prepare(pod, start)
+            config = container_config(
+                pod,
+                start.container,
+                Making(
+                    attempt=attempt,
+                    sandbox_attempt=sandbox_attempt,
+                    image=image,
+                    host_paths=paths,
+                    back_off_ns=start.back_off_ns,
+                    sources=self._sources(),
+                ),
+                self._services.node.rules,
+            )
+        except (StartRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            self._refuse(name, CREATE_CONFIG_ERROR, str(failure), None)
+            return False
+        try:
+            container_id = await self._view.deeds.create_container(sandbox_id, config, sandbox)
+        except CriError as failure:
+            self._failed_to(CREATE_ERROR, name, failure)
+            return False
+        self._pulled.pop(name, None)
+        self._view.say("Normal", "Created", f"Created container: {name}", name)
+        return await self._start_created(name, attempt, container_id)
+
+    async def _start_created(self, name: str, attempt: int, container_id: str) -> bool:
+        try:
+            await self._view.deeds.start_container(name, attempt, container_id)
+        except CriError as failure:
+            self._failed_to(RUN_ERROR, name, failure)
+            await self._view.look_at_container(container_id)
+            return False
+        self._view.waiting.pop(name, None)
+        self._view.say("Normal", "Started", f"Started container {name}", name)
+        await self._view.look_at_container(container_id)
+        self._link_log(name, attempt, container_id)
+        return True
+
+    def _failed_to(self, reason: str, name: str, failure: CriError) -> None:
+        """Note why it does not run. What may have been done all the same is for the next look to find."""
+        self._refuse(name, reason, failure.message or str(failure), None)
+        raise failure
+
+    async def _prepare(self, pod: Pod, start: Start) -> int:
+        """Make the container's files on the host; which attempt this is. Raises OSError and what lanes raise."""
+        directory = f"{self._view.log_directory()}/{start.container.name}"
+        files, lane = self._services.files, self._worker.lane("disk", size=8, per_key=2)
+        attempt = start.attempt
+        if attempt is None:
+            newest = await self._on_disk(lane, files.newest_log_attempt, directory)
+            attempt = 0 if newest is None else newest + 1
+        message = message_file(pod, start.container, attempt, self._services.node.rules)
+        await self._on_disk(lane, files.prepare_container, message, directory)
+        return attempt
+
+    def _on_disk(self, lane: Lane, deed: Callable[..., T], *args: str) -> Suspension[T]:
+        return self._worker.wait(
+            lane.submit(self._view.uid, deed, *args, deadline_ns=DISK_TIMEOUT_NS), what="the pod's files"
+        )
+
+    def _link_log(self, name: str, attempt: int, container_id: str) -> None:
+        """For log collectors; nothing waits for it, and nothing depends on it."""
+        pod = self._view.pod
+        if pod is None:
+            return
+        link = link_path(self._services.node.container_logs_directory, pod, name, container_id)
+        target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
+        lane = self._worker.lane("disk", size=8, per_key=2)
+        lane.submit(self._view.uid, self._services.files.link_log, link, target, deadline_ns=DISK_TIMEOUT_NS)
+
+    def _sources(self) -> Sources:
+        sandboxes = self._view.seen().sandboxes
+        return Sources(pod_ips=sandboxes[0].ips if sandboxes else (), host_ips=self._services.node.host_ips)

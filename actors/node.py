@@ -1,0 +1,83 @@
+"""`Node`: a whole node agent as one object, for the edges: the command line, an HTTP server, a simulation, tests.
+
+It builds the actor system on a dispatcher, starts and stops it, and answers questions by asking the actors concerned.
+It is not an actor and decides nothing. Stopping ends the agent only: containers run on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import pykka
+
+from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
+from actors.messages import (
+    ListEvents,
+    ListPods,
+    ListProblems,
+    ListPulls,
+    PullInProgress,
+    RecordedEvent,
+    SourceProblem,
+)
+from actors.node_supervisor import LONG_LIVED, NodeCapabilities, NodePlan, NodeSupervisor
+from config.objects import Pod
+
+T = TypeVar("T")
+
+ASK_TIMEOUT_S = 5.0
+"""An actor that is asked from outside answers at once, or something is wrong with it."""
+
+
+class Node:
+    """See the module. `start` once, `stop` once."""
+
+    def __init__(self, dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities) -> None:
+        self.plan = plan
+        self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
+        self._capabilities = capabilities
+
+    def start(self) -> None:
+        """Bring the actors to life. Returns at once."""
+        self.system.spawn(NodeSupervisor, self.plan, self._capabilities, name="node", strategy=LONG_LIVED)
+
+    def stop(self, timeout_ns: int = 30_000_000_000) -> bool:
+        """End the agent and leave the containers running. False when an actor did not end in time."""
+        return self.system.stop(timeout_ns)
+
+    def pods(self) -> tuple[Pod, ...]:
+        """Every pod of this node with its published status, by namespace and name."""
+        pods: tuple[Pod, ...] = self._ask("status-manager", ListPods(), ())
+        return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
+
+    def events(self) -> tuple[RecordedEvent, ...]:
+        """The last events, oldest first."""
+        return self._ask("events", ListEvents(), ())
+
+    def problems(self) -> tuple[SourceProblem, ...]:
+        """What the sources cannot use now."""
+        none: tuple[SourceProblem, ...] = ()
+        return self._ask("source-file", ListProblems(), none) + self._ask("source-http", ListProblems(), none)
+
+    def pulls(self) -> tuple[PullInProgress, ...]:
+        """The image pulls wanted now, oldest first."""
+        return self._ask("image-pull", ListPulls(), ())
+
+    def report(self) -> SystemReport:
+        """The tree of actors, as data."""
+        return self.system.report()
+
+    def late_actors(self) -> tuple[LateActor, ...]:
+        """Actors that health names. Empty means healthy."""
+        return self.system.late_actors()
+
+    def _ask(self, name: str, question: Any, otherwise: T) -> T:
+        """The answer of a long-lived actor, or `otherwise` while that actor is not there or does not answer."""
+        ref = self.system.find(f"/node/{name}")
+        if ref is None:
+            return otherwise
+        try:
+            answer: T = ref.ask(question, timeout=ASK_TIMEOUT_S)
+        except (pykka.ActorDeadError, pykka.Timeout):
+            return otherwise
+        return answer

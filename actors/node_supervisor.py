@@ -1,0 +1,173 @@
+"""`NodeSupervisor`: the root of a node's actors. It makes them, knows them by name, and keeps them alive.
+
+The long-lived actors must know each other, so all are reserved first and then furnished with the references they
+need. A failing one is restarted by itself, with its mailbox kept; the others do not notice, because each asks again
+for what it may have missed. Pod workers are children of the sync loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actors.container_gc import ContainerGCActor
+from actors.container_gc_rules import GcPolicy, Places
+from actors.container_removal import GcTools
+from actors.event_recorder import EventRecorderActor
+from actors.image_pull import ImagePullActor, PullLimits
+from actors.kernel import Actor, ActorRef, ChildFailed, RestartStrategy, handles
+from actors.pleg import PlegActor
+from actors.pod_services import NodeFacts, PodServices
+from actors.runtime_monitor import RuntimeMonitorActor
+from actors.source import decoder_of
+from actors.source_file import FileSourceActor
+from actors.source_http import HttpSourceActor
+from actors.status_manager import StatusManagerActor
+from actors.storage import StorageActor
+from actors.sync_loop import SyncLoopActor
+from actors.volume_reconciler import VolumeReconcilerActor
+from config.kubelet import CrashLoopPeriods, KubeletConfiguration
+from config.pod_identity import SOURCE_FILE, SOURCE_HTTP
+from runtime.cri import Cri
+from runtime.manifest_files import ManifestDirectory
+from runtime.manifest_url import ManifestServer
+from runtime.pod_files import PodFiles
+from runtime.pod_logs import PodLogs
+from runtime.volumes.capability import PodVolumes
+
+SECOND_NS = 1_000_000_000
+
+LONG_LIVED = RestartStrategy(
+    name="long-lived",
+    budget=10,
+    window_ns=300 * SECOND_NS,
+    initial_ns=SECOND_NS // 10,
+    max_ns=30 * SECOND_NS,
+    parked_retry_ns=60 * SECOND_NS,
+)
+"""The node is nothing without any of these: each comes back within a minute, for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCapabilities:
+    """What the node can do, real or simulated."""
+
+    cri: Cri
+    manifests: ManifestDirectory
+    manifest_server: ManifestServer
+    files: PodFiles
+    logs: PodLogs
+    volumes: PodVolumes
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """What the node is told: its facts, its configuration, what the feature gates decide."""
+
+    facts: NodeFacts
+    configuration: KubeletConfiguration
+    crash_loop: CrashLoopPeriods
+    gc_policy: GcPolicy = GcPolicy()
+    prevent_api_references: bool = True
+
+    def sources(self) -> tuple[str, ...]:
+        """Names of the sources of pods that are configured."""
+        configuration = self.configuration
+        file = (SOURCE_FILE,) if configuration.static_pod_path else ()
+        http = (SOURCE_HTTP,) if configuration.static_pod_url else ()
+        return file + http
+
+
+class NodeSupervisor(Actor):
+    """See the module. Its children are named as in `docs/architecture.md`."""
+
+    def __init__(self, plan: NodePlan, capabilities: NodeCapabilities) -> None:
+        super().__init__()
+        self._plan = plan
+        self._capabilities = capabilities
+
+    def on_start(self) -> None:
+        if self.children:
+            return  # this actor has failed and come back; its children never noticed
+        refs = {
+            "events": self._reserve(EventRecorderActor, "events"),
+            "status-manager": self._reserve(StatusManagerActor, "status-manager"),
+            "storage": self._reserve(StorageActor, "storage"),
+            "sync-loop": self._reserve(SyncLoopActor, "sync-loop"),
+            "pleg": self._reserve(PlegActor, "pleg"),
+            "runtime-monitor": self._reserve(RuntimeMonitorActor, "runtime-monitor"),
+            "image-pull": self._reserve(ImagePullActor, "image-pull"),
+            "container-gc": self._reserve(ContainerGCActor, "container-gc"),
+            "volume-reconciler": self._reserve(VolumeReconcilerActor, "volume-reconciler"),
+        }
+        self._furnish(refs)
+        self._start_sources(refs["storage"])
+
+    @handles(ChildFailed)
+    def child_failed(self, message: ChildFailed) -> None:
+        if message.parked:
+            self.log.error("%s keeps failing and is tried once a minute: %s", message.name, message.cause)
+
+    def _reserve(self, actor_class: type[Actor], name: str) -> ActorRef:
+        return self.reserve(actor_class, name=name, strategy=LONG_LIVED)
+
+    def _furnish(self, refs: dict[str, ActorRef]) -> None:
+        plan, can = self._plan, self._capabilities
+        configuration = plan.configuration
+        events, sync_loop, gc = refs["events"], refs["sync-loop"], refs["container-gc"]
+        services = PodServices(
+            cri=can.cri,
+            files=can.files,
+            node=plan.facts,
+            configuration=configuration,
+            crash_loop=plan.crash_loop,
+            sync_loop=sync_loop,
+            pleg=refs["pleg"],
+            images=refs["image-pull"],
+            volumes=refs["volume-reconciler"],
+            container_gc=gc,
+            status_manager=refs["status-manager"],
+            events=events,
+        )
+        self.furnish(refs["events"])
+        self.furnish(refs["status-manager"], sync_loop)
+        self.furnish(refs["storage"], sync_loop, events, plan.sources())
+        self.furnish(sync_loop, services, refs["storage"], plan.sources())
+        self.furnish(refs["pleg"], can.cri, sync_loop, gc)
+        self.furnish(refs["runtime-monitor"], can.cri, sync_loop)
+        limits = PullLimits.of(
+            configuration.serialize_image_pulls,
+            configuration.max_parallel_image_pulls,
+            configuration.registry_pull_qps,
+            configuration.registry_burst,
+        )
+        self.furnish(refs["image-pull"], can.cri, events, limits)
+        places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
+        self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
+        self.furnish(refs["volume-reconciler"], can.volumes, events)
+
+    def _start_sources(self, storage: ActorRef) -> None:
+        plan, can = self._plan, self._capabilities
+        configuration = plan.configuration
+        if configuration.static_pod_path:
+            self.spawn(
+                FileSourceActor,
+                storage,
+                can.manifests,
+                configuration.static_pod_path,
+                configuration.file_check_frequency,
+                decoder_of(SOURCE_FILE, plan.facts.name, plan.prevent_api_references),
+                name="source-file",
+                strategy=LONG_LIVED,
+            )
+        if configuration.static_pod_url:
+            self.spawn(
+                HttpSourceActor,
+                storage,
+                can.manifest_server,
+                configuration.static_pod_url,
+                configuration.static_pod_url_header,
+                configuration.http_check_frequency,
+                decoder_of(SOURCE_HTTP, plan.facts.name, plan.prevent_api_references),
+                name="source-http",
+                strategy=LONG_LIVED,
+            )

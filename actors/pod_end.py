@@ -1,0 +1,124 @@
+"""The last part of a pod's life: its containers end, its volumes are taken down, its remains are collected.
+
+Every step may be repeated from its start, after a failed call or a restart of the agent: ending what has ended is
+nothing. The order is that of the design: what cannot be undone is done last, and the final status is told before the
+pod's content goes.
+"""
+
+from __future__ import annotations
+
+from actors.kernel import Actor, Pending
+from actors.messages import CollectPod, PodCollected, ReleaseVolumes, VolumesReleased
+from actors.observed import ObservedPod
+from actors.pod_lifecycle import PodLife, should_content_be_removed
+from actors.pod_services import PodServices
+from actors.pod_show import PodShow
+from actors.pod_view import PodView, Question, RetryLaterError
+from actors.termination import (
+    Ending,
+    may_stop,
+    plan_ending,
+    plan_orphan_ending,
+    remaining_seconds,
+    sandboxes_to_stop,
+)
+from runtime.cri import CriError
+from runtime.cri.messages import StopContainerResponse
+
+SECOND_NS = 1_000_000_000
+RETRY_NS = 10 * SECOND_NS
+
+
+class PodEnd:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView, show: PodShow) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._show = show
+        self._announced: set[str] = set()
+        self._release = Question(worker, "release")
+        self._released = False
+        self._collect = Question(worker, "collect")
+        self._collected = False
+        self._failed = ""
+
+    # --- TERMINATING ------------------------------------------------------------------------------------------------
+
+    async def terminate(self, life: PodLife) -> None:
+        """End every container, in order and within the grace, then the sandboxes. Raises when something may still run."""
+        view = self._view
+        observed = await view.look()
+        await self._show.publish(observed, life)
+        while observed.anything_runs():
+            await self._stop_whose_turn_it_is(observed, life)
+            observed = await view.look()
+            await self._show.publish(observed, life)
+        for sandbox_id in sandboxes_to_stop(observed):
+            await view.deeds.stop_sandbox(sandbox_id)
+        if view.deeds.under_way():
+            raise RetryLaterError(RETRY_NS)  # what was begun before may still appear; its end is a reason to look again
+
+    async def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> None:
+        """One phase: all containers that wait for nobody are stopped in parallel; back when all of them have ended."""
+        grace = life.grace_seconds
+        elapsed_ns = self._worker.wall_ns() - (life.terminating_at_ns or self._worker.wall_ns())
+        pod = self._view.pod
+        plan = plan_orphan_ending(observed, grace) if pod is None else plan_ending(pod, observed, grace)
+        running = [ending.name for ending in plan]
+        turn = [ending for ending in plan if may_stop(ending, running, elapsed_ns)] or list(plan)
+        calls = [self._begin_stop(ending, elapsed_ns) for ending in turn]
+        outcomes = await self._worker.gather(*calls, what=f"the end of {', '.join(ending.name for ending in turn)}")
+        for ending, outcome in zip(turn, outcomes, strict=True):
+            failure = outcome.error
+            if failure is None or (isinstance(failure, CriError) and failure.not_found):
+                continue
+            self._view.say("Warning", "FailedKillPod", f"error killing container {ending.name}: {failure}")
+            raise failure
+
+    def _begin_stop(self, ending: Ending, elapsed_ns: int) -> Pending[StopContainerResponse]:
+        if ending.id not in self._announced:
+            self._announced.add(ending.id)
+            self._view.say("Normal", "Killing", ending.message, ending.name)
+        return self._view.deeds.stop_container(ending.id, remaining_seconds(ending.grace_seconds, elapsed_ns))
+
+    # --- TERMINATED -------------------------------------------------------------------------------------------------
+
+    def clean_up(self, life: PodLife) -> bool:
+        """Give back the volumes, and the remains where nobody needs them; True when that is done."""
+        self._wait_after_failure()
+        if not self._released:
+            if self._release.may_ask():
+                self._services.volumes.tell(ReleaseVolumes(self._worker.ref, self._view.uid))
+            return False
+        return not should_content_be_removed(life, True) or self.nothing_is_left(life)
+
+    def nothing_is_left(self, life: PodLife) -> bool:
+        """True when nobody desires the pod and its remains are gone; asks for their removal where they may go."""
+        if not should_content_be_removed(life, True):
+            return False
+        self._wait_after_failure()
+        if not self._collected and self._collect.may_ask():
+            collect = CollectPod(self._worker.ref, self._view.uid, self._view.log_directory())
+            self._services.container_gc.tell(collect)
+        return self._collected
+
+    def _wait_after_failure(self) -> None:
+        """What failed is asked for again after a while, not at once."""
+        if self._failed:
+            self._failed = ""
+            raise RetryLaterError(RETRY_NS)
+
+    def volumes_released(self, message: VolumesReleased) -> None:
+        self._release.answered()
+        if message.error:
+            self._failed = message.error
+            self._view.say("Warning", "FailedUnmount", f"volumes of the pod cannot be taken down: {message.error}")
+        else:
+            self._released = True
+
+    def pod_collected(self, message: PodCollected) -> None:
+        self._collected = not message.error
+        self._collect.answered()
+        self._failed = message.error

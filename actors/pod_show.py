@@ -1,0 +1,116 @@
+"""What a worker shows of its pod: the status, computed anew after every look and published where it changed.
+
+Owns the termination messages: read once for each container that has ended, on the disk lane, before its end is shown.
+A disk that does not answer costs the message, not the status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
+from actors.observed import ObservedContainer, ObservedPod
+from actors.pod_lifecycle import PodLife, is_termination_requested
+from actors.pod_services import PodServices
+from actors.pod_status.api_status import NodeView, compute_pod_status
+from actors.pod_status.container_statuses import Waiting
+from actors.pod_status.final import final_status
+from actors.pod_view import PodView
+from actors.start.termination_message import (
+    LOG_TAIL_BYTES,
+    LOG_TAIL_LINES,
+    falls_back_to_log,
+    joined_message,
+    message_limit_bytes,
+)
+from config.objects import Pod
+
+DISK_TIMEOUT_NS = 10_000_000_000
+
+
+class PodShow:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._node = NodeView(services.node.host_ips, services.node.runtime_name)
+
+    async def publish(self, observed: ObservedPod, life: PodLife) -> str:
+        """Compute and publish; the phase. Nothing is published of an orphan."""
+        view = self._view
+        pod = view.pod
+        if pod is None:
+            return ""
+        await self._read_messages(pod, observed)
+        status = compute_pod_status(
+            pod,
+            self.with_messages(observed),
+            previous=view.published,
+            wall_ns=self._worker.wall_ns(),
+            node=self._node,
+            waiting={name: Waiting(reason, text) for name, (reason, text) in view.waiting.items()},
+            ended=is_termination_requested(life),
+            forced=view.forced,
+        )
+        view.publish(status)
+        return status.phase or ""
+
+    def publish_final(self) -> None:
+        """The last status: nothing of the pod runs, and nothing will."""
+        view = self._view
+        if view.pod is not None and view.published is not None:
+            view.publish(final_status(view.pod, view.published), final=True)
+
+    def with_messages(self, observed: ObservedPod) -> ObservedPod:
+        """The same look, with the termination messages that have been read."""
+        messages = self._view.messages
+        if not messages:
+            return observed
+        by_name: Mapping[str, tuple[ObservedContainer, ...]] = {
+            name: tuple(
+                msgspec.structs.replace(each, message=messages[each.id]) if messages.get(each.id) else each
+                for each in containers
+            )
+            for name, containers in observed.by_name.items()
+        }
+        return msgspec.structs.replace(observed, by_name=by_name)
+
+    async def _read_messages(self, pod: Pod, observed: ObservedPod) -> None:
+        """Read what each container that has ended said of its end, once."""
+        known = self._view.messages
+        for container in observed.containers():
+            if container.exited and container.id not in known and container.termination_file:
+                known[container.id] = await self._message_of(pod, container)
+
+    async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
+        files, lane = self._services.files, self._worker.lane("disk", size=8, per_key=2)
+        uid, limit = self._view.uid, message_limit_bytes(pod)
+        try:
+            text = await self._worker.wait(
+                lane.submit(
+                    uid, files.read_termination_message, container.termination_file, limit, deadline_ns=DISK_TIMEOUT_NS
+                ),
+                what="a termination message",
+            )
+            if not text and falls_back_to_log(container):
+                text = await self._worker.wait(
+                    lane.submit(
+                        uid,
+                        files.read_log_tail,
+                        container.log_path,
+                        LOG_TAIL_LINES,
+                        min(LOG_TAIL_BYTES, limit),
+                        deadline_ns=DISK_TIMEOUT_NS,
+                    ),
+                    what="the end of a log",
+                )
+        except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            self._worker.log.warning(
+                "pod %s: no termination message of %s: %s", self._view.name, container.name, failure
+            )
+            return container.message
+        return joined_message(container.message, text)

@@ -1,0 +1,177 @@
+"""One pass of a pod that is to run: look, show, compute, do (spec 2.7, 3.6).
+
+A pass does what `compute_pod_actions` says, in its order: end what must end, make the sandbox, start containers. It
+does not wait for what takes long: volumes and pulls are asked for, and the pass ends there. After the deeds it looks
+at what they changed and publishes that at once.
+"""
+
+from __future__ import annotations
+
+from actors.active_deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
+from actors.backoff import back_off_message
+from actors.container_starts import ContainerStarts
+from actors.kernel import Actor
+from actors.messages import LookAgain, PrepareVolumes, RuntimeStateObserved, VolumesPrepared
+from actors.observed import ObservedPod
+from actors.pod_action_types import BackingOff, Kill, PodActions, in_flight_of
+from actors.pod_actions import compute_pod_actions
+from actors.pod_lifecycle import PodLife
+from actors.pod_services import PodServices
+from actors.pod_show import PodShow
+from actors.pod_status.phase import TERMINAL
+from actors.pod_view import PodView, RetryLaterError
+from actors.start.sandbox_config import sandbox_config
+from actors.termination import (
+    GraceCause,
+    grace_seconds,
+    plan_ending,
+    remaining_seconds,
+    sandboxes_to_stop,
+)
+from config.objects import Pod
+from runtime.cri import CriError
+from runtime.cri.messages import PodSandboxConfig
+
+SECOND_NS = 1_000_000_000
+NETWORK_RETRY_NS = SECOND_NS
+VOLUME_RETRY_NS = 10 * SECOND_NS
+
+
+class PodSync:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView, show: PodShow) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._show = show
+        self.starts = ContainerStarts(worker, services, view)
+        self._volumes: VolumesPrepared | None = None
+        self._asked_volumes = False
+        self._backing_off: dict[str, int] = {}
+
+    def volumes_prepared(self, message: VolumesPrepared) -> None:
+        self._asked_volumes = False
+        self._volumes = message
+
+    async def sync(self, life: PodLife, runtime: RuntimeStateObserved) -> bool:
+        """One pass; True when the phase of the pod is final. Raises CriError, RetryLaterError."""
+        view = self._view
+        pod = view.pod
+        assert pod is not None, "only a pod that is desired is synced"
+        observed = await view.look()
+        if past_deadline(pod, view.published, self._worker.wall_ns()):
+            view.say("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
+            view.forced = DEADLINE_EXCEEDED
+        if await self._show.publish(observed, life) in TERMINAL:
+            return True
+        if runtime.network_error and not pod.spec.host_network:
+            view.say("Warning", "NetworkNotReady", f"network is not ready: {runtime.network_error}")
+            raise RetryLaterError(NETWORK_RETRY_NS)
+        if not self._volumes_are_ready(pod):
+            return False
+        actions = compute_pod_actions(
+            pod,
+            observed,
+            wall_ns=self._worker.wall_ns(),
+            crash_loop=self._services.crash_loop,
+            in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy()),
+        )
+        self._note_backing_off(pod, actions.backing_off)
+        if not actions.idle:
+            await self._do(pod, observed, actions)
+            observed = view.seen()
+        terminal = await self._show.publish(observed, life) in TERMINAL
+        self._set_alarm(pod, actions)
+        return terminal
+
+    # --- what a pass waits for --------------------------------------------------------------------------------------
+
+    def _volumes_are_ready(self, pod: Pod) -> bool:
+        """Ask for the volumes once; after a failure again, a while later."""
+        prepared = self._volumes
+        if prepared is None:
+            if not self._asked_volumes:
+                self._asked_volumes = True
+                self._services.volumes.tell(PrepareVolumes(self._worker.ref, pod))
+            return False
+        if prepared.error:
+            self._volumes = None
+            raise RetryLaterError(VOLUME_RETRY_NS)
+        return True
+
+    def _set_alarm(self, pod: Pod, actions: PodActions) -> None:
+        """Look again when the first back-off or the active deadline is over."""
+        wall_ns = self._worker.wall_ns()
+        at_ns = [at for at in (actions.wake_at_ns, deadline_ns(pod, self._view.published)) if at is not None]
+        waits = [max(0, at - wall_ns) for at in at_ns]
+        pull_ns = self.starts.wake_in_ns()
+        if pull_ns is not None:
+            waits.append(pull_ns)
+        if waits:
+            self._worker.after(min(waits), LookAgain(), key="look")
+
+    def _note_backing_off(self, pod: Pod, backing_off: tuple[BackingOff, ...]) -> None:
+        now = {each.name: each.until_ns for each in backing_off}
+        for each in backing_off:
+            self._view.waiting[each.name] = ("CrashLoopBackOff", back_off_message(pod, each.name, each.delay_ns))
+            if self._backing_off.get(each.name) != each.until_ns:
+                text = f"Back-off restarting failed container {each.name} in pod {pod.metadata.name}"
+                self._view.say("Warning", "BackOff", text, each.name)
+        self._backing_off = now
+
+    # --- deeds ------------------------------------------------------------------------------------------------------
+
+    async def _do(self, pod: Pod, observed: ObservedPod, actions: PodActions) -> None:
+        if actions.kill_pod:
+            await self._kill_pod(pod, observed)
+        for kill in actions.kill:
+            await self._kill(pod, kill)
+        if not (actions.create_sandbox or actions.start_ephemeral or actions.start_init or actions.start):
+            return
+        sandbox_id = actions.sandbox_id
+        host_paths = self._volumes.host_paths if self._volumes is not None else {}
+        config = sandbox_config(
+            pod,
+            actions.sandbox_attempt,
+            self._view.log_directory(),
+            cluster_domain=self._services.configuration.cluster_domain,
+        )
+        if actions.create_sandbox:
+            if observed.sandboxes:
+                self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+            sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config)
+        for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
+            await self.starts.start(pod, start, actions.sandbox_attempt, sandbox_id, config, host_paths)
+
+    async def _make_sandbox(self, attempt: int, config: PodSandboxConfig) -> str:
+        try:
+            sandbox_id = await self._view.deeds.run_sandbox(attempt, config, "")
+        except CriError as failure:
+            self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
+            raise
+        await self._view.look_at_sandbox(sandbox_id)
+        return sandbox_id
+
+    async def _kill_pod(self, pod: Pod, observed: ObservedPod) -> None:
+        """End every container, sidecars too, and every sandbox; the pod itself lives on."""
+        endings = plan_ending(pod, observed)
+        for ending in endings:
+            self._view.say("Normal", "Killing", ending.message, ending.name)
+        calls = [self._view.deeds.stop_container(ending.id, ending.grace_seconds) for ending in endings]
+        for outcome in await self._worker.gather(*calls, what="the end of the pod's containers"):
+            if outcome.error is not None and not (isinstance(outcome.error, CriError) and outcome.error.not_found):
+                raise outcome.error
+        for sandbox_id in sandboxes_to_stop(observed):
+            await self._view.deeds.stop_sandbox(sandbox_id)
+
+    async def _kill(self, pod: Pod, kill: Kill) -> None:
+        cause = {"LIVENESS": GraceCause.LIVENESS, "STARTUP": GraceCause.STARTUP}.get(kill.cause.name, GraceCause.OTHER)
+        grace = remaining_seconds(grace_seconds(pod, kill.container, cause), 0)
+        self._view.say("Normal", "Killing", kill.message, kill.name)
+        try:
+            await self._worker.wait(self._view.deeds.stop_container(kill.id, grace), what=f"the end of {kill.name}")
+        except CriError as failure:
+            if not failure.not_found:
+                raise
+        await self._view.look_at_container(kill.id)

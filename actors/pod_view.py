@@ -1,0 +1,128 @@
+"""What one worker knows: its pod as desired, the runtime as last looked at, and the status as last published.
+
+Shared by the parts of one worker and by nobody else. Looking may fail (CriError); what was known before then stays, and
+the published status with it: "I do not know yet" changes nothing.
+"""
+
+from __future__ import annotations
+
+from actors.kernel import Actor
+from actors.messages import LookAgain, PodStatusChanged, RuntimePod, pod_event
+from actors.observed import ObservedPod, observe
+from actors.pod_deeds import Deeds
+from actors.pod_observer import PodObserver
+from actors.pod_services import PodServices
+from actors.pod_status.api_status import NOT_FORCED
+from actors.start.identity import field_path
+from config.objects import Container, Pod, PodStatus
+
+
+class RetryLaterError(Exception):
+    """The pass cannot go on now, and nothing is wrong that has not been said already."""
+
+    def __init__(self, after_ns: int) -> None:
+        super().__init__(f"again in {after_ns / 1e9:.1f} s")
+        self.after_ns = after_ns
+
+
+ASK_AGAIN_NS = 60_000_000_000
+"""Whoever was asked may have been restarted since, and the question with it. Asking twice does no harm."""
+
+
+class Question:
+    """Something that was asked of another actor. While it is open, the worker looks again once a minute and asks again."""
+
+    def __init__(self, worker: Actor, name: str) -> None:
+        self._worker = worker
+        self._name = name
+        self._asked_at_ns: int | None = None
+
+    def may_ask(self) -> bool:
+        """True when it has not been asked yet, or long ago; it counts as asked from now on."""
+        now_ns = self._worker.now_ns()
+        if self._asked_at_ns is not None and now_ns - self._asked_at_ns < ASK_AGAIN_NS:
+            return False
+        self._asked_at_ns = now_ns
+        self._worker.after(ASK_AGAIN_NS, LookAgain(), key=self._name)
+        return True
+
+    def answered(self) -> None:
+        self._asked_at_ns = None
+        self._worker.cancel_timer(self._name)
+
+
+class PodView:
+    """See the module. `pod` is None for an orphan, and until the worker has been told its pod."""
+
+    def __init__(self, worker: Actor, uid: str, services: PodServices, orphan: RuntimePod | None) -> None:
+        self.uid = uid
+        self.pod: Pod | None = None
+        self.published: PodStatus | None = None
+        self.final = False
+        self.waiting: dict[str, tuple[str, str]] = {}
+        """Container name -> (reason, message) of why it could not be started the last time."""
+        self.messages: dict[str, str] = {}
+        """Container id -> termination message, read once after its end."""
+        self.forced = NOT_FORCED
+        """A status that was decided for the pod (eviction, deadline)."""
+        self.deeds = Deeds(worker, services.cri)
+        self._orphan = orphan
+        self._observer = PodObserver(worker, services.cri, uid)
+        self._worker = worker
+        self._services = services
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        if self.pod is not None:
+            return f"{self.pod.metadata.namespace}/{self.pod.metadata.name}"
+        return f"{self._orphan.namespace}/{self._orphan.name}" if self._orphan is not None else self.uid
+
+    def log_directory(self) -> str:
+        """Where the logs of the pod are."""
+        root = self._services.configuration.pod_logs_dir
+        if self.pod is not None:
+            meta = self.pod.metadata
+            return f"{root}/{meta.namespace}_{meta.name}_{self.uid}"
+        return f"{root}/{self._orphan.namespace}_{self._orphan.name}_{self.uid}" if self._orphan is not None else ""
+
+    async def look(self) -> ObservedPod:
+        """Ask the runtime for everything of this pod. Raises CriError."""
+        await self._observer.look()
+        return self.seen()
+
+    async def look_at_sandbox(self, sandbox_id: str) -> None:
+        await self._observer.look_at_sandbox(sandbox_id)
+
+    async def look_at_container(self, container_id: str) -> None:
+        await self._observer.look_at_container(container_id)
+
+    def seen(self) -> ObservedPod:
+        """What the last look and the deeds since have shown."""
+        sandboxes, containers = self._observer.seen()
+        return observe(self.uid, sandboxes, containers, self._worker.wall_ns())
+
+    def publish(self, status: PodStatus, *, final: bool = False) -> None:
+        """Tell the status manager, where there is anything to tell."""
+        if self.pod is not None and (status != self.published or final != self.final):
+            self.published = status
+            self.publish_again(final)
+
+    def publish_again(self, final: bool) -> None:
+        """Tell the last status once more, to somebody who may not have heard it."""
+        if self.pod is not None and self.published is not None:
+            self.final = final
+            self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final))
+
+    def say(self, event_type: str, reason: str, message: str, container: str = "") -> None:
+        """Record an event about the pod, or about one of its containers."""
+        if self.pod is not None:
+            found = _container_named(self.pod, container) if container else None
+            path = "" if found is None else field_path(self.pod, found)
+            self._services.events.tell(pod_event(self.pod, event_type, reason, message, path))
+
+
+def _container_named(pod: Pod, name: str) -> Container | None:
+    spec = pod.spec
+    everyone = (*spec.containers, *spec.init_containers, *spec.ephemeral_containers)
+    return next((each for each in everyone if each.name == name), None)

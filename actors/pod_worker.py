@@ -1,0 +1,223 @@
+"""`PodWorker`: one pod, from its first sync to its last trace.
+
+The worker walks the state machine of `pod_lifecycle` and decides nothing itself: what to do next is computed by
+`pod_actions`, what to show by `pod_status`, how a container is configured by `start`. A pass looks at the runtime,
+computes, does one short verb after another, and publishes what came of it (`pod_sync`, `pod_end`). What takes long
+(pulls, volumes, collecting the remains) is asked of other actors, and their answer is one more reason to look again.
+A pass that waits for the runtime is cancelled by the order to end the pod; what it had begun is remembered
+(`pod_deeds`).
+
+Everything a worker knows can be found again by looking: it may be restarted at any time, and so may the agent.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from actors.kernel import Actor, DeadlineExceededError, handles
+from actors.messages import (
+    AnnounceYourself,
+    ImagePulled,
+    ImagePullFailed,
+    LookAgain,
+    PodCollected,
+    PodWorkerStarted,
+    RuntimePod,
+    RuntimeStateObserved,
+    StatusManagerStarted,
+    SyncPod,
+    TerminatePod,
+    VolumesPrepared,
+    VolumesReleased,
+    pod_event,
+)
+from actors.pod_deeds import DeedEnded
+from actors.pod_end import PodEnd
+from actors.pod_lifecycle import (
+    BEGINNING,
+    CleanedUp,
+    ContainersStopped,
+    Event,
+    Orphaned,
+    Stage,
+    Synced,
+    advance,
+    desired,
+    kill_requested,
+)
+from actors.pod_services import PodServices
+from actors.pod_show import PodShow
+from actors.pod_status.api_status import Forced
+from actors.pod_status.phase import FAILED
+from actors.pod_sync import PodSync
+from actors.pod_view import PodView, RetryLaterError
+from runtime.cri import CriError
+
+SECOND_NS = 1_000_000_000
+RETRY_NS = 10 * SECOND_NS
+RETRY_JITTER = 0.5
+"""A pass that failed is tried again after this, plus up to half of it (spec 2.1)."""
+
+
+class PodWorker(Actor):
+    """See the module. `orphan` is set for a pod that only the runtime knows."""
+
+    mailbox_capacity: ClassVar[int] = 100
+    health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
+
+    def __init__(self, uid: str, services: PodServices, orphan: RuntimePod | None) -> None:
+        super().__init__()
+        self._uid = uid
+        self._services = services
+        self._orphan = orphan
+        self._life = BEGINNING
+        self._view = PodView(self, uid, services, orphan)
+        self._show = PodShow(self, services, self._view)
+        self._sync = PodSync(self, services, self._view, self._show)
+        self._end = PodEnd(self, services, self._view, self._show)
+        self._runtime = RuntimeStateObserved("", "")
+        self._last_trouble = ""
+
+    def on_start(self) -> None:
+        if self._orphan is not None:
+            self._meet(Orphaned())
+            self._look_soon()
+        self.announce(AnnounceYourself())
+
+    @handles(AnnounceYourself)
+    def announce(self, _: AnnounceYourself) -> None:
+        started = PodWorkerStarted(self._uid, self.ref)
+        services = self._services
+        for listener in (services.pleg, services.container_gc, services.volumes, services.sync_loop):
+            listener.tell(started)
+
+    # --- what is desired --------------------------------------------------------------------------------------------
+
+    def _meet(self, event: Event) -> None:
+        self._life = advance(self._life, event, self.wall_ns()).life
+
+    @handles(SyncPod)
+    def desired(self, message: SyncPod) -> None:
+        self._view.pod = message.pod
+        self._meet(desired(message.pod))
+        self._look_soon()
+
+    @handles(TerminatePod)
+    def terminate(self, message: TerminatePod) -> None:
+        """The order to end the pod, or to end it faster. It has cancelled the pass that was waiting."""
+        if message.pod is not None:
+            self._view.pod = message.pod
+        pod = self._view.pod
+        if pod is not None and pod.metadata.deletion_timestamp is not None:
+            self._meet(desired(pod))
+        if message.removed or message.grace_seconds is not None or message.evicted or not self._life.deleted:
+            self._meet(
+                kill_requested(
+                    pod,
+                    grace_seconds=message.grace_seconds,
+                    removed=message.removed,
+                    evicted=message.evicted,
+                    reason=message.reason,
+                    message=message.message,
+                )
+            )
+        if message.evicted or message.reason:
+            self._view.forced = Forced(FAILED, message.reason, message.message)
+        self._look_soon()
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def _look_soon(self) -> None:
+        self.ref.tell(LookAgain())
+
+    def _look_in(self, ns: int) -> None:
+        self.after(ns, LookAgain(), key="look")
+
+    @handles(LookAgain)
+    async def look(self, _: LookAgain) -> None:
+        """One pass: do what the state of the pod asks for, and go on as long as that changes the state."""
+        self.cancel_timer("look")
+        before: Stage | None = None
+        try:
+            while before is not self._life.stage:
+                before = self._life.stage
+                await self._do_what_the_stage_asks()
+        except RetryLaterError as later:
+            self._look_in(later.after_ns)
+        except (CriError, DeadlineExceededError) as failure:
+            self._say_trouble(str(failure))
+            self._look_in(int(RETRY_NS * (1 + RETRY_JITTER * self.chance.random())))
+        else:
+            self._last_trouble = ""
+
+    async def _do_what_the_stage_asks(self) -> None:
+        stage = self._life.stage
+        if stage is Stage.SYNCING:
+            terminal = await self._sync.sync(self._life, self._runtime)
+            self._meet(Synced(terminal))
+        elif stage is Stage.TERMINATING:
+            await self._end.terminate(self._life)
+            self._meet(ContainersStopped())
+        elif stage is Stage.TERMINATED:
+            self._show.publish_final()
+            if self._end.clean_up(self._life):
+                self._meet(CleanedUp())
+        elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life):
+            self.stop()
+
+    def _say_trouble(self, text: str) -> None:
+        """An event for each new trouble, not for each retry; none where the whole runtime is away."""
+        if text == self._last_trouble or self._runtime.error:
+            return
+        self._last_trouble = text
+        self.log.warning("pod %s: %s", self._view.name, text)
+        if self._view.pod is not None:
+            self._services.events.tell(
+                pod_event(self._view.pod, "Warning", "FailedSync", f"error syncing pod, trying again: {text}")
+            )
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    @handles(ImagePulled)
+    def image_pulled(self, message: ImagePulled) -> None:
+        self._sync.starts.image_pulled(message)
+        self._look_soon()
+
+    @handles(ImagePullFailed)
+    def image_pull_failed(self, message: ImagePullFailed) -> None:
+        self._sync.starts.image_pull_failed(message)
+        self._look_soon()
+
+    @handles(VolumesPrepared)
+    def volumes_prepared(self, message: VolumesPrepared) -> None:
+        self._sync.volumes_prepared(message)
+        self._look_soon()
+
+    @handles(VolumesReleased)
+    def volumes_released(self, message: VolumesReleased) -> None:
+        self._end.volumes_released(message)
+        self._look_soon()
+
+    @handles(PodCollected)
+    def pod_collected(self, message: PodCollected) -> None:
+        self._end.pod_collected(message)
+        self._look_soon()
+
+    @handles(DeedEnded)
+    def deed_ended(self, message: DeedEnded) -> None:
+        self._view.deeds.ended(message.name)
+        self._look_soon()
+
+    @handles(StatusManagerStarted)
+    def publish_again(self, _: StatusManagerStarted) -> None:
+        if self._view.published is not None:
+            self._view.publish_again(self._life.stage is Stage.FINISHED)
+
+    @handles(RuntimeStateObserved)
+    def runtime_state(self, message: RuntimeStateObserved) -> None:
+        better = (self._runtime.error and not message.error) or (
+            self._runtime.network_error and not message.network_error
+        )
+        self._runtime = message
+        if better:
+            self._look_soon()

@@ -38,6 +38,15 @@ class Work(Message, frozen=True):
 
 
 class Idle(Actor):
+    """Says that it has started, then does nothing."""
+
+    def __init__(self, countdown: Countdown) -> None:
+        super().__init__()
+        self.countdown = countdown
+
+    def on_start(self) -> None:
+        self.countdown.one_less()
+
     @handles(Work)
     def work(self, message: Work) -> int:
         return message.number
@@ -56,6 +65,13 @@ class Busy(Actor):
 
 
 class IdleThread(pykka.ThreadingActor):
+    def __init__(self, countdown: Countdown) -> None:
+        super().__init__()
+        self.countdown = countdown
+
+    def on_start(self) -> None:
+        self.countdown.one_less()
+
     def on_receive(self, message: Any) -> Any:
         return message.number
 
@@ -91,11 +107,12 @@ def resident_bytes() -> int:
 
 def idle_kernel(actors: int) -> dict[str, float]:
     system = ActorSystem(PoolDispatcher())
-    system.spawn(Idle, name="warm").ask(Work(0))
+    system.spawn(Idle, Countdown(1), name="warm").ask(Work(0))
+    countdown = Countdown(actors)
     before, began = resident_bytes(), time.perf_counter()
-    refs = [system.spawn(Idle, name=str(number)) for number in range(actors)]
-    for ref in refs:
-        ref.ask(Work(1))
+    for number in range(actors):
+        system.spawn(Idle, countdown, name=str(number))
+    countdown.done.wait()
     took = time.perf_counter() - began
     return {
         "actors": actors,
@@ -106,21 +123,23 @@ def idle_kernel(actors: int) -> dict[str, float]:
 
 
 def idle_threads(actors: int) -> dict[str, float]:
-    IdleThread.start().ask(Work(0))
+    IdleThread.start(Countdown(1)).ask(Work(0))
+    countdown = Countdown(actors)
     before, began = resident_bytes(), time.perf_counter()
-    refs = []
+    started = 0
     for _ in range(actors):
         try:
-            refs.append(IdleThread.start())
+            IdleThread.start(countdown)
         except RuntimeError:  # the machine gives no more threads: measure those it gave
-            break
-    for ref in refs:
-        ref.ask(Work(1))
+            countdown.one_less()
+        else:
+            started += 1
+    countdown.done.wait()
     took = time.perf_counter() - began
     return {
-        "actors": len(refs),
-        "kib_each": (resident_bytes() - before) / len(refs) / 1024,
-        "start_us_each": took / len(refs) * 1e6,
+        "actors": started,
+        "kib_each": (resident_bytes() - before) / started / 1024,
+        "start_us_each": took / started * 1e6,
         "threads": threading.active_count(),
     }
 
@@ -129,7 +148,7 @@ def spread_kernel(actors: int) -> dict[str, float]:
     system = ActorSystem(PoolDispatcher())
     countdown = Countdown(actors * MESSAGES_EACH)
     refs = [system.spawn(Busy, countdown, name=str(number)) for number in range(actors)]
-    system.spawn(Idle, name="last").ask(Work(0))
+    system.spawn(Idle, Countdown(1), name="last").ask(Work(0))
     return _send_and_wait(lambda number: refs[number % actors].tell(Work(number)), actors, countdown)
 
 
@@ -241,7 +260,7 @@ def table(results: dict[str, dict[str, float]]) -> str:
         ("idle actors", idle["actors"], idle_t["actors"], None),
         ("  KiB each", idle["kib_each"], idle_t["kib_each"], idle_t["kib_each"] / idle["kib_each"]),
         (
-            "  us to start and answer",
+            "  us to start",
             idle["start_us_each"],
             idle_t["start_us_each"],
             idle_t["start_us_each"] / idle["start_us_each"],

@@ -209,7 +209,8 @@ def _unhandled(cell: Cell, item: Item) -> None:
 
 
 def _ended(cell: Cell, item: Item | None, result: Any, label: str = "") -> None:
-    cell.handled += 1
+    if item is not None:  # a hook is no message
+        cell.handled += 1
     _answer(cell, item, result, None)
     _trace(cell, item, label, "ok")
 

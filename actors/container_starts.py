@@ -24,7 +24,7 @@ from actors.kernel.suspension import Suspension
 from actors.messages import ImagePulled, ImagePullFailed, PullImage
 from actors.pod_action_types import Start
 from actors.pod_services import PodServices
-from actors.pod_view import PodView
+from actors.pod_view import PodView, Question
 from actors.start.container_config import Making, container_config, message_file
 from actors.start.environment import Sources
 from actors.start.identity import field_path
@@ -38,6 +38,8 @@ from runtime.cri.verbs import IMAGE_STATUS
 T = TypeVar("T")
 HostPaths = Mapping[str, str]
 
+REFUSED_RETRY_NS = 10_000_000_000
+"""What is wrong with a container may be mended from outside: an image arrives, a file appears."""
 DISK_TIMEOUT_NS = 10_000_000_000
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
@@ -51,30 +53,36 @@ class ContainerStarts:
         self._worker = worker
         self._services = services
         self._view = view
-        self._pulling: dict[str, str] = {}
+        self._pulls: dict[str, Question] = {}
         self._pulled: dict[str, str] = {}
         self._failed: dict[str, ImagePullFailed] = {}
+        self._refused: set[str] = set()
 
     def busy(self) -> frozenset[str]:
         """Names of containers whose image is being pulled."""
-        return frozenset(self._pulling)
+        return frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
 
     def wake_in_ns(self) -> int | None:
-        """When the first failed pull may be tried again, from now; None when none has failed."""
-        if not self._failed:
-            return None
-        first_ns = min(failed.retry_at_ns for failed in self._failed.values())
-        return max(0, first_ns - self._worker.now_ns())
+        """When what could not be done may be tried again, from now; None when nothing waits for that."""
+        waits = [max(0, failed.retry_at_ns - self._worker.now_ns()) for failed in self._failed.values()]
+        if self._refused:
+            waits.append(REFUSED_RETRY_NS)
+        return min(waits, default=None)
 
     def image_pulled(self, message: ImagePulled) -> None:
-        self._pulling.pop(message.container, None)
+        self._answered(message.container)
         self._failed.pop(message.container, None)
         self._pulled[message.container] = message.image
 
     def image_pull_failed(self, message: ImagePullFailed) -> None:
-        self._pulling.pop(message.container, None)
+        self._answered(message.container)
         self._failed[message.container] = message
         self._view.waiting[message.container] = (message.reason, message.message)
+
+    def _answered(self, name: str) -> None:
+        pull = self._pulls.pop(name, None)
+        if pull is not None:
+            pull.answered()
 
     # --- the image --------------------------------------------------------------------------------------------------
 
@@ -114,7 +122,9 @@ class ContainerStarts:
             self._view.waiting[name] = shown_while_backing_off(failed)
             return
         self._failed.pop(name, None)
-        self._pulling[name] = image
+        pull = self._pulls.setdefault(name, Question(self._worker, f"pull {name}"))
+        if not pull.may_ask():
+            return
         self._services.images.tell(PullImage(self._worker.ref, pod, name, image, field_path(pod, start.container)))
 
     def _refuse(self, name: str, reason: str, message: str, said: Said | None) -> None:
@@ -122,6 +132,7 @@ class ContainerStarts:
             self._say(name, said)
             self._view.say("Warning", "Failed", f"Error: {reason}", name)
         self._view.waiting[name] = (reason, message)
+        self._refused.add(name)
 
     def _say(self, name: str, said: Said | None) -> None:
         if said is not None:
@@ -132,7 +143,7 @@ class ContainerStarts:
     async def start(
         self, pod: Pod, start: Start, sandbox_attempt: int, sandbox_id: str, sandbox: PodSandboxConfig, paths: HostPaths
     ) -> bool:
-        """Bring one container to life as far as that goes now; True when it runs. Raises CriError of an unknown outcome."""
+        """Bring one container to life as far as that goes now; True when it runs. Raises CriError."""
         name = start.container.name
         if start.created_id:
             return await self._start_created(name, start.attempt or 0, start.created_id)
@@ -174,6 +185,7 @@ class ContainerStarts:
             await self._view.look_at_container(container_id)
             return False
         self._view.waiting.pop(name, None)
+        self._refused.discard(name)
         self._view.say("Normal", "Started", f"Started container {name}", name)
         await self._view.look_at_container(container_id)
         self._link_log(name, attempt, container_id)

@@ -39,12 +39,15 @@ class Question:
 
     def may_ask(self) -> bool:
         """True when it has not been asked yet, or long ago; it counts as asked from now on."""
-        now_ns = self._worker.now_ns()
-        if self._asked_at_ns is not None and now_ns - self._asked_at_ns < ASK_AGAIN_NS:
+        if not self.is_due():
             return False
-        self._asked_at_ns = now_ns
+        self._asked_at_ns = self._worker.now_ns()
         self._worker.after(ASK_AGAIN_NS, LookAgain(), key=self._name)
         return True
+
+    def is_due(self) -> bool:
+        """Whether it is to be asked (again)."""
+        return self._asked_at_ns is None or self._worker.now_ns() - self._asked_at_ns >= ASK_AGAIN_NS
 
     def answered(self) -> None:
         self._asked_at_ns = None

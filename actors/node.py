@@ -6,7 +6,7 @@ It is not an actor and decides nothing. Stopping ends the agent only: containers
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pykka
 
@@ -77,7 +77,7 @@ class Node:
         if ref is None:
             return otherwise
         try:
-            answer: T = ref.ask(question, timeout=ASK_TIMEOUT_S)
+            answer: Any = ref.ask(question, timeout=ASK_TIMEOUT_S)
         except (pykka.ActorDeadError, pykka.Timeout):
             return otherwise
-        return answer
+        return cast(T, answer)

@@ -59,6 +59,9 @@ class NodeCapabilities:
     volumes: PodVolumes
 
 
+_NO_FLAGS = GcPolicy()
+
+
 @dataclass(frozen=True, slots=True)
 class NodePlan:
     """What the node is told: its facts, its configuration, what the feature gates decide."""
@@ -66,7 +69,7 @@ class NodePlan:
     facts: NodeFacts
     configuration: KubeletConfiguration
     crash_loop: CrashLoopPeriods
-    gc_policy: GcPolicy = GcPolicy()
+    gc_policy: GcPolicy = _NO_FLAGS
     prevent_api_references: bool = True
 
     def sources(self) -> tuple[str, ...]:

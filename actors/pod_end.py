@@ -47,7 +47,7 @@ class PodEnd:
     # --- TERMINATING ------------------------------------------------------------------------------------------------
 
     async def terminate(self, life: PodLife) -> None:
-        """End every container, in order and within the grace, then the sandboxes. Raises when something may still run."""
+        """End every container, in order and within the grace, then the sandboxes. Raises while something may run."""
         view = self._view
         observed = await view.look()
         await self._show.publish(observed, life)

@@ -109,8 +109,7 @@ class PodShow:
                     what="the end of a log",
                 )
         except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
-            self._worker.log.warning(
-                "pod %s: no termination message of %s: %s", self._view.name, container.name, failure
-            )
+            name = f"{self._view.name}, container {container.name}"
+            self._worker.log.warning("pod %s: the termination message cannot be read: %s", name, failure)
             return container.message
         return joined_message(container.message, text)

@@ -19,7 +19,7 @@ from actors.pod_lifecycle import PodLife
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.phase import TERMINAL
-from actors.pod_view import PodView, RetryLaterError
+from actors.pod_view import PodView, Question, RetryLaterError
 from actors.start.sandbox_config import sandbox_config
 from actors.termination import (
     GraceCause,
@@ -47,11 +47,11 @@ class PodSync:
         self._show = show
         self.starts = ContainerStarts(worker, services, view)
         self._volumes: VolumesPrepared | None = None
-        self._asked_volumes = False
+        self._question = Question(worker, "volumes")
         self._backing_off: dict[str, int] = {}
 
     def volumes_prepared(self, message: VolumesPrepared) -> None:
-        self._asked_volumes = False
+        self._question.answered()
         self._volumes = message
 
     async def sync(self, life: PodLife, runtime: RuntimeStateObserved) -> bool:
@@ -78,11 +78,17 @@ class PodSync:
             in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy()),
         )
         self._note_backing_off(pod, actions.backing_off)
+        failure: CriError | None = None
         if not actions.idle:
-            await self._do(pod, observed, actions)
+            try:
+                await self._do(pod, observed, actions)
+            except CriError as raised:
+                failure = raised
             observed = view.seen()
         terminal = await self._show.publish(observed, life) in TERMINAL
         self._set_alarm(pod, actions)
+        if failure is not None:
+            raise failure
         return terminal
 
     # --- what a pass waits for --------------------------------------------------------------------------------------
@@ -91,8 +97,7 @@ class PodSync:
         """Ask for the volumes once; after a failure again, a while later."""
         prepared = self._volumes
         if prepared is None:
-            if not self._asked_volumes:
-                self._asked_volumes = True
+            if self._question.may_ask():
                 self._services.volumes.tell(PrepareVolumes(self._worker.ref, pod))
             return False
         if prepared.error:
@@ -131,18 +136,21 @@ class PodSync:
             return
         sandbox_id = actions.sandbox_id
         host_paths = self._volumes.host_paths if self._volumes is not None else {}
-        config = sandbox_config(
-            pod,
-            actions.sandbox_attempt,
-            self._view.log_directory(),
-            cluster_domain=self._services.configuration.cluster_domain,
-        )
+        domain = self._services.configuration.cluster_domain
+        config = sandbox_config(pod, actions.sandbox_attempt, self._view.log_directory(), cluster_domain=domain)
         if actions.create_sandbox:
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config)
+        failure: CriError | None = None
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
-            await self.starts.start(pod, start, actions.sandbox_attempt, sandbox_id, config, host_paths)
+            try:
+                await self.starts.start(pod, start, actions.sandbox_attempt, sandbox_id, config, host_paths)
+            except CriError as raised:
+                # One container that cannot start does not hold up the others.
+                failure = failure or raised
+        if failure is not None:
+            raise failure
 
     async def _make_sandbox(self, attempt: int, config: PodSandboxConfig) -> str:
         try:

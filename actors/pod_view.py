@@ -30,7 +30,7 @@ ASK_AGAIN_NS = 60_000_000_000
 
 
 class Question:
-    """Something that was asked of another actor. While it is open, the worker looks again once a minute and asks again."""
+    """Something asked of another actor. While it is open, the worker looks, and asks, again once a minute."""
 
     def __init__(self, worker: Actor, name: str) -> None:
         self._worker = worker

@@ -5,8 +5,7 @@ and has ended. It decides no more than that:
 
 - One worker per UID. A UID that comes back while its old worker is still ending starts anew after that (spec 2.6).
 - Static pods of one full name run one at a time, first come first served; the next starts when nothing of the one
-before
-  is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for the
+  before is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for the
   pod's own source and for the first list of the runtime, never for the API server.
 - A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (spec 2.10).
 

@@ -1,0 +1,42 @@
+"""Log lines on standard error as the kubelet writes them, so that tools which read its log read ours.
+
+`I0102 15:04:05.678901    1234 sync_loop.py:42] actorlet.SyncLoopActor: text`: severity, date and time in UTC, process,
+place. Verbosity is the kubelet's `-v`: 0 to 3 shows information and above, 4 and more shows everything.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from datetime import UTC, datetime
+from typing import TextIO
+
+DEBUG_FROM = 4
+_LETTERS = {"CRITICAL": "F", "ERROR": "E", "WARNING": "W", "INFO": "I", "DEBUG": "I"}
+
+
+class LineFormatter(logging.Formatter):
+    """See the module."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).strftime("%m%d %H:%M:%S.%f")
+        head = f"{_LETTERS.get(record.levelname, 'I')}{at} {record.process or os.getpid():7d}"
+        line = f"{head} {record.filename}:{record.lineno}] {record.name}: {record.getMessage()}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+def log_to(stream: TextIO = sys.stderr, verbosity: int = 0, lowest: int = logging.INFO) -> logging.Handler:
+    """Send the whole log to `stream`; gives the handler, for `removeHandler`."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(LineFormatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG if verbosity >= DEBUG_FROM else lowest)
+    if verbosity < DEBUG_FROM + 4:
+        # Libraries are chatty at their debug level.
+        for name in ("asyncio", "watchdog", "aiohttp", "grpc"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+    return handler

@@ -1,0 +1,129 @@
+"""Puts a node together for the command line: its plan from the configuration, its capabilities real or simulated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from actors.container_gc_rules import GcPolicy
+from actors.kernel import PoolDispatcher
+from actors.node_supervisor import NodeCapabilities, NodePlan
+from actors.pod_services import NodeFacts
+from actors.start.container_config import NodeRules
+from actors.start.resources import ResourceRules
+from config.kubelet import KubeletConfiguration, crash_loop_periods
+from config.start_configuration import StartConfiguration
+from runtime.cri import Cri
+from runtime.event_loop import LoopThread
+from runtime.host_facts import cgroup_version, host_ips, host_name, memory_capacity_bytes
+from runtime.manifest_files import LocalManifests
+from runtime.manifest_url import HttpManifests
+from runtime.pod_files import LocalPodFiles
+from runtime.pod_logs import LocalPodLogs
+from runtime.volumes.empty_dir import EmptyDirPlugin
+from runtime.volumes.host_path import HostPathPlugin
+from runtime.volumes.mounts import KernelMounts
+from runtime.volumes.pod_directories import PodDirectories
+from runtime.volumes.pod_volumes import LocalPodVolumes
+from simulation.cri import Settings, SimulatedCri
+from simulation.host import SimulatedHost
+from simulation.pod_volumes import SimulatedPodVolumes
+
+CONTAINER_LOGS = "/var/log/containers"
+SIMULATED_RUNTIME = "simulated"
+MICROSECOND_NS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the node runs on. `memory_bytes` 0: not known."""
+
+    name: str
+    addresses: tuple[str, ...]
+    memory_bytes: int
+    cgroup_version: int
+
+
+def this_machine(name: str = "", addresses: Sequence[str] = ()) -> Machine:
+    """Name and addresses, when given, win over what the machine says of itself."""
+    own_name = name.strip().lower() or host_name()
+    return Machine(own_name, tuple(addresses) or host_ips(), memory_capacity_bytes(), cgroup_version())
+
+
+def plan_of(
+    start: StartConfiguration, machine: Machine, root: str, runtime_name: str, container_logs: str = CONTAINER_LOGS
+) -> NodePlan:
+    """What the node is told. `root` is its directory, absolute; `container_logs` holds the links to logs."""
+    return NodePlan(
+        facts=NodeFacts(
+            name=machine.name,
+            root_directory=root,
+            host_ips=machine.addresses,
+            runtime_name=runtime_name,
+            cgroup_version=machine.cgroup_version,
+            memory_capacity_bytes=machine.memory_bytes,
+            rules=_rules(start.configuration, machine, root),
+            container_logs_directory=container_logs,
+        ),
+        configuration=start.configuration,
+        crash_loop=crash_loop_periods(start.configuration, start.gates),
+        gc_policy=GcPolicy(
+            min_age_ns=start.node.minimum_container_ttl_ns,
+            per_container=start.node.maximum_dead_containers_per_container,
+            total=start.node.maximum_dead_containers,
+        ),
+        prevent_api_references=start.gates.enabled("PreventStaticPodAPIReferences"),
+    )
+
+
+def _rules(configuration: KubeletConfiguration, machine: Machine, root: str) -> NodeRules:
+    one_process = configuration.single_process_oom_kill
+    return NodeRules(
+        root_directory=root,
+        resources=ResourceRules(
+            cpu_quota=configuration.cpu_cfs_quota,
+            cpu_period_us=configuration.cpu_cfs_quota_period // MICROSECOND_NS,
+            memory_capacity_bytes=machine.memory_bytes,
+            cgroup_version=machine.cgroup_version,
+            # With cgroup v1 the kernel knows no other way (spec 12.2).
+            single_process_oom_kill=machine.cgroup_version == 1 if one_process is None else one_process,
+        ),
+        seccomp_default=configuration.seccomp_default,
+    )
+
+
+def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread) -> NodeCapabilities:
+    """What a node on this machine can do."""
+    facts, mounts = plan.facts, KernelMounts()
+    plugins = (EmptyDirPlugin(mounts, facts.memory_capacity_bytes), HostPathPlugin())
+    return NodeCapabilities(
+        cri=cri,
+        manifests=LocalManifests(),
+        manifest_server=HttpManifests(loop),
+        files=LocalPodFiles(),
+        logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
+        volumes=LocalPodVolumes(PodDirectories(facts.root_directory, mounts), plugins),
+    )
+
+
+def simulated_capabilities(
+    dispatcher: PoolDispatcher, plan: NodePlan, loop: LoopThread, settings: Settings
+) -> NodeCapabilities:
+    """Manifests from this machine; containers, volumes and logs on a simulated one that leaves no trace here."""
+    logs, links = plan.configuration.pod_logs_dir, plan.facts.container_logs_directory
+    host = SimulatedHost(pod_logs=logs, container_logs=links)
+    return NodeCapabilities(
+        cri=SimulatedCri(dispatcher, settings, files=host.container_files),
+        manifests=LocalManifests(),
+        manifest_server=HttpManifests(loop),
+        files=host.pod_files,
+        logs=host.pod_logs,
+        volumes=SimulatedPodVolumes(host.tree, plan.facts.root_directory),
+    )
+
+
+def runtime_name_of(endpoint: str) -> str:
+    """What stands before `://` in container ids, as far as the path of the socket tells: containerd, cri-o."""
+    name = os.path.basename(os.path.dirname(endpoint))
+    return "cri-o" if name == "crio" else name if name and ":" not in name else "containerd"

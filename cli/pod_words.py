@@ -1,0 +1,192 @@
+"""A pod in one line, in the words that `kubectl get pods` has taught everybody. Pure.
+
+The STATUS column is no field of the API: it is the most telling reason found in phase, conditions and container states,
+with what hinders the pod before what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from config.objects import Container, ContainerState, ContainerStatus, Pod, PodStatus
+from config.pod_identity import is_sidecar
+
+SECOND_NS = 1_000_000_000
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+@dataclass(frozen=True, slots=True)
+class PodLine:
+    """One row: `ready` as `1/2`, `restarts` as `3 (20s ago)`, `age` as `5m`; empty where nothing is known."""
+
+    namespace: str
+    name: str
+    ready: str
+    status: str
+    restarts: str
+    age: str
+    ip: str
+
+
+def pod_line(pod: Pod, wall_ns: int) -> PodLine:
+    """The row of `pod` at that time of day."""
+    status = pod.status or PodStatus()
+    ready, total = _ready_count(pod, status)
+    began = pod.metadata.creation_timestamp or status.start_time
+    return PodLine(
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        ready=f"{ready}/{total}",
+        status=status_word(pod),
+        restarts=_restarts(pod, status, wall_ns),
+        age=_since(began, wall_ns),
+        ip=status.pod_ip or "",
+    )
+
+
+def has_arrived(pod: Pod) -> bool:
+    """It runs, or has done what it was to do."""
+    return (pod.status or PodStatus()).phase in ("Running", "Succeeded")
+
+
+def status_word(pod: Pod) -> str:
+    """The STATUS column."""
+    status = pod.status or PodStatus()
+    word = status.reason or status.phase or "Pending"
+    initializing = _initializing(pod, status)
+    if initializing and _condition(status, "Initialized") != "True":
+        word = initializing
+    else:
+        word = _word_of_containers(status, word)
+    if pod.metadata.deletion_timestamp:
+        word = "Terminating"
+    return word
+
+
+def trouble(pod: Pod) -> str:
+    """Why a pod has not arrived, in a sentence: the word, and the messages of those that wait or have failed."""
+    status = pod.status or PodStatus()
+    details = [status.message or ""]
+    for state_of in (*status.init_container_statuses, *status.container_statuses):
+        state = state_of.state or ContainerState()
+        if state.waiting is not None and state.waiting.reason not in (None, "PodInitializing", "ContainerCreating"):
+            details.append(f"{state_of.name}: {state.waiting.message or state.waiting.reason}")
+        elif state.terminated is not None and state.terminated.exit_code:
+            message = (state.terminated.message or state.terminated.reason or "").strip()
+            details.append(f"{state_of.name}: exit code {state.terminated.exit_code} {message}".rstrip())
+    return ": ".join(part for part in (status_word(pod), "; ".join(filter(None, details))) if part)
+
+
+def short_duration(seconds: int) -> str:
+    """About how long, in at most two units: `95s`, `3m20s`, `45m`, `5h10m`, `3d`."""
+    seconds = max(seconds, 0)
+    if seconds < 2 * _MINUTE:
+        return f"{seconds}s"
+    if seconds < 10 * _MINUTE:
+        return _two(seconds, _MINUTE, "m", 1, "s")
+    if seconds < 3 * _HOUR:
+        return f"{seconds // _MINUTE}m"
+    if seconds < 8 * _HOUR:
+        return _two(seconds, _HOUR, "h", _MINUTE, "m")
+    if seconds < 2 * _DAY:
+        return f"{seconds // _HOUR}h"
+    return _two(seconds, _DAY, "d", _HOUR, "h") if seconds < 8 * _DAY else f"{seconds // _DAY}d"
+
+
+def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
+    rest = seconds % large // small
+    return f"{seconds // large}{large_name}" + (f"{rest}{small_name}" if rest else "")
+
+
+def _initializing(pod: Pod, status: PodStatus) -> str:
+    """What the first unfinished init container says; empty when none hinders the pod."""
+    total = len(pod.spec.init_containers)
+    by_name = {container.name: container for container in pod.spec.init_containers}
+    for done, state_of in enumerate(status.init_container_statuses):
+        state = state_of.state or ContainerState()
+        container = by_name.get(state_of.name)
+        if container is not None and is_sidecar(container) and state_of.started:
+            continue
+        if state.terminated is not None:
+            if state.terminated.exit_code == 0:
+                continue
+            return f"Init:{_end_word(state)}"
+        if state.waiting is not None and state.waiting.reason not in (None, "", "PodInitializing"):
+            return f"Init:{state.waiting.reason}"
+        return f"Init:{done}/{total}"
+    return ""
+
+
+def _word_of_containers(status: PodStatus, word: str) -> str:
+    runs = False
+    # Backwards, so that the first container, which matters most, has the last word.
+    for state_of in reversed(status.container_statuses):
+        state = state_of.state or ContainerState()
+        if state.waiting is not None and state.waiting.reason:
+            word = state.waiting.reason
+        elif state.terminated is not None:
+            word = _end_word(state)
+        elif state.running is not None and state_of.ready:
+            runs = True
+    if word == "Completed" and runs:
+        return "Running" if _condition(status, "Ready") == "True" else "NotReady"
+    return word
+
+
+def _end_word(state: ContainerState) -> str:
+    ended = state.terminated
+    if ended is None:
+        return ""
+    return ended.reason or (f"Signal:{ended.signal}" if ended.signal else f"ExitCode:{ended.exit_code}")
+
+
+def _condition(status: PodStatus, kind: str) -> str | None:
+    return next((condition.status for condition in status.conditions if condition.type == kind), None)
+
+
+def _ready_count(pod: Pod, status: PodStatus) -> tuple[int, int]:
+    """(ready, all) of the containers that are to run on: the regular ones and the sidecars."""
+    lasting = _lasting(pod)
+    names = {container.name for container in lasting}
+    statuses = (*status.container_statuses, *status.init_container_statuses)
+    return sum(state_of.ready for state_of in statuses if state_of.name in names), len(lasting)
+
+
+def _lasting(pod: Pod) -> tuple[Container, ...]:
+    return (*pod.spec.containers, *filter(is_sidecar, pod.spec.init_containers))
+
+
+def _restarts(pod: Pod, status: PodStatus, wall_ns: int) -> str:
+    counted = list(_counted(pod, status))
+    count = sum(state_of.restart_count for state_of in counted)
+    ends = [
+        state_of.last_state.terminated.finished_at
+        for state_of in counted
+        if state_of.last_state is not None and state_of.last_state.terminated is not None
+    ]
+    latest = max((end for end in ends if end), default=None)
+    return f"{count} ({_since(latest, wall_ns)} ago)" if count and latest else str(count)
+
+
+def _counted(pod: Pod, status: PodStatus) -> Iterator[ContainerStatus]:
+    """While the pod initializes its init containers, afterwards those that are to run on."""
+    if _initializing(pod, status) and _condition(status, "Initialized") != "True":
+        yield from status.init_container_statuses
+        return
+    names = {container.name for container in _lasting(pod)}
+    statuses = (*status.container_statuses, *status.init_container_statuses)
+    yield from (state_of for state_of in statuses if state_of.name in names)
+
+
+def _since(timestamp: str | None, wall_ns: int) -> str:
+    if not timestamp:
+        return ""
+    try:
+        then = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return "?"
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=UTC)
+    return short_duration(int(wall_ns // SECOND_NS - then.timestamp()))

@@ -1,0 +1,227 @@
+"""`actorlet up`: a node in one command, on the simulated runtime or a real one, and what it does to be seen.
+
+Without options: sample pods on a simulated runtime, in a live table, until Ctrl-C. Nothing of it outlives the command.
+On a real runtime the containers run on when the command ends, as with any agent, and are found again by the next one.
+
+Exit status: 0; with `--once` 1 when not every pod has arrived by the deadline; 1 when it cannot start; 2 for a wrong
+command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+
+from rich.console import Console
+
+from actors.kernel import PoolDispatcher
+from actors.node import Node
+from actors.source import decoder_of
+from cli.log_lines import log_to
+from cli.node_start import (
+    SIMULATED_RUNTIME,
+    plan_of,
+    real_capabilities,
+    runtime_name_of,
+    simulated_capabilities,
+    this_machine,
+)
+from cli.up_progress import Look, Progress, look_at, progress
+from cli.up_screens import JsonScreen, LineScreen, LiveScreen, Screen
+from config import examples
+from config.flags import parse_flags
+from config.pod_identity import SOURCE_FILE
+from config.start_configuration import ConfigurationRejected, load_kubelet_configuration
+from runtime.cri.client import GrpcCri
+from runtime.cri.endpoint import EndpointError, parse_endpoint
+from runtime.event_loop import LoopThread
+from runtime.manifest_files import LocalManifests
+from simulation.cri import Settings
+
+SIMULATED_NODE = "demo"
+LOOK_EVERY_SECONDS = 0.25
+DEADLINE_SECONDS = 60.0
+SECOND_NS = 1_000_000_000
+STOP_TIMEOUT_NS = 15 * SECOND_NS
+_MIB = 2**20
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    options = _parser().parse_args(argv)
+    # Blocked before any thread starts, so that all inherit it and the signals wait for us.
+    signals = {signal.SIGINT, signal.SIGTERM}
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        with _root_directory(options) as root:
+            return _run(options, root, signals)
+    except (ConfigurationRejected, OSError) as error:
+        print(f"actorlet up: {error}", file=sys.stderr)
+        return 1
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+
+
+def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -> int:
+    manifests = os.path.abspath(options.manifests) if options.manifests else _put_samples(root)
+    simulated = options.runtime == SIMULATED_RUNTIME
+    machine = this_machine(SIMULATED_NODE if simulated else "")
+    logs = os.path.join(root, "log")
+    flags = [f"--pod-manifest-path={manifests}", f"--pod-logs-dir={logs}/pods", "--file-check-frequency=5s"]
+    start = load_kubelet_configuration(parse_flags(flags))
+    name = SIMULATED_RUNTIME if simulated else runtime_name_of(options.runtime)
+    plan = plan_of(start, machine, root, name, f"{logs}/containers")
+    title = f"actorlet: node {machine.name} on the runtime {options.runtime}, manifests in {manifests} (Ctrl-C ends it)"
+    with ExitStack() as after:
+        dispatcher = PoolDispatcher()
+        after.callback(dispatcher.close)
+        loop = after.enter_context(closing(LoopThread("http")))
+        if simulated:
+            # Slow enough for a person to see a pull, quick enough not to wait for it.
+            settings = Settings(image_size_bytes=20 * _MIB, pull_rate_bytes_per_s=16 * _MIB)
+            capabilities = simulated_capabilities(dispatcher, plan, loop, settings)
+        else:
+            cri = after.enter_context(GrpcCri(options.runtime))
+            capabilities = real_capabilities(cri, plan, loop)
+        node = Node(dispatcher, plan, capabilities)
+        node.start()
+        after.callback(node.stop, STOP_TIMEOUT_NS)
+        wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
+        with _screen(options, title) as screen:
+            outcome = _watch(node, dispatcher, screen, options, wanted, signals)
+    return _verdict(options, outcome, len(wanted))
+
+
+def _watch(
+    node: Node,
+    dispatcher: PoolDispatcher,
+    screen: Screen,
+    options: argparse.Namespace,
+    wanted: dict[str, str],
+    signals: set[signal.Signals],
+) -> Progress:
+    """Show the node until a signal comes or, with `--once`, until it has come to an end."""
+    deadline_ns = dispatcher.now_ns() + int(options.deadline * SECOND_NS)
+    while True:
+        look: Look = look_at(node, dispatcher.wall_ns())
+        outcome = progress(look, wanted)
+        screen.show(look, outcome)
+        over = outcome.arrived or outcome.settled or dispatcher.now_ns() >= deadline_ns
+        if options.once and over:
+            return outcome
+        if signal.sigtimedwait(signals, LOOK_EVERY_SECONDS) is not None:
+            return outcome
+
+
+def _verdict(options: argparse.Namespace, outcome: Progress, wanted: int) -> int:
+    if not options.once:
+        return 0
+    if outcome.arrived:
+        if options.output == "table":
+            print(f"all {wanted} pods have arrived")
+        return 0
+    print("not every pod has arrived:", file=sys.stderr)
+    for reason in outcome.reasons:
+        print(f"  {reason}", file=sys.stderr)
+    return 1
+
+
+def _screen(options: argparse.Namespace, title: str) -> Screen:
+    if options.output == "json":
+        log_to(sys.stderr, lowest=30)
+        return JsonScreen(sys.stdout, only_last=options.once)
+    console = Console()
+    if console.is_terminal:
+        return LiveScreen(console, title)
+    log_to(sys.stderr, lowest=30)
+    return LineScreen(sys.stdout, title)
+
+
+def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> dict[str, str]:
+    """UID -> namespace/name of every pod that the manifests describe now, read as the node reads them."""
+    decode = decoder_of(SOURCE_FILE, node_name, prevent_api_references)
+    wanted = {}
+    for file in LocalManifests().read(manifests).files:
+        for pod in decode(file.content, file.path).pods if file.content is not None else ():
+            wanted[pod.metadata.uid] = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    return wanted
+
+
+def _put_samples(root: str) -> str:
+    """A copy of the samples, for the user to edit while they run."""
+    directory = os.path.join(root, "manifests")
+    os.makedirs(directory, exist_ok=True)
+    for sample in sorted(examples.DIRECTORY.glob("*.yaml")):
+        shutil.copy(sample, directory)
+    return directory
+
+
+@contextmanager
+def _root_directory(options: argparse.Namespace) -> Iterator[str]:
+    """The node's directory: a passing one for what is simulated, one to come back to for what is real."""
+    if options.root_dir:
+        root = os.path.abspath(options.root_dir)
+    elif options.runtime == SIMULATED_RUNTIME:
+        with tempfile.TemporaryDirectory(prefix="actorlet-") as passing:
+            yield passing
+        return
+    else:
+        state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        root = os.path.join(state, "actorlet", "up")
+    os.makedirs(root, mode=0o750, exist_ok=True)
+    yield root
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet up",
+        description="Run a node in one command and show what it does. Edit, add or remove manifests while it runs.",
+    )
+    parser.add_argument("--manifests", type=_place, metavar="DIR", help="static pods to run (default: a few samples)")
+    parser.add_argument(
+        "--runtime",
+        default=SIMULATED_RUNTIME,
+        type=_runtime,
+        metavar="simulated|ENDPOINT",
+        help="container runtime, such as unix:///run/containerd/containerd.sock (default: simulated)",
+    )
+    parser.add_argument("--once", action="store_true", help="end when every pod has arrived, or at the deadline")
+    parser.add_argument(
+        "--deadline", type=_seconds, default=DEADLINE_SECONDS, metavar="SECONDS", help="of --once (default: 60)"
+    )
+    parser.add_argument(
+        "--output", choices=("table", "json"), default="table", help="json: a document a line; with --once, one in all"
+    )
+    parser.add_argument("--root-dir", metavar="DIR", help="where the node keeps its files")
+    return parser
+
+
+def _place(text: str) -> str:
+    if not os.path.exists(text):
+        raise argparse.ArgumentTypeError(f"there is no {text}")
+    return text
+
+
+def _runtime(text: str) -> str:
+    if text == SIMULATED_RUNTIME:
+        return text
+    try:
+        return str(parse_endpoint(text))
+    except EndpointError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from None
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait")
+    return seconds

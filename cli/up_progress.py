@@ -1,0 +1,72 @@
+"""How far a node of `actorlet up` is: one look at it as a value, and whether all that was wanted has arrived. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from actors.kernel import SystemReport
+from actors.messages import PullInProgress, SourceProblem
+from actors.node import Node
+from cli.pod_words import has_arrived, pod_line, trouble
+from config.objects import Pod
+
+_AT_END = frozenset({"Running", "Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there was to see at `wall_ns`."""
+
+    pods: tuple[Pod, ...]
+    pulls: tuple[PullInProgress, ...]
+    problems: tuple[SourceProblem, ...]
+    report: SystemReport
+    wall_ns: int
+
+
+def look_at(node: Node, wall_ns: int) -> Look:
+    """Ask the node for everything."""
+    return Look(node.pods(), node.pulls(), node.problems(), node.report(), wall_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`arrived`: every wanted pod runs or has succeeded, and nothing is wrong. `settled`: waiting changes nothing.
+
+    `reasons` has a line for all that keeps the first from being true.
+    """
+
+    arrived: bool
+    settled: bool
+    reasons: tuple[str, ...]
+
+
+def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
+    """`wanted`: UID -> namespace/name of every pod that the manifests describe."""
+    seen = {pod.metadata.uid: pod for pod in look.pods}
+    late = tuple(pod for uid in wanted if (pod := seen.get(uid)) is not None and not has_arrived(pod))
+    reasons = [f"{name}: not taken up yet" for uid, name in wanted.items() if uid not in seen]
+    reasons += [f"{pod.metadata.namespace}/{pod.metadata.name}: {trouble(pod)}" for pod in late]
+    problems = [str(problem) for problem in look.problems]
+    if not wanted and not problems:
+        problems = ["the manifests describe no pod"]
+    phases = {pod.status.phase if pod.status else None for uid, pod in seen.items() if uid in wanted}
+    settled = not wanted.keys() - seen.keys() and phases <= _AT_END
+    return Progress(not reasons and not problems, settled, (*reasons, *problems))
+
+
+def as_document(look: Look, outcome: Progress) -> dict[str, Any]:
+    """What `--output json` prints, one document a line."""
+    return {
+        "arrived": outcome.arrived,
+        "reasons": list(outcome.reasons),
+        "pods": [msgspec.to_builtins(pod_line(pod, look.wall_ns)) for pod in look.pods],
+        "pulls": [msgspec.to_builtins(pull) for pull in look.pulls],
+        "problems": [str(problem) for problem in look.problems],
+        "actors": len(look.report.actors),
+        "restarts": sum(actor.restarts for actor in look.report.actors),
+    }

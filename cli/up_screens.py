@@ -1,0 +1,146 @@
+"""Three ways to show a node at work: a live table for people, lines for a log, JSON for programs.
+
+A screen is shown one look after another and keeps only what it needs to tell what is new.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Hashable
+from typing import Protocol, Self, TextIO
+
+import msgspec
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from cli.pod_words import pod_line
+from cli.tables import actor_table, pod_table, pull_table
+from cli.up_progress import Look, Progress, as_document
+
+LINES_OF_LOG = 5
+_ROWS_AROUND = 8
+"""Headings and blank lines of the live table."""
+
+
+class Screen(Protocol):
+    """See the module."""
+
+    def show(self, look: Look, outcome: Progress) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class RecentWarnings(logging.Handler):
+    """Keeps the last warnings of the log, to be shown below the tables."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: deque[str] = deque(maxlen=LINES_OF_LOG)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage().partition("\n")[0])
+
+
+class LiveScreen:
+    """Redraws tables of pods, pulls and actors in place, within the height of the terminal."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        self._console = console
+        self._title = title
+        self._warnings = RecentWarnings()
+        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
+
+    def show(self, look: Look, outcome: Progress) -> None:
+        self._live.update(self.drawn(look, outcome), refresh=True)
+
+    def drawn(self, look: Look, outcome: Progress) -> RenderableType:
+        """All parts from top to bottom; the actors get the rows that the others leave."""
+        parts: list[RenderableType] = [Text(self._title, style="bold"), ""]
+        parts.append(pod_table(pod_line(pod, look.wall_ns) for pod in look.pods))
+        rows = _ROWS_AROUND + len(look.pods)
+        if look.pulls:
+            parts += ["", pull_table(look.pulls)]
+            rows += len(look.pulls) + 2
+        told = [Text(str(problem), style="red", no_wrap=True, overflow="ellipsis") for problem in look.problems]
+        told += [Text(line, style="yellow", no_wrap=True, overflow="ellipsis") for line in self._warnings.lines]
+        rows += len(told) + bool(told)
+        parts += ["", actor_table(look.report.actors, max(self._console.height - rows, 5))]
+        if told:
+            parts += ["", *told]
+        return Group(*parts)
+
+    def __enter__(self) -> Self:
+        logging.getLogger().addHandler(self._warnings)
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.__exit__(None, None, None)
+        logging.getLogger().removeHandler(self._warnings)
+
+
+class LineScreen:
+    """A line for each thing that is new: good for logs and pipes."""
+
+    def __init__(self, out: TextIO, title: str) -> None:
+        self._out = out
+        self._title = title
+        self._told: dict[Hashable, object] = {}
+
+    def show(self, look: Look, outcome: Progress) -> None:
+        for pod in look.pods:
+            line = pod_line(pod, look.wall_ns)
+            restarts = line.restarts.partition(" ")[0]
+            text = f"pod {line.namespace}/{line.name}: {line.ready} {line.status}"
+            text += f", restarts {restarts}" if restarts != "0" else ""
+            self._tell(("pod", pod.metadata.uid), f"{text}, {line.ip}" if line.ip else text)
+        self._tell_gone({("pod", pod.metadata.uid) for pod in look.pods})
+        for pull in look.pulls:
+            if pull.begun:
+                self._tell(("pull", pull.image, pull.pods[:1]), f"image {pull.image}: pulling")
+        for problem in look.problems:
+            self._tell(("problem", str(problem)), f"problem {problem}")
+
+    def _tell(self, key: Hashable, text: str) -> None:
+        if self._told.get(key) != text:
+            self._told[key] = text
+            print(text, file=self._out, flush=True)
+
+    def _tell_gone(self, present: set[Hashable]) -> None:
+        for key in [key for key in self._told if isinstance(key, tuple) and key[0] == "pod" and key not in present]:
+            name = str(self._told.pop(key)).partition(": ")[0]
+            print(f"{name}: gone", file=self._out, flush=True)
+
+    def __enter__(self) -> Self:
+        print(self._title, file=self._out, flush=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+class JsonScreen:
+    """One JSON document a line: with `only_last` the last one, otherwise one for each change."""
+
+    def __init__(self, out: TextIO, only_last: bool) -> None:
+        self._out = out
+        self._only_last = only_last
+        self._last = ""
+
+    def show(self, look: Look, outcome: Progress) -> None:
+        document = msgspec.json.encode(as_document(look, outcome)).decode()
+        if document != self._last:
+            self._last = document
+            if not self._only_last:
+                print(document, file=self._out, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._only_last and self._last:
+            print(self._last, file=self._out, flush=True)

@@ -1,0 +1,71 @@
+"""`--lock-file`: one agent at a time, and with `--exit-on-lock-contention` the older one makes way (spec 12.3).
+
+The lock is `flock`, so it goes with the process whatever becomes of it. Contention is seen by watching the file: who
+opens or removes it wants it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+
+
+class LockFileError(Exception):
+    """The file cannot be opened or watched; the text says why."""
+
+
+class LockFile:
+    """Holds `path` locked from `try_acquire` (when it gives True) until `close`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self._descriptor: int | None = None
+        self._observer: BaseObserver | None = None
+
+    def try_acquire(self) -> bool:
+        """False when another process holds it. Raises LockFileError."""
+        if self._descriptor is None:
+            try:
+                self._descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                raise LockFileError(f"--lock-file: {self.path}: {error.strerror}") from None
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def on_contention(self, call: Callable[[], None]) -> None:
+        """Call, on another thread, each time somebody opens or removes the file. Raises LockFileError."""
+        observer = Observer()
+        try:
+            observer.schedule(_Contention(self.path, call), os.path.dirname(self.path))
+            observer.start()
+        except OSError as error:
+            raise LockFileError(f"--exit-on-lock-contention: {self.path} cannot be watched: {error}") from None
+        self._observer = observer
+
+    def close(self) -> None:
+        """Watch no more and let the lock go; the file stays, as others may wait on it."""
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(5.0)
+            self._observer = None
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class _Contention(FileSystemEventHandler):
+    def __init__(self, path: str, call: Callable[[], None]) -> None:
+        self._path = path
+        self._call = call
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        if event.src_path == self._path and event.event_type in ("opened", "deleted", "moved"):
+            self._call()

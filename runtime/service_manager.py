@@ -1,0 +1,32 @@
+"""Tells systemd how the service does, where systemd asks to be told: `READY=1`, `STOPPING=1` (spec 11.8).
+
+One datagram to the socket that `NOTIFY_SOCKET` names; without that variable nothing is sent. Telling never fails the
+teller: a service that cannot say that it runs still runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Mapping
+
+READY = "READY=1"
+STOPPING = "STOPPING=1"
+LOG = logging.getLogger("actorlet.service-manager")
+
+
+def notify(state: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Send `state`. False when nobody asked, or nobody could be told (which is logged)."""
+    address = environment.get("NOTIFY_SOCKET", "")
+    if not address:
+        return False
+    # A leading @ means the abstract namespace, whose names begin with a zero byte.
+    target = "\0" + address[1:] if address.startswith("@") else address
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as teller:
+            teller.sendto(state.encode(), target)
+    except (OSError, ValueError) as error:
+        LOG.warning("systemd cannot be told %s at %s: %s", state, address, error)
+        return False
+    return True

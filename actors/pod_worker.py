@@ -88,7 +88,7 @@ class PodWorker(Actor):
     def announce(self, _: AnnounceYourself) -> None:
         started = PodWorkerStarted(self._uid, self.ref)
         services = self._services
-        for listener in (services.pleg, services.container_gc, services.volumes, services.sync_loop):
+        for listener in (services.pleg, services.container_gc, services.sync_loop):
             listener.tell(started)
 
     # --- what is desired --------------------------------------------------------------------------------------------

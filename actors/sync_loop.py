@@ -5,9 +5,9 @@ and has ended. It decides no more than that:
 
 - One worker per UID. A UID that comes back while its old worker is still ending starts anew after that (spec 2.6).
 - Static pods of one full name run one at a time, first come first served; the next starts when nothing of the one
-  before is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for the
-  pod's own source and for the first list of the runtime, never for the API server.
-- A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (spec 2.10).
+  before is left, be it a worker of ours or an orphan that the runtime still runs (spec 2.6, pains 7). This waits for
+  the pod's own source and for the first list of the runtime, never for the API server.
+- A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (2.10).
 
 What is lost on the way here (a full mailbox, a restart of this actor) is asked for again: `PublishAgain`.
 """
@@ -124,6 +124,9 @@ class SyncLoopActor(Actor):
         self._storage = storage
         self._sources = frozenset(sources)
         self._entries: dict[str, _Entry] = {}
+        self._lines: dict[str, list[str]] = {}
+        """Full name -> UIDs of its static pods and orphans, in the order of their coming; the first may run."""
+        self._unheard: set[str] = set()
         self._ready: set[str] = set()
         self._all_ready = False
         self._unknown: tuple[RuntimePod, ...] | None = None
@@ -133,6 +136,7 @@ class SyncLoopActor(Actor):
         # Workers outlive a restart of this actor. Until the sources have spoken again they are desired by nobody.
         for uid, worker in self.children.items():
             entry = self._entries[uid] = _Entry()
+            self._unheard.add(uid)
             entry.worker = worker
             self.watch(worker)
             worker.tell(AnnounceYourself())
@@ -159,6 +163,7 @@ class SyncLoopActor(Actor):
     def pod_changed(self, message: PodChanged) -> None:
         uid = message.pod.metadata.uid
         entry = self._entries.get(uid)
+        self._unheard.discard(uid)
         if message.operation is Operation.REMOVE:
             if entry is not None:
                 self._remove(uid, entry)
@@ -172,6 +177,9 @@ class SyncLoopActor(Actor):
             entry.source = message.source
         else:
             entry.adopt(message.pod, message.source)
+            if entry.static and entry.worker is not None and uid not in self._lines.get(entry.name, ()):
+                # It has run since before a restart of this actor, so it is ahead of whoever came since.
+                self._lines.setdefault(entry.name, []).insert(0, uid)
             self._tell_desired(entry, message.operation)
 
     def _remove(self, uid: str, entry: _Entry) -> None:
@@ -204,16 +212,13 @@ class SyncLoopActor(Actor):
         entry.worker = self._spawn(uid, None)
 
     def _may_start_static(self, uid: str, entry: _Entry) -> bool:
-        if self._unknown is None or entry.source not in self._ready:
+        """Whether it is the pod's turn: it is the first of its name in line, and no orphan of that name runs."""
+        line = self._lines.setdefault(entry.name, [])
+        if uid not in line:
+            line.append(uid)
+        if self._unknown is None or entry.source not in self._ready or self._unheard:
             return False
-        # Entries are in the order of their coming: whoever of this name came earlier goes first.
-        for other_uid, other in self._entries.items():
-            if other.name != entry.name or not (other.static or other.orphan is not None):
-                continue
-            if other_uid == uid:
-                break
-            return False
-        return not self._end_orphans_named(entry.name)
+        return line[0] == uid and not self._end_orphans_named(entry.name)
 
     def _end_orphans_named(self, name: str) -> bool:
         """The runtime still runs an earlier pod of that name: end it. True when there was one."""
@@ -223,6 +228,19 @@ class SyncLoopActor(Actor):
                 self._end_orphan(pod)
                 found = True
         return found
+
+    def _leave_line(self, uid: str, entry: _Entry) -> None:
+        """Nothing of the pod is left: the next of its name may start."""
+        line = self._lines.get(entry.name)
+        if line is None or uid not in line:
+            return
+        line.remove(uid)
+        if not line:
+            del self._lines[entry.name]
+            return
+        following = self._entries.get(line[0])
+        if following is not None:
+            self._start_if_allowed(line[0], following)
 
     def _spawn(self, uid: str, orphan: RuntimePod | None) -> ActorRef:
         worker = self.spawn(PodWorker, uid, self._services, orphan, name=uid, strategy=WORKER_STRATEGY)
@@ -257,7 +275,7 @@ class SyncLoopActor(Actor):
             return
         entry.worker = None
         services = self._services
-        for listener in (services.pleg, services.container_gc, services.volumes, services.images):
+        for listener in (services.pleg, services.container_gc, services.images):
             listener.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
             entry.adopt(entry.restart, entry.source)
@@ -276,8 +294,7 @@ class SyncLoopActor(Actor):
         if self._unknown is not None:
             self._unknown = tuple(pod for pod in self._unknown if pod.uid != uid)
         self._services.status_manager.tell(PodForgotten(uid))
-        if entry.static or entry.orphan is not None:
-            self._start_all_allowed()
+        self._leave_line(uid, entry)
 
     @handles(ChildFailed)
     def worker_failed(self, message: ChildFailed) -> None:
@@ -297,6 +314,7 @@ class SyncLoopActor(Actor):
             self._all_ready = True
             for uid, entry in list(self._entries.items()):
                 if entry.standing is _Standing.UNHEARD:
+                    self._unheard.discard(uid)
                     self._remove(uid, entry)
         self._consider_orphans()
         self._start_all_allowed()
@@ -336,6 +354,8 @@ class SyncLoopActor(Actor):
         entry.standing = _Standing.ORPHAN
         entry.orphan = pod
         entry.name = f"{pod.name}_{pod.namespace}"
+        # Ahead of whoever waits for the name: it runs already.
+        self._lines.setdefault(entry.name, []).insert(0, pod.uid)
         entry.worker = self._spawn(pod.uid, pod)
 
     @handles(RuntimeStateObserved)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from actors.kernel import Actor, ActorRef, ActorSystem, PoolDispatcher, SimulatedDispatcher
+from actors.kernel.cell import Cell
 from actors.kernel.dispatcher import Dispatcher
+from actors.kernel.inspection import walk
 from tests.actors.kernel.cast import MS, SECOND, Puppet
 
 PATIENCE_S = 20.0
@@ -72,11 +74,13 @@ class PoolDriver(_Base):
         assert passed.wait(PATIENCE_S + ns / SECOND), "the timer thread does not live"
 
     def settle(self) -> None:
-        """A question to every actor that is not busy comes back when what was told before is done."""
+        """Until nobody has or wants a thread, but for those that hold one for long."""
         quiet = 0
-        while quiet < 3:
-            self.pass_time(2 * MS)
-            busy = any(
-                actor.mailbox_depth and actor.state in ("idle", "handling") for actor in self.system.report().actors
-            )
-            quiet = 0 if busy else quiet + 1
+        while quiet < 2:
+            self.pass_time(MS)
+            quiet = quiet + 1 if not any(map(self._is_busy, walk(self.system.root))) else 0
+
+    def _is_busy(self, cell: Cell) -> bool:
+        since_ns = cell.slice_since_ns
+        holds_for_long = since_ns is not None and self.dispatcher.now_ns() - since_ns > 50 * MS
+        return cell._turn_state != 0 and not holds_for_long

@@ -93,6 +93,7 @@ class PlegActor(Actor):
         self._listing_failed = ""
         self._next_list_at_ns: int | None = None
         self._stream: Subscription | None = None
+        self._stopping = False
 
     def on_start(self) -> None:
         # After a restart of this actor the workers are silent: they announce themselves again when asked.
@@ -101,6 +102,7 @@ class PlegActor(Actor):
         self.ref.tell(OpenStream())
 
     def on_stop(self) -> None:
+        self._stopping = True
         if self._stream is not None:
             self._stream.close()
 
@@ -185,6 +187,8 @@ class PlegActor(Actor):
             ref.tell(EventHint("" if meta is None else meta.uid))
 
         def on_end(failure: CriError | None) -> None:
+            if self._stopping:
+                return
             served = failure is None or failure.code != StatusCode.UNIMPLEMENTED
             ref.tell(StreamEnded(served, "" if failure is None else str(failure)))
 

@@ -12,7 +12,8 @@ from typing import ClassVar
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
 from actors.messages import RuntimeStateObserved
 from runtime.cri import Cri, CriError
-from runtime.cri.messages import RuntimeStatus, StatusRequest, VersionRequest, VersionResponse
+from runtime.cri.messages import StatusRequest, VersionRequest, VersionResponse
+from runtime.cri.readiness import report, version_fault
 from runtime.cri.verbs import STATUS, VERSION
 
 SECOND_NS = 1_000_000_000
@@ -20,8 +21,6 @@ POLL_NS = 5 * SECOND_NS
 POLL_MISSING_NS = SECOND_NS
 """While there is no runtime: a local socket costs nothing to try."""
 TIMEOUT_NS = 30 * SECOND_NS
-API_VERSION = "0.1.0"
-"""The version of the CRI that a runtime must name (spec 3.14)."""
 
 
 class Poll(Message, frozen=True):
@@ -30,21 +29,6 @@ class Poll(Message, frozen=True):
 
 class DescribeRuntime(Message, frozen=True):
     """Ask: the runtime's `VersionResponse`, or None before it has answered."""
-
-
-def judge(status: RuntimeStatus | None) -> tuple[str, str]:
-    """(runtime error, network error) that a status amounts to; empty is well."""
-    conditions = {condition.type: condition for condition in (status.conditions if status is not None else ())}
-    errors = []
-    for name in ("RuntimeReady", "NetworkReady"):
-        condition = conditions.get(name)
-        if condition is None:
-            errors.append(f"the runtime does not report {name}")
-        elif condition.status:
-            errors.append("")
-        else:
-            errors.append(f"{name} is false: {condition.reason or 'no reason'}: {condition.message or 'no message'}")
-    return errors[0], errors[1]
 
 
 class RuntimeMonitorActor(Actor):
@@ -76,14 +60,16 @@ class RuntimeMonitorActor(Actor):
             version = await self.wait(
                 self._cri.call(VERSION, VersionRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's version"
             )
-            if version.version != API_VERSION:
-                return f"the runtime speaks CRI {version.version}, not {API_VERSION}", "not known"
+            fault = version_fault("the runtime", version)
+            if fault is not None:
+                return str(fault), "not known"
             self._version = version
             self.log.info("runtime: %s %s", version.runtime_name, version.runtime_version)
         response = await self.wait(
             self._cri.call(STATUS, StatusRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's status"
         )
-        return judge(response.status)
+        found = report(self._version, response)
+        return found.runtime_trouble or "", found.network_trouble or ""
 
     def _tell(self, state: RuntimeStateObserved) -> None:
         if state == self._told:

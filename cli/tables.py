@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -10,6 +10,7 @@ from rich.text import Text
 from actors.kernel import ActorInfo
 from actors.messages import PullInProgress
 from cli.pod_words import SECOND_NS, PodLine, short_duration
+from config.objects import Pod
 
 _GOOD = frozenset({"Running", "Completed", "Succeeded"})
 _UNDER_WAY = frozenset({"Pending", "ContainerCreating", "PodInitializing", "Terminating"})
@@ -25,20 +26,25 @@ def pod_table(lines: Iterable[PodLine]) -> Table:
     return table
 
 
-def actor_table(actors: Sequence[ActorInfo], at_most: int | None = None) -> Table:
-    """The tree, indented. With `at_most`, that many rows: the troubled and the busy before those that do nothing."""
+def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: int | None = None) -> Table:
+    """The tree, indented; `names` has what to call actors that are named by the UID of a pod.
+
+    With `at_most`, that many rows: the troubled and the busy before those that do nothing.
+    """
     table = _table("ACTOR", "STATE", "MAIL", "OLDEST", "HANDLED", "RESTARTS", "SLOWEST", "LAST FAILURE")
     shown = _most_telling(actors, at_most)
     for actor in shown:
         state = actor.state if not actor.waiting_for else f"waiting for {actor.waiting_for}"
         table.add_row(
-            Text(_indented(actor.path), no_wrap=True),
+            Text(_indented(actor.path, names), no_wrap=True),
             Text(state, style="" if actor.state in _QUIET_STATES else "yellow"),
             str(actor.mailbox_depth),
             _age(actor.oldest_age_ns) if actor.mailbox_depth else "",
             str(actor.handled),
             Text(str(actor.restarts), style="yellow" if actor.restarts else ""),
-            f"{actor.slowest_ns / 1e6:.1f} ms {actor.slowest_handler}" if actor.slowest_handler else "",
+            f"{actor.slowest_ns / 1e6:.1f} ms {actor.slowest_handler.partition('(')[0]}"
+            if actor.slowest_handler
+            else "",
             Text(_first_line(actor.last_failure), style="red"),
         )
     if len(shown) < len(actors):
@@ -76,9 +82,14 @@ def _most_telling(actors: Sequence[ActorInfo], at_most: int | None) -> list[Acto
     return [actor for actor in actors if actor.path in chosen]
 
 
-def _indented(path: str) -> str:
+def _indented(path: str, names: Mapping[str, str]) -> str:
     parts = path.strip("/").split("/")
-    return "  " * (len(parts) - 1) + (parts[-1] or "/")
+    return "  " * (len(parts) - 1) + (names.get(parts[-1], parts[-1]) or "/")
+
+
+def names_of(pods: Iterable[Pod]) -> Mapping[str, str]:
+    """UID -> namespace/name."""
+    return {pod.metadata.uid: f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods}
 
 
 def _age(age_ns: int) -> str:

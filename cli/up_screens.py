@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.pod_words import pod_line
-from cli.tables import actor_table, pod_table, pull_table
+from cli.tables import actor_table, names_of, pod_table, pull_table
 from cli.up_progress import Look, Progress, as_document
 
 LINES_OF_LOG = 5
@@ -68,7 +68,7 @@ class LiveScreen:
         told = [Text(str(problem), style="red", no_wrap=True, overflow="ellipsis") for problem in look.problems]
         told += [Text(line, style="yellow", no_wrap=True, overflow="ellipsis") for line in self._warnings.lines]
         rows += len(told) + bool(told)
-        parts += ["", actor_table(look.report.actors, max(self._console.height - rows, 5))]
+        parts += ["", actor_table(look.report.actors, names_of(look.pods), max(self._console.height - rows, 5))]
         if told:
             parts += ["", *told]
         return Group(*parts)

@@ -1,4 +1,4 @@
-"""Tells systemd how the service does, where systemd asks to be told: `READY=1`, `STOPPING=1` (spec 11.8).
+"""Tells systemd how the service does, where systemd asks to be told: `READY=1`, `WATCHDOG=1`, `STOPPING=1` (spec 11.8).
 
 One datagram to the socket that `NOTIFY_SOCKET` names; without that variable nothing is sent. Telling never fails the
 teller: a service that cannot say that it runs still runs.
@@ -13,6 +13,8 @@ from collections.abc import Mapping
 
 READY = "READY=1"
 STOPPING = "STOPPING=1"
+WATCHDOG = "WATCHDOG=1"
+LEAST_WATCHDOG_US = 1_000_000
 LOG = logging.getLogger("actorlet.service-manager")
 
 
@@ -30,3 +32,15 @@ def notify(state: str, environment: Mapping[str, str] = os.environ) -> bool:
         LOG.warning("systemd cannot be told %s at %s: %s", state, address, error)
         return False
     return True
+
+
+def watchdog_interval_seconds(environment: Mapping[str, str] = os.environ) -> float | None:
+    """How often to send `WATCHDOG=1`: twice in the time that systemd gives. None when it does not watch us."""
+    try:
+        given_us = int(environment.get("WATCHDOG_USEC", "0"))
+        watched = int(environment.get("WATCHDOG_PID", "0"))
+    except ValueError:
+        return None
+    if given_us <= LEAST_WATCHDOG_US or watched not in (0, os.getpid()):
+        return None
+    return given_us / 2 / 1_000_000

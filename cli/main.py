@@ -1,0 +1,82 @@
+"""`actorlet`: one command per file of this floor, found by its name in a table. Knows nothing of what they do.
+
+Each command is a function from its arguments to an exit status. Its module is imported when it is asked for, so that
+`actorlet --help` does not wait for gRPC.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+
+KUBELET = "1.36"
+"""The kubelet whose flags, configuration and behaviour this agent follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`module` has a `main(argv) -> int`."""
+
+    module: str
+    help: str
+
+
+COMMANDS: Mapping[str, Command] = {
+    "up": Command("cli.up", "a node in one command: sample pods on a simulated runtime, in a live table"),
+    "run": Command("cli.run", "the agent proper; takes the flags of a kubelet"),
+    "pods": Command("cli.pods", "the pods of a running agent"),
+    "actors": Command("cli.actors", "the actors of a running agent: state, mail, restarts, failures"),
+    "simulated-cri": Command("cli.simulated_cri", "a simulated container runtime behind a socket, for any CRI client"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name; its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    name, *rest = arguments or ["--help"]
+    if name in ("-h", "--help", "help"):
+        print(help_text())
+        return 0
+    if name in ("-V", "--version", "version"):
+        print(version_text())
+        return 0
+    command = COMMANDS.get(name)
+    if command is None:
+        print(f"actorlet: there is no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    try:
+        status: int = import_module(command.module).main(rest)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+def help_text() -> str:
+    """What there is, a line each."""
+    lines = ["usage: actorlet COMMAND [OPTIONS]", "", "A Kubernetes node agent built as a system of actors.", ""]
+    lines += [f"  {name:<15}{command.help}" for name, command in COMMANDS.items()]
+    return "\n".join([*lines, "", "`actorlet COMMAND --help` tells more; --version says which one this is."])
+
+
+def version_text() -> str:
+    """This agent, and the kubelet it follows."""
+    return f"actorlet {own_version()} (kubelet {KUBELET})"
+
+
+def own_version() -> str:
+    """As installed; `unknown` when run from a tree that is not."""
+    try:
+        return version("actorlet")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""`actorlet run`: the agent proper. Takes a kubelet's flags and files: its unit file works with the name changed.
+
+Everything that is wrong with flags, files and machine is told before anything is started, one line per fault, with
+exit status 1. A runtime that is missing is no such fault: it is waited for. SIGTERM and SIGINT end the agent with
+status 0 and leave the containers running.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+
+from actors.kernel import PoolDispatcher
+from actors.node import Node
+from cli.local_views import views_of
+from cli.log_lines import log_to
+from cli.main import own_version, version_text
+from cli.node_start import Machine, plan_of, real_capabilities, runtime_name_of, this_machine
+from config.codec import DocumentError
+from config.flags import flags_help, parse_flags
+from config.start_configuration import ConfigurationRejected, StartConfiguration
+from runtime.config_files import configuration_of
+from runtime.cri.client import GrpcCri
+from runtime.cri.endpoint import EndpointError
+from runtime.event_loop import LoopThread
+from runtime.host_facts import cgroup_version
+from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
+from runtime.lock_file import LockFile, LockFileError
+from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
+from runtime.swap import swap_is_on
+
+LOG = logging.getLogger("actorlet.run")
+SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
+SECOND_NS = 1_000_000_000
+STOP_TIMEOUT_NS = 20 * SECOND_NS
+LOCK_RETRY_SECONDS = 1.0
+
+
+class StartRefusedError(Exception):
+    """The agent cannot start; the text has one line per fault."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    flags = parse_flags(sys.argv[1:] if argv is None else argv)
+    if flags.node.help:
+        print("usage: actorlet run [FLAGS]\n\nThe node agent. Flags and files are those of a kubelet.\n")
+        print(flags_help())
+        return 0
+    if flags.node.version not in ("", "false"):
+        print(version_text())
+        return 0
+    # Blocked before any thread starts, so that all inherit it and the signals wait for us.
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        start = configuration_of(flags, cgroup_version=cgroup_version())
+        return run(start)
+    except (ConfigurationRejected, StartRefusedError, LockFileError, RootDirectoryTakenError, OSError) as error:
+        for line in str(error).splitlines():
+            print(f"actorlet run: {line}", file=sys.stderr)
+        return 1
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+
+
+def run(start: StartConfiguration) -> int:
+    """Start the node, wait for a signal, end it. Raises what `main` tells the user."""
+    configuration = start.configuration
+    machine = this_machine(start.node.hostname_override, _addresses(start.node.node_ip))
+    _refuse(start, machine)
+    root = os.path.abspath(start.node.root_dir)
+    log_to(sys.stderr, configuration.logging.verbosity)
+    LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
+    _tell_warnings(start)
+    with ExitStack() as after:
+        os.makedirs(root, mode=0o750, exist_ok=True)
+        if start.node.lock_file and not _hold(start, after):
+            return 0
+        runtime = configuration.container_runtime_endpoint
+        try:
+            cri = after.enter_context(GrpcCri(runtime, configuration.image_service_endpoint or None))
+        except EndpointError as error:
+            raise StartRefusedError(f"--container-runtime-endpoint: {error}") from None
+        loop = after.enter_context(closing(LoopThread("http")))
+        dispatcher = PoolDispatcher()
+        after.callback(dispatcher.close)
+        plan = plan_of(start, machine, root, runtime_name_of(runtime))
+        node = Node(dispatcher, plan, real_capabilities(cri, plan, loop))
+        endpoint = LocalEndpoint(root, views_of(node), loop)
+        try:
+            endpoint.start()
+        except RootDirectoryTakenError:
+            raise
+        except LocalEndpointError as error:
+            LOG.warning("`actorlet pods` and `actorlet actors` will not find this agent: %s", error)
+        after.callback(endpoint.close)
+        node.start()
+        notify(READY)
+        name = _wait(node)
+        LOG.info("%s: the agent ends, its containers run on", name)
+        notify(STOPPING)
+        if not node.stop(STOP_TIMEOUT_NS):
+            LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
+    return 0
+
+
+def _wait(node: Node) -> str:
+    """Until a signal comes; gives its name. Says to systemd that all is well, while it is and where it asks."""
+    every = watchdog_interval_seconds()
+    if every is None:
+        return signal.Signals(signal.sigwait(SIGNALS)).name
+    while True:
+        caught = signal.sigtimedwait(SIGNALS, every)
+        if caught is not None:
+            return signal.Signals(caught.si_signo).name
+        if not (late := node.late_actors()):
+            notify(WATCHDOG)
+        else:
+            LOG.error("systemd is not told that all is well: %s is late (%s)", late[0].path, late[0].doing)
+
+
+def _hold(start: StartConfiguration, after: ExitStack) -> bool:
+    """Wait for the lock file. False when a signal came first."""
+    lock = after.enter_context(closing(LockFile(start.node.lock_file)))
+    said = False
+    while not lock.try_acquire():
+        if not said:
+            said = True
+            LOG.info("waiting for %s, which another agent holds", lock.path)
+        if signal.sigtimedwait(SIGNALS, LOCK_RETRY_SECONDS) is not None:
+            return False
+    if start.node.exit_on_lock_contention:
+        process = os.getpid()
+
+        def make_way() -> None:
+            LOG.info("another agent wants %s", lock.path)
+            os.kill(process, signal.SIGTERM)
+
+        lock.on_contention(make_way)
+    return True
+
+
+def _refuse(start: StartConfiguration, machine: Machine) -> None:
+    """Faults of the machine under this configuration (spec 10.1)."""
+    configuration = start.configuration
+    faults: list[DocumentError] = []
+    if configuration.fail_cgroup_v1 and machine.cgroup_version == 1:
+        faults.append(
+            DocumentError("failCgroupV1", "this machine has cgroup v1", "boot it with v2, or set it to false")
+        )
+    if configuration.fail_swap_on and swap_is_on():
+        faults.append(DocumentError("failSwapOn", "this machine has swap on", "run swapoff -a, or set it to false"))
+    if faults:
+        raise StartRefusedError("\n".join(map(str, faults)))
+
+
+def _tell_warnings(start: StartConfiguration) -> None:
+    for warning in start.warnings:
+        LOG.warning("%s", warning)
+    for path in start.skipped:
+        LOG.info("--config-dir: %s is passed over, as its name does not end in .conf", path)
+    if start.node.kubeconfig or start.node.bootstrap_kubeconfig:
+        LOG.warning("--kubeconfig: this version joins no API server; it runs static pods only")
+    if not start.configuration.static_pod_path and not start.configuration.static_pod_url:
+        LOG.warning("neither staticPodPath nor staticPodURL is set: there is nothing to run")
+
+
+def _addresses(node_ip: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in node_ip.split(",") if part.strip())

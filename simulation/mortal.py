@@ -1,0 +1,137 @@
+"""An agent that can be killed: what stands between a node's actors and the world they run in.
+
+A process that dies does no more; what it had asked of others goes on without it. So it is here: after `kill` no actor
+of the agent is woken again, no timer and no waiting call of a lane fires, and no word reaches the runtime or the disk,
+even from a turn that is still being taken. Calls that had reached the runtime before are carried out. The world itself
+(clock, chance, runtime, disk) lives on for the next agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
+from actors.kernel.dispatcher import Trace
+from runtime.cri import Cri
+from runtime.cri.errors import CriError
+from runtime.cri.verbs import Req, Res, Verb
+from runtime.pending import Subscription
+
+if TYPE_CHECKING:
+    from actors.kernel.cell import Cell
+
+T = TypeVar("T")
+
+
+class AgentKilledError(KernelError):
+    """A call that had not begun when its agent died."""
+
+
+class MortalDispatcher(Dispatcher):
+    """The dispatcher of one agent, on that of the world. `life` counts the agents on one host."""
+
+    def __init__(self, world: Dispatcher, life: int = 0) -> None:
+        self.alive = True
+        self.chance = world.chance
+        self.now_ns = world.now_ns  # type: ignore[method-assign]  # asked several times a message: no call between
+        self.wall_ns = world.wall_ns  # type: ignore[method-assign]
+        self._world = world
+        self._life = life
+
+    def kill(self) -> None:
+        """See the module."""
+        self.alive = False
+
+    def enqueue(self, cell: Cell) -> None:
+        if self.alive:
+            self._world.enqueue(cell)
+
+    def now_ns(self) -> int:
+        return self._world.now_ns()
+
+    def wall_ns(self) -> int:
+        return self._world.wall_ns()
+
+    def schedule(self, after_ns: int, fn: Callable[[], object]) -> Cancellable:
+        return self._world.schedule(after_ns, lambda: fn() if self.alive else None)
+
+    def new_uid(self) -> str:
+        return self._world.new_uid()
+
+    def lane(self, name: str, *, size: int, per_key: int) -> Lane:
+        # A dead agent's calls that hang do not take the places of the next one's.
+        own = name if self._life == 0 else f"{name} ({self._life})"
+        return _MortalLane(self, self._world.lane(own, size=size, per_key=per_key))
+
+    def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
+        return self._world.wait_until_done(pending, timeout_ns)
+
+    def lanes(self) -> tuple[LaneReport, ...]:
+        return self._world.lanes()
+
+    def stuck(self) -> tuple[tuple[str, int], ...]:
+        return self._world.stuck()
+
+    def close(self) -> None:
+        """Ends the agent, not the world."""
+        self.kill()
+
+    @property
+    def trace(self) -> Trace | None:
+        return self._world.trace
+
+    @trace.setter
+    def trace(self, trace: Trace | None) -> None:
+        self._world.trace = trace
+
+
+class _MortalLane:
+    __slots__ = ("_agent", "_lane", "name")
+
+    def __init__(self, agent: MortalDispatcher, lane: Lane) -> None:
+        self.name = lane.name
+        self._agent = agent
+        self._lane = lane
+
+    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Pending[T]:
+        if not self._agent.alive:
+            return Promise()
+
+        def call() -> T:
+            if not self._agent.alive:
+                raise AgentKilledError("the agent is dead")
+            return fn(*args)
+
+        call.__qualname__ = getattr(fn, "__qualname__", repr(fn))
+        return self._lane.submit(key, call, deadline_ns=deadline_ns)
+
+    def report(self) -> LaneReport:
+        return self._lane.report()
+
+
+class MortalCri:
+    """The runtime as one agent reaches it."""
+
+    def __init__(self, agent: MortalDispatcher, cri: Cri) -> None:
+        self._agent = agent
+        self._cri = cri
+
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+        """See `Cri.call`."""
+        return self._cri.call(verb, request, timeout_ns=timeout_ns) if self._agent.alive else Promise()
+
+    def stream(
+        self,
+        verb: Verb[Req, Res],
+        request: Req,
+        on_item: Callable[[Res], None],
+        on_end: Callable[[CriError | None], None],
+    ) -> Subscription:
+        """See `Cri.stream`."""
+        return self._cri.stream(verb, request, on_item, on_end) if self._agent.alive else _Nothing()
+
+
+class _Nothing:
+    def close(self) -> None:
+        """There is nothing to end."""

@@ -1,0 +1,147 @@
+"""`SimulatedNode`: a host, a container runtime and a node agent in one process, on any dispatcher.
+
+The host and the runtime are the world; the agent is the very same `Node` that runs on real machines. Manifests are
+put and removed as a person would do it; `kill` ends the agent as SIGKILL would, `restart_agent` starts a new one that
+finds the world as the old one has left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from actors.container_gc_rules import GcPolicy
+from actors.kernel import Dispatcher, broken
+from actors.node import Node
+from actors.node_supervisor import NodeCapabilities, NodePlan
+from actors.pod_services import NodeFacts
+from actors.start.container_config import NodeRules
+from config.feature_gates import FeatureGates
+from config.kubelet import KubeletConfiguration, crash_loop_periods
+from config.objects import Pod
+from runtime.manifest_url import ManifestAnswer, ManifestFetchError
+from runtime.pending import Pending
+from simulation.cri import Settings, SimulatedCri
+from simulation.cri.state import ContainerRecord
+from simulation.faults import Faults
+from simulation.host import SimulatedHost
+from simulation.mortal import MortalCri, MortalDispatcher
+from simulation.pod_volumes import SimulatedPodVolumes
+
+T = TypeVar("T")
+
+ROOT = "/var/lib/actorlet"
+MANIFESTS = "/etc/kubernetes/manifests"
+MEMORY_BYTES = 16 * 2**30
+
+
+class NoManifestServer:
+    """`runtime.manifest_url.ManifestServer` in a world without one."""
+
+    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> Pending[ManifestAnswer]:
+        return broken(ManifestFetchError(f"there is no server at {url} in this world"))
+
+
+class SimulatedNode:
+    """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
+    runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        manifests: Mapping[str, str] | None = None,
+        settings: Settings | None = None,
+        faults: Faults | None = None,
+        configuration: KubeletConfiguration | None = None,
+        gates: FeatureGates | None = None,
+        gc_policy: GcPolicy | None = None,
+        name: str = "node",
+    ) -> None:
+        configuration = configuration or KubeletConfiguration()
+        if not configuration.static_pod_path:
+            configuration = msgspec.structs.replace(configuration, static_pod_path=MANIFESTS)
+        self.dispatcher = dispatcher
+        self.plan = NodePlan(
+            facts=NodeFacts(
+                name=name,
+                root_directory=ROOT,
+                host_ips=("192.0.2.1",),
+                runtime_name="simulated",
+                cgroup_version=2,
+                memory_capacity_bytes=MEMORY_BYTES,
+                rules=NodeRules(root_directory=ROOT),
+            ),
+            configuration=configuration,
+            crash_loop=crash_loop_periods(configuration, gates or FeatureGates({})),
+            gc_policy=gc_policy or GcPolicy(),
+        )
+        self.host = SimulatedHost(
+            pod_logs=configuration.pod_logs_dir, container_logs=self.plan.facts.container_logs_directory
+        )
+        self.host.tree.make_directories(configuration.static_pod_path)
+        self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
+        self.volumes = SimulatedPodVolumes(self.host.tree, ROOT)
+        for file, text in (manifests or {}).items():
+            self.put_manifest(file, text)
+        self._life = 0
+        self._agent, self.node = self._new_agent()
+
+    def _new_agent(self) -> tuple[MortalDispatcher, Node]:
+        agent = MortalDispatcher(self.dispatcher, self._life)
+        self._life += 1
+        capabilities = NodeCapabilities(
+            cri=MortalCri(agent, self.cri),
+            manifests=self.host.manifests,
+            manifest_server=NoManifestServer(),
+            files=self.host.pod_files,
+            logs=self.host.pod_logs,
+            volumes=self.volumes,
+        )
+        return agent, Node(agent, self.plan, capabilities)
+
+    # --- the agent --------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the agent. Returns at once."""
+        self.node.start()
+
+    def stop(self) -> bool:
+        """Stop the agent cleanly; containers run on. False when an actor did not end in time."""
+        return self.node.stop()
+
+    def kill(self) -> None:
+        """The agent dies on the spot. The runtime finishes what it had been asked."""
+        self._agent.kill()
+
+    def restart_agent(self) -> None:
+        """A new agent on the same host, which begins at once. The old one is killed if it still lives."""
+        self.kill()
+        self._agent, self.node = self._new_agent()
+        self.start()
+
+    # --- what a person does -----------------------------------------------------------------------------------------
+
+    def put_manifest(self, name: str, text: str) -> None:
+        """Write a manifest of that file name, or write over it."""
+        self.host.put_manifest(self._path_of(name), text)
+
+    def remove_manifest(self, name: str) -> None:
+        """Remove the manifest of that file name."""
+        self.host.tree.remove_all(self._path_of(name))
+
+    def _path_of(self, name: str) -> str:
+        return f"{self.plan.configuration.static_pod_path}/{name}"
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def pods(self) -> tuple[Pod, ...]:
+        """Every pod with its published status, by namespace and name; asked of the agent."""
+        return self.node.pods()
+
+    def containers(self) -> tuple[ContainerRecord, ...]:
+        """The truth: every container of the runtime, dead ones included, in the order of their making."""
+        return tuple(self.cri.state.containers.values())

@@ -7,14 +7,18 @@ One containerd and one registry serve a whole session; every test that asks for 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from runtime.cri.client import GrpcCri
 from tests.real import images as made
+from tests.real.agent import Agent
 from tests.real.components import complaint
 from tests.real.containerd import Containerd
+from tests.real.pods import Truth
 from tests.real.registry import Registry
 
 
@@ -55,3 +59,18 @@ def cri(containerd: Containerd) -> Iterator[GrpcCri]:
     if not containerd.alive:
         containerd.start()
     containerd.remove_pods()
+
+
+@pytest.fixture
+def truth(cri: GrpcCri) -> Truth:
+    """What the runtime of this test runs."""
+    return Truth(cri)
+
+
+@pytest.fixture
+def agent(cri: GrpcCri, containerd: Containerd) -> Iterator[Agent]:
+    """An agent for one test, not started: `start`, `drop`, `kill`. It has the private containerd to itself."""
+    directory = Path(tempfile.mkdtemp(prefix="agent-", dir=containerd.directory))
+    made = Agent(directory, containerd.endpoint)
+    yield made
+    made.take_down()

@@ -1,0 +1,208 @@
+"""The agent as its users run it: a process of its own, `actorlet run`, on the private containerd.
+
+An `Agent` has a directory of its own with everything it writes, its manifests and its output. What it does is seen from
+two sides: through its local endpoint (what it says) and through a CRI client of the test (what is true).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.messages import RecordedEvent, SourceProblem
+from cli.local_views import EVENTS, HEALTH, PODS, PROBLEMS, pods_in
+from config.objects import ContainerStatus, Pod, PodStatus
+from runtime.host_facts import cgroup_version
+from runtime.local_endpoint import LocalEndpointError, ask
+from tests.real.waiting import until
+
+TREE = Path(__file__).parents[2]
+NODE = "node-1"
+CONTAINER_LOGS = Path("/var/log/containers")
+START_S = 30.0
+PATIENCE_S = 30.0
+
+
+class Agent:
+    """A node agent that runs from `start` to `kill`, `terminate` or `take_down`; it can be started again."""
+
+    def __init__(self, directory: Path, endpoint: str) -> None:
+        self.root = directory / "root"
+        self.manifests = directory / "manifests"
+        self.pod_logs = directory / "pods"
+        self.config = directory / "config.json"
+        self.output = directory / "output"
+        self.endpoint = endpoint
+        for each in (directory, self.root, self.manifests):
+            each.mkdir(parents=True, exist_ok=True)
+        self.configure()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    # --- life
+
+    def configure(self, **fields: Any) -> None:
+        """Write the configuration file; `fields` are those of KubeletConfiguration, under their names there."""
+        document = {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "staticPodPath": str(self.manifests),
+            "podLogsDir": str(self.pod_logs),
+            "containerRuntimeEndpoint": self.endpoint,
+            # Whatever this machine has: the tests are not about it.
+            "failCgroupV1": cgroup_version() != 1,
+            "failSwapOn": False,
+            **fields,
+        }
+        self.config.write_text(json.dumps(document))
+
+    def command(self, *flags: str) -> list[str]:
+        """What starts it."""
+        own = ["--root-dir", str(self.root), "--config", str(self.config), "--hostname-override", NODE]
+        return [sys.executable, "-m", "cli.main", "run", *own, *flags]
+
+    def begin(self, *flags: str, command: list[str] | None = None) -> None:
+        """Start without waiting for anything. Its output goes on in the same file."""
+        assert not self.alive
+        with self.output.open("ab") as output:
+            self._process = subprocess.Popen(
+                command or self.command(*flags), cwd=TREE, stdout=output, stderr=subprocess.STDOUT
+            )
+
+    def start(self, *flags: str, command: list[str] | None = None) -> None:
+        """Start, and return once it answers at its endpoint."""
+        self.begin(*flags, command=command)
+        until(self._answers, START_S, lambda: f"the agent does not answer: {self.said()[-2000:]}")
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._process_().kill()
+        self._process_().wait()
+
+    def terminate(self) -> int:
+        """SIGTERM; its exit status."""
+        self._process_().terminate()
+        return self._process_().wait(30)
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process_().pid
+
+    def take_down(self) -> None:
+        """End it without ceremony, and remove what it has left outside of its directory."""
+        if self.alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
+            self.kill()
+        for link in self.log_links():
+            link.unlink(missing_ok=True)
+
+    def said(self) -> str:
+        """Everything it has printed."""
+        return self.output.read_text(errors="replace") if self.output.exists() else ""
+
+    def _process_(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the agent has not been started"
+        return self._process
+
+    def _answers(self) -> bool:
+        assert self.alive, f"the agent has ended with {self._process_().returncode}: {self.said()[-3000:]}"
+        try:
+            return ask(str(self.root), HEALTH, 5).status in (200, 503)
+        except LocalEndpointError:
+            return False
+
+    # --- what it is told
+
+    def drop(self, file: str, *pods: dict[str, Any]) -> Path:
+        """Write a manifest, as `cp` would; several pods make a list."""
+        document = pods[0] if len(pods) == 1 else {"apiVersion": "v1", "kind": "PodList", "items": list(pods)}
+        path = self.manifests / file
+        path.write_text(json.dumps(document, indent=2))
+        return path
+
+    # --- what it says
+
+    def _view(self, view: str) -> bytes:
+        answer = ask(str(self.root), view, 20)
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    def pods(self) -> dict[str, Pod]:
+        """Its pods by the names in the manifests. Of two incarnations of one name the list has the later."""
+        return {pod.metadata.name.removesuffix(f"-{NODE}"): pod for pod in pods_in(self._view(PODS))}
+
+    def pod(self, name: str) -> Pod:
+        """One pod; an AssertionError with all names when it is not there."""
+        pods = self.pods()
+        assert name in pods, f"there is no {name} among {sorted(pods)}"
+        return pods[name]
+
+    def status(self, name: str) -> PodStatus:
+        """Of a pod; empty while nothing is published, or known of such a pod."""
+        pod = self.pods().get(name)
+        return PodStatus() if pod is None or pod.status is None else pod.status
+
+    def container(self, pod: str, name: str = "main") -> ContainerStatus | None:
+        """The published status of a container, init containers included."""
+        status = self.status(pod)
+        all_of_them = (*status.init_container_statuses, *status.container_statuses)
+        return next((each for each in all_of_them if each.name == name), None)
+
+    def events(self) -> tuple[RecordedEvent, ...]:
+        return msgspec.json.decode(self._view(EVENTS), type=tuple[RecordedEvent, ...])
+
+    def problems(self) -> tuple[SourceProblem, ...]:
+        return msgspec.json.decode(self._view(PROBLEMS), type=tuple[SourceProblem, ...])
+
+    def await_phase(self, phase: str, *names: str, limit_s: float = PATIENCE_S) -> None:
+        """Return once every one of these pods has the phase."""
+
+        def phases() -> dict[str, str | None]:
+            pods = self.pods()
+            return {name: pods[name].status.phase if name in pods and pods[name].status else None for name in names}
+
+        until(
+            lambda: all(each == phase for each in phases().values()),
+            limit_s,
+            lambda: f"{phases()} are not {phase}: {self.troubles()}",
+        )
+
+    def await_running(self, *names: str, limit_s: float = PATIENCE_S) -> None:
+        self.await_phase("Running", *names, limit_s=limit_s)
+
+    def await_that(self, holds: Callable[[], object], what: str, limit_s: float = PATIENCE_S) -> None:
+        """Return once it holds; what the agent knows is part of the complaint."""
+        until(holds, limit_s, lambda: f"{what}: {self.troubles()}")
+
+    def troubles(self) -> str:
+        """For messages of failed tests."""
+        with contextlib.suppress(LocalEndpointError, AssertionError):
+            statuses = {name: msgspec.to_builtins(pod.status) for name, pod in self.pods().items()}
+            events = [f"{each.reason}: {each.message}" for each in self.events()[-12:]]
+            return f"{json.dumps(statuses)[:3000]}\n{events}\n{self.said()[-3000:]}"
+        return self.said()[-3000:]
+
+    # --- what it leaves on the host
+
+    def pod_directory(self, uid: str) -> Path:
+        return self.root / "pods" / uid
+
+    def log_links(self) -> list[Path]:
+        """Links for log collectors that lead to logs of this agent's pods."""
+        if not CONTAINER_LOGS.is_dir():
+            return []
+        links = (link for link in CONTAINER_LOGS.iterdir() if link.is_symlink())
+        return [link for link in links if os.readlink(link).startswith(f"{self.pod_logs}/")]

@@ -1,0 +1,132 @@
+"""Manifests for the tests on a real runtime, and what is true of their containers in the runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.start.identity import CONTAINER_NAME, POD_NAME, POD_UID
+from runtime.cri.client import GrpcCri
+from runtime.cri.errors import CriError
+from runtime.cri.messages import (
+    ContainerState,
+    ContainerStatus,
+    ContainerStatusRequest,
+    ExecSyncRequest,
+    ListContainersRequest,
+    ListPodSandboxRequest,
+    PodSandbox,
+)
+from runtime.cri.verbs import CONTAINER_STATUS, EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX
+from tests.real.agent import NODE
+from tests.real.images import BUSYBOX
+from tests.real.waiting import until
+
+PATIENCE_S = 60.0
+
+STAY = "trap 'exit 0' TERM; sleep 1000000 & wait"
+"""A script that runs until it is told to stop, and then does at once. The first process of a container ignores what it
+does not handle, so a plain `sleep` would always use up its grace."""
+
+
+def container(name: str = "main", script: str = STAY, **fields: Any) -> dict[str, Any]:
+    """A container that runs a shell script."""
+    return {"name": name, "image": BUSYBOX, "command": ["sh", "-c", script], **fields}
+
+
+def pod(name: str, *containers: dict[str, Any], labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+    """A pod; without containers it has `container()`. `spec` are fields of the pod's spec."""
+    metadata: dict[str, Any] = {"name": name, **({"labels": labels} if labels else {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"terminationGracePeriodSeconds": 5, "containers": list(containers) or [container()], **spec},
+    }
+
+
+@dataclass(frozen=True)
+class Life:
+    """One container of the runtime: `status` as the runtime tells it."""
+
+    status: ContainerStatus
+
+    @property
+    def id(self) -> str:
+        return self.status.id
+
+    @property
+    def attempt(self) -> int:
+        assert self.status.metadata is not None
+        return self.status.metadata.attempt
+
+    @property
+    def running(self) -> bool:
+        return self.status.state == ContainerState.CONTAINER_RUNNING
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What may never change of a container that nobody restarts."""
+        return self.status.id, self.status.created_at, self.status.started_at
+
+
+class Truth:
+    """What the runtime runs, asked by the test itself."""
+
+    def __init__(self, cri: GrpcCri) -> None:
+        self.cri = cri
+
+    def ask(self, verb: Any, request: Any) -> Any:
+        return self.cri.call(verb, request).result(PATIENCE_S)
+
+    def sandboxes(self, name: str | None = None) -> tuple[PodSandbox, ...]:
+        """Of one pod, or all; oldest first."""
+        found = self.ask(LIST_POD_SANDBOX, ListPodSandboxRequest()).items
+        ours = [each for each in found if name is None or each.labels.get(POD_NAME) == f"{name}-{NODE}"]
+        return tuple(sorted(ours, key=lambda each: each.created_at))
+
+    def lives(self, pod: str | None = None, container: str | None = None, uid: str | None = None) -> tuple[Life, ...]:
+        """Every container, dead ones included, of that pod, name and UID; oldest first."""
+        lives = []
+        for each in self.ask(LIST_CONTAINERS, ListContainersRequest()).containers:
+            labels = each.labels
+            fits = pod is None or labels.get(POD_NAME) == f"{pod}-{NODE}"
+            fits = fits and (container is None or labels.get(CONTAINER_NAME) == container)
+            if fits and (uid is None or labels.get(POD_UID) == uid):
+                status = self._status(each.id)
+                if status is not None:
+                    lives.append(Life(status))
+        return tuple(sorted(lives, key=lambda life: life.status.created_at))
+
+    def life(self, pod: str, container: str = "main") -> Life:
+        """The one container of that name, dead or alive."""
+        (life,) = self.lives(pod, container)
+        return life
+
+    def running(self, pod: str, container: str = "main") -> Life:
+        """The one container of that name that runs."""
+        (life,) = (life for life in self.lives(pod, container) if life.running)
+        return life
+
+    def run(self, life: Life, *command: str) -> str:
+        """What a command says in a container."""
+        answer = self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=command, timeout=20))
+        assert answer.exit_code == 0, (command, answer)
+        return str(answer.stdout.decode())
+
+    def await_none(self, pod: str | None = None, limit_s: float = 20.0) -> None:
+        """Return once nothing of the pod runs."""
+        until(
+            lambda: not any(life.running for life in self.lives(pod)),
+            limit_s,
+            lambda: f"still running: {[life.status for life in self.lives(pod) if life.running]}",
+        )
+
+    def _status(self, id_: str) -> ContainerStatus | None:
+        try:
+            status: ContainerStatus | None = self.ask(CONTAINER_STATUS, ContainerStatusRequest(container_id=id_)).status
+        except CriError as failure:
+            if failure.not_found:
+                return None
+            raise
+        return status

@@ -30,6 +30,7 @@ IDLE_ACTORS = 10_000
 BUSY_ACTORS = 5_000
 MESSAGES_EACH = 20
 TIMERS = 20_000
+ROUNDS = 3
 SECOND_NS = 1_000_000_000
 
 
@@ -232,22 +233,28 @@ def spread_threads_as_many_as_possible(actors: int) -> dict[str, float]:
     """The machine may not give as many threads as actors are asked for; then fewer, and the table says how many."""
     while True:
         try:
-            return measure("spread_threads", actors)
+            return best("spread_threads", actors)
         except SystemExit:
             if actors <= 100:
                 raise
             actors //= 2
 
 
+def best(name: str, size: int) -> dict[str, float]:
+    """The fastest of `ROUNDS`: on a machine that others use too, the others only ever make it slower."""
+    return max((measure(name, size) for _ in range(ROUNDS)), key=lambda result: result["per_second"])
+
+
 def run(idle_actors: int) -> dict[str, dict[str, float]]:
     return {
         "idle_kernel": measure("idle_kernel", idle_actors),
-        "idle_threads": measure("idle_threads", idle_actors),
-        "spread_kernel": measure("spread_kernel", BUSY_ACTORS),
+        "spread_kernel": best("spread_kernel", BUSY_ACTORS),
+        "spread_simulated": best("spread_simulated", BUSY_ACTORS),
+        "timers_kernel": best("timers_kernel", TIMERS),
+        # Ten thousand threads that end leave the machine busy for a while: they come last.
+        "timers_threads": best("timers_threads", TIMERS),
         "spread_threads": spread_threads_as_many_as_possible(BUSY_ACTORS),
-        "spread_simulated": measure("spread_simulated", BUSY_ACTORS),
-        "timers_kernel": measure("timers_kernel", TIMERS),
-        "timers_threads": measure("timers_threads", TIMERS),
+        "idle_threads": measure("idle_threads", idle_actors),
     }
 
 

@@ -48,9 +48,9 @@ class View(msgspec.Struct, frozen=True):
     wall_ns: int
 
     def here(self, name: str) -> ObservedContainer | None:
-        """The newest container of that name in the sandbox that is in use."""
+        """The newest container of that name in the sandbox that is in use, or one that may still run in another."""
         for container in self.observed.by_name.get(name, ()):
-            if container.sandbox_attempt == self.sandbox_attempt or container.running:
+            if container.sandbox_attempt == self.sandbox_attempt or container.may_run:
                 return container
         return None
 
@@ -117,6 +117,8 @@ def init_actions(view: View) -> Step:
     if not inits:
         return INITIALIZED
     plan = _Plan(view)
+    for container in reversed(inits):
+        plan.kill += kill_older(view, container)
     initialized = settled = any(view.here(container.name) is not None for container in pod.spec.containers)
     for index in range(len(inits) - 1, -1, -1):
         container = inits[index]
@@ -167,6 +169,14 @@ def _regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool
             return None
     plan.start_again(container, here, KillCause.LOST if here.may_run else None)
     return False
+
+
+def kill_older(view: View, container: Container) -> list[Kill]:
+    """Ends of what may still run although a newer container of its name exists: there must be one at most."""
+    group = view.observed.by_name.get(container.name, ())
+    if len(group) < 2 or container.name in view.in_flight.containers:
+        return []
+    return [Kill(each.id, container.name, KillCause.DUPLICATE, container) for each in group[1:] if each.may_run]
 
 
 def kill_cause(view: View, container: Container, running: ObservedContainer) -> KillCause | None:

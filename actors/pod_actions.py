@@ -9,7 +9,7 @@ one before it does not run or is killed in the same answer. What was made but no
 
 from __future__ import annotations
 
-from actors.init_actions import View, begin, init_actions, kill_cause
+from actors.init_actions import View, begin, init_actions, kill_cause, kill_older
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_action_types import (
     NOTHING_IN_FLIGHT,
@@ -150,11 +150,8 @@ def _regular(
         if name in view.in_flight.containers:
             alive = True
             continue
-        group = view.observed.by_name.get(name, ())
-        last = group[0] if group else None
-        for older in group[1:]:
-            if older.running:
-                kill.append(Kill(older.id, name, KillCause.DUPLICATE, container))
+        last = view.observed.newest(name)
+        kill += kill_older(view, container)
         if last is not None and last.running:
             cause = kill_cause(view, container, last)
             if cause is None and name in resized:

@@ -42,9 +42,9 @@ _FNV32_PRIME = 0x01000193
 
 
 def container_hash(container: Container) -> str:
-    """FNV-32a, in hex, over name and image alone, as kubelets write it: theirs are recognised, and ours by them."""
+    """FNV-32a, in hex, over image and name alone (spec 3.5), for tools that look for it. Nothing here reads it back."""
     value = _FNV32_OFFSET
-    for byte in _go_json({"name": container.name, "image": container.image}):
+    for byte in _go_json({"image": container.image, "name": container.name}):
         value = ((value ^ byte) * _FNV32_PRIME) & 0xFFFFFFFF
     return f"{value:x}"
 
@@ -58,12 +58,12 @@ def _go_json(value: Mapping[str, str]) -> bytes:
 def same_definition(container: Container, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
     """Whether a container that was made is still what the pod asks for: the image decides (spec 3.5).
 
-    What carries no identity at all, ours or a kubelet's, is left alone.
+    What carries no identity of ours is left alone: somebody else's hash that we compute a shade differently would end
+    every container on the node when the agent takes it over.
     """
-    if labels.get(SCHEMA) == SCHEMA_VERSION and CONTAINER_IMAGE in annotations:
-        return annotations[CONTAINER_IMAGE] == container.image
-    known = annotations.get(CONTAINER_HASH)
-    return known is None or known == container_hash(container)
+    if labels.get(SCHEMA) != SCHEMA_VERSION:
+        return True
+    return annotations.get(CONTAINER_IMAGE, container.image) == container.image
 
 
 def pod_labels(pod: Pod) -> dict[str, str]:

@@ -1,0 +1,127 @@
+"""How containers are ended: grace and order (spec 3.10)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from actors.start.identity import PRE_STOP_HANDLER, TERMINATION_GRACE_PERIOD
+from actors.termination import (
+    Ending,
+    GraceCause,
+    grace_seconds,
+    may_stop,
+    plan_ending,
+    plan_orphan_ending,
+    pre_stop_deadline_ns,
+    remaining_seconds,
+    sandboxes_to_stop,
+)
+from config.objects import ExecAction, Lifecycle, LifecycleHandler, Pod, Probe
+from tests.actors.pod_pictures import (
+    CREATED,
+    EXITED,
+    SECOND_NS,
+    UNKNOWN,
+    container,
+    picture,
+    pod,
+    sandbox,
+    seen,
+    sidecar,
+)
+
+HOOK = LifecycleHandler(exec=ExecAction(command=("drain",)))
+PROBED = container(
+    "a",
+    liveness_probe=Probe(termination_grace_period_seconds=3),
+    startup_probe=Probe(termination_grace_period_seconds=4),
+)
+DELETED = {"deletion_grace_period_seconds": 9}
+
+
+@pytest.mark.parametrize(
+    ("the_pod", "cause", "override", "expected"),
+    [
+        pytest.param(pod(PROBED), GraceCause.OTHER, None, 2, id="nothing said: the minimum"),
+        pytest.param(pod(PROBED, termination_grace_period_seconds=30), GraceCause.OTHER, None, 30, id="the spec's"),
+        pytest.param(pod(PROBED, termination_grace_period_seconds=30), GraceCause.LIVENESS, None, 3, id="the probe's"),
+        pytest.param(
+            pod(PROBED, termination_grace_period_seconds=30), GraceCause.STARTUP, None, 4, id="startup probe's"
+        ),
+        pytest.param(pod(PROBED, meta=DELETED), GraceCause.LIVENESS, None, 9, id="a deletion's beats the probe's"),
+        pytest.param(pod(PROBED, meta=DELETED), GraceCause.OTHER, 0, 0, id="an override beats all"),
+    ],
+)
+def test_grace(the_pod: Pod, cause: GraceCause, override: int | None, expected: int) -> None:
+    assert grace_seconds(the_pod, PROBED, cause, override) == expected
+
+
+@pytest.mark.parametrize(("elapsed_s", "left"), [(0, 30), (0.9, 30), (10, 20), (29, 2), (100, 2)])
+def test_only_whole_seconds_are_taken_off_down_to_a_floor(elapsed_s: float, left: int) -> None:
+    assert remaining_seconds(30, int(elapsed_s * SECOND_NS)) == left
+
+
+def test_a_hook_has_what_is_left_of_the_grace() -> None:
+    assert pre_stop_deadline_ns(5, 2 * SECOND_NS) == 3 * SECOND_NS
+    assert pre_stop_deadline_ns(5, 9 * SECOND_NS) == 0
+
+
+def test_without_sidecars_all_are_stopped_at_once() -> None:
+    plan = plan_ending(
+        pod("a", "b", "c", "d"), picture(seen("a"), seen("b", EXITED), seen("c", UNKNOWN), seen("d", CREATED))
+    )
+    assert [(each.name, each.after) for each in plan] == [("a", ()), ("c", ())]
+
+
+def test_sidecars_wait_for_all_regular_ones_and_for_those_started_after_them() -> None:
+    the_pod = pod("a", "b", init=(sidecar("s"), container("i"), sidecar("t")))
+    plan = plan_ending(the_pod, picture(seen("a"), seen("b"), seen("s"), seen("t"), seen("i")))
+    assert {each.name: each.after for each in plan} == {
+        "a": (),
+        "b": (),
+        "i": (),
+        "t": ("a", "b"),
+        "s": ("a", "b", "t"),
+    }
+    assert [each.name for each in plan][-2:] == ["t", "s"]
+
+
+def test_a_sidecar_waits_only_for_what_still_runs() -> None:
+    plan = plan_ending(pod("a", init=(sidecar("s"),)), picture(seen("a", EXITED), seen("s")))
+    assert [(each.name, each.after) for each in plan] == [("s", ())]
+
+
+def test_a_sidecar_goes_when_its_grace_is_used_up() -> None:
+    ending = Ending("x", "s", 10, after=("a",))
+    assert not may_stop(ending, ["a", "s"], 9 * SECOND_NS)
+    assert may_stop(ending, ["s"], 0)
+    assert may_stop(ending, ["a", "s"], 10 * SECOND_NS)
+
+
+def test_the_pre_stop_hook_runs_unless_there_is_no_grace() -> None:
+    hooked = pod(container("a", lifecycle=Lifecycle(pre_stop=HOOK)))
+    assert plan_ending(hooked, picture(seen("a")), 5)[0].pre_stop == HOOK
+    assert plan_ending(hooked, picture(seen("a")), 0)[0].pre_stop is None
+
+
+def test_a_container_the_spec_does_not_name_is_ended_too() -> None:
+    assert [each.name for each in plan_ending(pod("a"), picture(seen("stranger")))] == ["stranger"]
+
+
+def test_an_orphan_is_ended_by_what_it_carries() -> None:
+    notes = {TERMINATION_GRACE_PERIOD: "12", PRE_STOP_HANDLER: msgspec.json.encode(HOOK).decode()}
+    [ending] = plan_orphan_ending(picture(seen("a", notes=notes)))
+    assert (ending.grace_seconds, ending.pre_stop) == (12, HOOK)
+    [ending] = plan_orphan_ending(picture(seen("a", notes=notes)), 1)
+    assert ending.grace_seconds == 1
+
+
+@pytest.mark.parametrize("notes", [{}, {TERMINATION_GRACE_PERIOD: "soon", PRE_STOP_HANDLER: "{"}])
+def test_an_orphan_that_carries_nothing_sensible_gets_the_minimum(notes: dict[str, str]) -> None:
+    [ending] = plan_orphan_ending(picture(seen("a", notes=notes)))
+    assert (ending.grace_seconds, ending.pre_stop) == (2, None)
+
+
+def test_every_sandbox_is_stopped_ready_or_not() -> None:
+    assert sandboxes_to_stop(picture(boxes=(sandbox(1), sandbox(0, ready=False)))) == ("box-1", "box-0")

@@ -1,0 +1,110 @@
+"""What a person sees who puts, edits, renames and removes manifests on a node."""
+
+from __future__ import annotations
+
+from config import examples
+from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
+
+
+def test_the_sample_manifests_run():
+    world = World({path.name: path.read_text() for path in examples.DIRECTORY.glob("*.yaml")}).start()
+    world.run(10 * SECOND)
+    assert world.phases() == {"prepared": "Running", "report": "Succeeded", "shared": "Running", "web": "Running"}
+    assert world.node.stop()
+
+
+def test_a_manifest_that_is_put_runs_within_two_seconds_of_image_presence():
+    world = World().start()
+    world.run(30 * SECOND)
+    world.node.put_manifest("web.json", manifest("web"))
+    assert world.until(lambda: world.running() == ["web/app"]) <= 2 * SECOND
+    world.run(2 * SECOND)
+    pod = world.pod("web")
+    assert pod.status is not None
+    assert pod.status.phase == "Running"
+    assert {condition.type for condition in pod.status.conditions if condition.status == "True"} >= {
+        "Ready",
+        "ContainersReady",
+        "Initialized",
+        "PodScheduled",
+    }
+    assert world.status("web").restart_count == 0
+
+
+def test_another_image_in_a_manifest_with_a_uid_replaces_that_container_and_no_other():
+    world = World({"web": manifest("web", [container("app"), container("other")], uid="one")}).start()
+    world.run(5 * SECOND)
+    (other,) = (record for record in world.running_records() if record.name.startswith("other"))
+    edited = manifest("web", [container("app", OTHER_IMAGE), container("other")], uid="one")
+    world.node.put_manifest("web", edited)
+    world.run(60 * SECOND)
+    assert world.running() == ["web/app", "web/other"]
+    images = {record.config.image.user_specified_image for record in world.running_records() if record.config.image}
+    assert images == {IMAGE, OTHER_IMAGE}
+    assert other in world.running_records()
+
+
+def test_a_removed_manifest_ends_its_pod_and_leaves_nothing():
+    world = World({"web": manifest("web", terminationGracePeriodSeconds=5)}).start()
+    world.run(5 * SECOND)
+    world.node.remove_manifest("web")
+    world.run(30 * SECOND)
+    assert world.running() == []
+    assert world.node.pods() == ()
+    world.run(120 * SECOND)
+    assert not world.cri.state.containers
+    assert not world.cri.state.sandboxes
+    assert world.node.volumes.list_uids() == ()
+    assert world.node.host.pod_logs.list_pods() == ()
+
+
+def test_a_broken_manifest_is_told_and_the_others_run_and_its_last_good_version_too():
+    world = World({"bad": "kind: Pod\nspec: [", "good": manifest("good")}).start()
+    world.run(5 * SECOND)
+    assert world.running() == ["good/app"]
+    (problem,) = world.node.node.problems()
+    assert problem.origin.startswith("/etc/kubernetes/manifests/bad")
+    world.node.put_manifest("good", "nonsense: {")
+    world.run(30 * SECOND)
+    assert world.running() == ["good/app"]
+    assert {problem.origin.rpartition("/")[2].partition(":")[0] for problem in world.node.node.problems()} == {
+        "bad",
+        "good",
+    }
+    world.node.put_manifest("bad", manifest("late"))
+    world.run(30 * SECOND)
+    assert world.running() == ["good/app", "late/app"]
+
+
+def test_a_renamed_file_with_the_same_pod_is_another_incarnation_that_waits_for_the_first():
+    world = World({"a": manifest("web", terminationGracePeriodSeconds=5)}).start()
+    world.run(5 * SECOND)
+    world.node.remove_manifest("a")
+    world.node.put_manifest("b", manifest("web", terminationGracePeriodSeconds=5))
+    world.run(60 * SECOND)
+    assert world.running() == ["web/app"]
+    assert len(world.node.pods()) == 1
+
+
+def test_an_edited_pod_that_is_no_change_in_place_is_ended_and_begun_anew():
+    slow = {"stop-delay": "3s"}
+    world = World({"web": manifest("web", behaviour=slow)}).start()
+    world.run(5 * SECOND)
+    (first,) = world.running_records()
+    world.node.put_manifest("web", manifest("web", [container("renamed")], behaviour=slow))
+    world.run(60 * SECOND)
+    assert world.running() == ["web/renamed"]
+    assert first.sandbox.pod_uid != world.running_records()[0].sandbox.pod_uid
+
+
+def test_a_manifest_put_back_while_its_pod_ends_runs_again_after_the_end():
+    text = manifest("web", behaviour={"stop-delay": "8s"})
+    world = World({"web": text}).start()
+    world.run(5 * SECOND)
+    world.node.remove_manifest("web")
+    world.run(2 * SECOND)
+    world.node.put_manifest("web", text)
+    world.run(60 * SECOND)
+    assert world.running() == ["web/app"]
+    assert len(world.starts_of("web")) == 2
+    assert world.phases() == {"web": "Running"}

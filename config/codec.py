@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from config.document_walk import Fault, Step, path_text, walk
-from config.objects import ApiStruct, UnknownFields
+from config.objects import ApiStruct, Pod, UnknownFields
 from config.objects.base import UNKNOWN_KEY
 
 T = TypeVar("T", bound=ApiStruct)
@@ -146,6 +146,12 @@ _ENCODER = msgspec.json.Encoder(enc_hook=_refuse_record)
 @lru_cache(maxsize=256)
 def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     return msgspec.json.Decoder(kind)
+
+
+# msgspec learns a struct when it is first decoded, and two threads that do so at once crash the process. Sources decode
+# on lanes, so Pod and all that it is made of is learned here, while the lock of the import keeps other threads out.
+# Another kind that is to be decoded on threads stands here too.
+_decoder(Pod)
 
 
 def _errors(faults: list[Fault]) -> DocumentError:

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     options = _parser().parse_args(argv)
     # Blocked before any thread starts, so that all inherit it and the signals wait for us.
-    signals = {signal.SIGINT, signal.SIGTERM}
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         with _root_directory(options) as root:

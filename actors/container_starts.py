@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from actors.image_rules import (
+    INVALID_IMAGE_NAME,
     ImageDeed,
     Said,
     inspect_failed,
@@ -64,7 +65,9 @@ class ContainerStarts:
 
     def wake_in_ns(self) -> int | None:
         """When what could not be done may be tried again, from now; None when nothing waits for that."""
-        waits = [max(0, failed.retry_at_ns - self._worker.now_ns()) for failed in self._failed.values()]
+        now_ns = self._worker.now_ns()
+        # What is due and was not asked for in this pass is not wanted now: an init container runs again, for one.
+        waits = [failed.retry_at_ns - now_ns for failed in self._failed.values() if failed.retry_at_ns > now_ns]
         if self._refused:
             waits.append(REFUSED_RETRY_NS)
         return min(waits, default=None)
@@ -92,7 +95,8 @@ class ContainerStarts:
         policy = policy_of(container.image, container.image_pull_policy)
         pulled = self._pulled.get(container.name) == container.image
         found: Image | None = None
-        if pulled or must_look(policy):
+        sound = judge_image(container.image, policy, False).reason != INVALID_IMAGE_NAME
+        if sound and (pulled or must_look(policy)):
             request = ImageStatusRequest(image=ImageSpec(image=container.image))
             try:
                 response = await self._worker.wait(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.cri.enums import ContainerState
-from tests.simulation.node.worlds import SECOND, World, container, manifest
+from simulation.cri import Settings
+from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
 
 def test_a_crashing_container_waits_10_20_40_seconds_and_at_most_300():
@@ -189,6 +190,20 @@ def test_an_image_that_cannot_be_had_backs_off_and_the_pod_waits_with_the_reason
     assert state.waiting is not None
     assert state.waiting.reason == "InvalidImageName"
     assert world.phases() == {"web": "Pending"}
+
+
+def test_an_image_that_failed_and_is_not_wanted_now_costs_no_looks():
+    images = Settings(images=(IMAGE,), registry=frozenset())
+    inits = [container("init")]
+    text = manifest("web", [container(image=OTHER_IMAGE)], behaviour={"run-for.init": "20s"}, initContainers=inits)
+    world = World({"web": text}, settings=images).start()
+    world.run(25 * SECOND)
+    assert world.status("web").state.waiting.reason in ("ErrImagePull", "ImagePullBackOff")  # type: ignore[union-attr]
+    world.cri.lose_sandbox(next(iter(world.cri.state.sandboxes)))
+    world.run(2 * SECOND)
+    before = world.dispatcher.steps
+    world.run(16 * SECOND)
+    assert world.dispatcher.steps - before < 300
 
 
 def test_the_same_seed_gives_the_same_story():

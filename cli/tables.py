@@ -78,7 +78,14 @@ def _most_telling(actors: Sequence[ActorInfo], at_most: int | None) -> list[Acto
     if at_most is None or len(actors) <= at_most:
         return list(actors)
     by_need = sorted(actors, key=lambda actor: (not actor.last_failure, -actor.mailbox_depth, -actor.handled))
-    chosen = {actor.path for actor in by_need[:at_most]}
+    chosen: set[str] = set()
+    for actor in by_need:
+        # With all above it, so that the tree stays one.
+        parts = actor.path.strip("/").split("/")
+        family = {"/", *("/" + "/".join(parts[:depth]) for depth in range(1, len(parts) + 1))}
+        if len(chosen | family) > at_most:
+            break
+        chosen |= family
     return [actor for actor in actors if actor.path in chosen]
 
 

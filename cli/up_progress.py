@@ -51,7 +51,7 @@ def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
     late = tuple(pod for uid in wanted if (pod := seen.get(uid)) is not None and not has_arrived(pod))
     reasons = [f"{name}: not taken up yet" for uid, name in wanted.items() if uid not in seen]
     reasons += [f"{pod.metadata.namespace}/{pod.metadata.name}: {trouble(pod)}" for pod in late]
-    problems = [str(problem) for problem in look.problems]
+    problems = [str(problem) for problem in look.problems if problem.fatal]
     if not wanted and not problems:
         problems = ["the manifests describe no pod"]
     phases = {pod.status.phase if pod.status else None for uid, pod in seen.items() if uid in wanted}

@@ -65,8 +65,10 @@ class LiveScreen:
         if look.pulls:
             parts += ["", pull_table(look.pulls)]
             rows += len(look.pulls) + 2
-        told = [Text(str(problem), style="red", no_wrap=True, overflow="ellipsis") for problem in look.problems]
-        told += [Text(line, style="yellow", no_wrap=True, overflow="ellipsis") for line in self._warnings.lines]
+        told = [_cut(str(problem), "red" if problem.fatal else "yellow") for problem in look.problems]
+        known = {str(problem) for problem in look.problems}
+        news = [line for line in self._warnings.lines if line not in known]
+        told += [_cut(line, "yellow") for line in news]
         rows += len(told) + bool(told)
         parts += ["", actor_table(look.report.actors, names_of(look.pods), max(self._console.height - rows, 5))]
         if told:
@@ -81,6 +83,10 @@ class LiveScreen:
     def __exit__(self, *_: object) -> None:
         self._live.__exit__(None, None, None)
         logging.getLogger().removeHandler(self._warnings)
+
+
+def _cut(text: str, style: str) -> Text:
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
 class LineScreen:
@@ -103,7 +109,7 @@ class LineScreen:
             if pull.begun:
                 self._tell(("pull", pull.image, pull.pods[:1]), f"image {pull.image}: pulling")
         for problem in look.problems:
-            self._tell(("problem", str(problem)), f"problem {problem}")
+            self._tell(("problem", str(problem)), f"{'problem' if problem.fatal else 'warning'} {problem}")
 
     def _tell(self, key: Hashable, text: str) -> None:
         if self._told.get(key) != text:

@@ -20,6 +20,7 @@ from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.phase import TERMINAL
 from actors.pod_view import PodView, Question, RetryLaterError
+from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import sandbox_config
 from actors.termination import (
     GraceCause,
@@ -35,6 +36,8 @@ from runtime.cri.messages import PodSandboxConfig
 SECOND_NS = 1_000_000_000
 NETWORK_RETRY_NS = SECOND_NS
 VOLUME_RETRY_NS = 10 * SECOND_NS
+REFUSED_RETRY_NS = 60 * SECOND_NS
+"""Only another form of the pod helps, and that is a reason to look by itself."""
 
 
 class PodSync:
@@ -49,6 +52,7 @@ class PodSync:
         self._volumes: VolumesPrepared | None = None
         self._question = Question(worker, "volumes")
         self._backing_off: dict[str, int] = {}
+        self._said = ("", "")
 
     def volumes_prepared(self, message: VolumesPrepared) -> None:
         self._question.answered()
@@ -66,7 +70,7 @@ class PodSync:
         if await self._show.publish(observed, life) in TERMINAL:
             return True
         if runtime.network_error and not pod.spec.host_network:
-            view.say("Warning", "NetworkNotReady", f"network is not ready: {runtime.network_error}")
+            self._say_once("NetworkNotReady", f"network is not ready: {runtime.network_error}")
             raise RetryLaterError(NETWORK_RETRY_NS)
         if not self._volumes_are_ready(pod):
             return False
@@ -136,8 +140,7 @@ class PodSync:
             return
         sandbox_id = actions.sandbox_id
         host_paths = self._volumes.host_paths if self._volumes is not None else {}
-        domain = self._services.configuration.cluster_domain
-        config = sandbox_config(pod, actions.sandbox_attempt, self._view.log_directory(), cluster_domain=domain)
+        config = self._sandbox_config(pod, actions.sandbox_attempt)
         if actions.create_sandbox:
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
@@ -151,6 +154,20 @@ class PodSync:
                 failure = failure or raised
         if failure is not None:
             raise failure
+
+    def _sandbox_config(self, pod: Pod, attempt: int) -> PodSandboxConfig:
+        domain = self._services.configuration.cluster_domain
+        try:
+            return sandbox_config(pod, attempt, self._view.log_directory(), cluster_domain=domain)
+        except StartRefusedError as refused:
+            self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused}")
+            raise RetryLaterError(REFUSED_RETRY_NS) from refused
+
+    def _say_once(self, reason: str, message: str) -> None:
+        """What holds the pod up, when it changes and not at every pass."""
+        if self._said != (reason, message):
+            self._said = (reason, message)
+            self._view.say("Warning", reason, message)
 
     async def _make_sandbox(self, attempt: int, config: PodSandboxConfig) -> str:
         try:

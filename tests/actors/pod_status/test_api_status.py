@@ -1,0 +1,429 @@
+"""What is published of a pod: container statuses, conditions, addresses, and what stays (spec 4.1 to 4.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.active_deadline import deadline_ns, past_deadline
+from actors.observed import ObservedPod
+from actors.pod_status.api_status import Forced, NodeView, compute_pod_status, rejected
+from actors.pod_status.container_statuses import STATUS_UNKNOWN, Waiting
+from actors.pod_status.final import final_status
+from actors.pod_status.ips import order_ips, pod_ips
+from actors.pod_status.times import api_time, seconds_of
+from actors.probe_results import ProbeResults
+from config.objects import ContainerStatus, Pod, PodCondition, PodReadinessGate, PodStatus, Probe
+from config.pod_identity import CONFIG_SOURCE
+from tests.actors.pod_pictures import (
+    CREATED,
+    EXITED,
+    NOW_NS,
+    SECOND_NS,
+    UNKNOWN,
+    container,
+    picture,
+    pod,
+    sandbox,
+    seen,
+    sidecar,
+)
+
+NODE = NodeView(("192.0.2.1",), "containerd")
+LOOP = {"a": Waiting("CrashLoopBackOff", "back-off 10s")}
+
+
+def show(the_pod: Pod, observed: ObservedPod | None, previous: PodStatus | None = None, **more: Any) -> PodStatus:
+    more.setdefault("wall_ns", NOW_NS)
+    more.setdefault("node", NODE)
+    return compute_pod_status(the_pod, observed, previous=previous, **more)
+
+
+def only(status: PodStatus) -> ContainerStatus:
+    [container_status] = status.container_statuses
+    return container_status
+
+
+def state_of(status: ContainerStatus) -> str:
+    """`running`, `waiting Reason` or `terminated 1`."""
+    state = status.state
+    assert state is not None
+    if state.running is not None:
+        return "running"
+    if state.terminated is not None:
+        return f"terminated {state.terminated.exit_code}"
+    assert state.waiting is not None
+    return f"waiting {state.waiting.reason or ''}".strip()
+
+
+def last_of(status: ContainerStatus) -> int | None:
+    last = status.last_state
+    return last.terminated.exit_code if last is not None and last.terminated is not None else None
+
+
+RAN = show(pod("a"), picture(seen("a", attempt=2)))
+SHOWN_ENDED = show(pod("a"), picture(seen("a", EXITED, attempt=2, exit_code=3)))
+
+
+@pytest.mark.parametrize(
+    ("observed", "previous", "waiting", "state", "last", "restarts"),
+    [
+        pytest.param(picture(), None, {}, "waiting ContainerCreating", None, 0, id="nothing yet"),
+        pytest.param(picture(seen("a")), None, {}, "running", None, 0, id="runs"),
+        pytest.param(picture(seen("a", CREATED)), None, {}, "waiting", None, 0, id="made"),
+        pytest.param(picture(seen("a", UNKNOWN)), None, {}, "waiting", None, 0, id="lost, never shown to run"),
+        pytest.param(picture(seen("a", EXITED, exit_code=3)), None, {}, "terminated 3", None, 0, id="ended"),
+        pytest.param(
+            picture(seen("a", attempt=1), seen("a", EXITED, exit_code=3)), None, {}, "running", 3, 1, id="runs again"
+        ),
+        pytest.param(
+            picture(seen("a", attempt=3)),
+            SHOWN_ENDED,
+            {},
+            "running",
+            3,
+            3,
+            id="the last end is kept from what was shown",
+        ),
+        pytest.param(
+            picture(seen("a", UNKNOWN, attempt=2)),
+            RAN,
+            {},
+            "terminated 137",
+            None,
+            3,
+            id="lost while it was shown to run",
+        ),
+        pytest.param(picture(), RAN, {}, "waiting ContainerCreating", 137, 3, id="gone while it was shown to run"),
+        pytest.param(picture(), SHOWN_ENDED, {}, "terminated 3", None, 2, id="gone after its end was shown"),
+        pytest.param(
+            picture(seen("a", EXITED, exit_code=3)), None, LOOP, "waiting CrashLoopBackOff", 3, 0, id="ended, backs off"
+        ),
+        pytest.param(picture(), None, LOOP, "waiting CrashLoopBackOff", None, 0, id="never made, for a reason"),
+        pytest.param(picture(seen("a")), None, LOOP, "running", None, 0, id="an old reason says nothing of what runs"),
+    ],
+)
+def test_container_status(  # type: ignore[no-untyped-def]
+    observed: ObservedPod, previous: PodStatus | None, waiting, state: str, last: int | None, restarts: int
+) -> None:
+    status = only(show(pod("a"), observed, previous, waiting=waiting))
+    assert (state_of(status), last_of(status), status.restart_count) == (state, last, restarts)
+
+
+def test_what_was_lost_is_counted_once() -> None:
+    lost = picture(seen("a", UNKNOWN, attempt=2))
+    first = show(pod("a"), lost, RAN)
+    assert show(pod("a"), lost, first) is first
+
+
+def test_a_container_gone_while_its_pod_is_deleted_is_no_restart() -> None:
+    deleted = pod("a", meta={"deletion_timestamp": "2026-01-01T00:00:00Z"})
+    assert only(show(deleted, picture(), RAN)).restart_count == 2
+
+
+def test_a_reason_is_not_shown_for_what_does_not_come_again() -> None:
+    status = show(pod("a", policy="Never"), picture(seen("a", EXITED, exit_code=3)), waiting=LOOP)
+    assert state_of(only(status)) == "terminated 3"
+
+
+def test_fields_of_a_container_status() -> None:
+    observed = picture(seen("a", EXITED, exit_code=1, reason="Error", message="bye", image_ref="sha256:1"))
+    status = only(show(pod("a"), observed))
+    assert (status.container_id, status.image, status.image_id) == ("containerd://a-0", "image:1", "sha256:1")
+    assert status.state is not None
+    ended = status.state.terminated
+    assert ended is not None
+    assert (ended.reason, ended.message, ended.container_id) == ("Error", "bye", "containerd://a-0")
+    assert (ended.started_at, ended.finished_at) == (
+        api_time(NOW_NS - 501 * SECOND_NS),
+        api_time(NOW_NS - 500 * SECOND_NS),
+    )
+
+
+def test_init_containers_are_in_the_order_of_the_spec_and_others_by_name() -> None:
+    the_pod = pod("z", "b", init=(container("y"), container("c")))
+    status = show(the_pod, picture())
+    assert [each.name for each in status.init_container_statuses] == ["y", "c"]
+    assert [each.name for each in status.container_statuses] == ["b", "z"]
+    assert state_of(status.container_statuses[0]) == "waiting PodInitializing"
+
+
+def test_an_init_container_whose_trace_is_gone_has_done_its_work() -> None:
+    status = show(pod("a", init=(container("i"),)), picture(seen("a")))
+    [init] = status.init_container_statuses
+    assert (state_of(init), init.ready) == ("terminated 0", True)
+
+
+# --- readiness ------------------------------------------------------------------------------------------------------
+
+PROBED = container("a", startup_probe=Probe(), readiness_probe=Probe())
+
+
+@pytest.mark.parametrize(
+    ("results", "started", "ready"),
+    [
+        pytest.param(ProbeResults(), True, True, id="no prober works"),
+        pytest.param(ProbeResults(active=True), False, False, id="not decided"),
+        pytest.param(ProbeResults(active=True, readiness={"a-0": True}), False, False, id="ready, not started"),
+        pytest.param(
+            ProbeResults(active=True, startup={"a-0": True}), True, False, id="started, readiness not decided"
+        ),
+        pytest.param(
+            ProbeResults(active=True, startup={"a-0": True}, readiness={"a-0": True}), True, True, id="both succeeded"
+        ),
+        pytest.param(
+            ProbeResults(active=True, startup={"a-9": True}, readiness={"a-9": True}), False, False, id="of another one"
+        ),
+    ],
+)
+def test_ready_and_started(results: ProbeResults, started: bool, ready: bool) -> None:
+    status = only(show(pod(PROBED), picture(seen("a")), probes=results))
+    assert (status.started, status.ready) == (started, ready)
+
+
+def conditions(status: PodStatus) -> dict[str, tuple[str, str | None]]:
+    return {each.type: (each.status, each.reason) for each in status.conditions}
+
+
+YES, NO = ("True", None), ("False", None)
+
+
+@pytest.mark.parametrize(
+    ("the_pod", "observed", "expected"),
+    [
+        pytest.param(
+            pod("a"),
+            picture(seen("a")),
+            {"Initialized": YES, "Ready": YES, "ContainersReady": YES, "PodReadyToStartContainers": YES},
+            id="running",
+        ),
+        pytest.param(pod("a"), picture(boxes=()), {"PodReadyToStartContainers": NO}, id="no sandbox"),
+        pytest.param(
+            pod("a", "b"),
+            picture(seen("a")),
+            {"ContainersReady": ("False", "ContainersNotReady")},
+            id="one is not ready",
+        ),
+        pytest.param(
+            pod("a", policy="Never"),
+            picture(seen("a", EXITED)),
+            {"Ready": ("False", "PodCompleted"), "ContainersReady": ("False", "PodCompleted")},
+            id="succeeded",
+        ),
+        pytest.param(
+            pod("a", policy="Never"),
+            picture(seen("a", EXITED, exit_code=1)),
+            {"Ready": ("False", "PodFailed")},
+            id="failed",
+        ),
+        pytest.param(
+            pod("a", init=(container("i"),)),
+            picture(seen("i")),
+            {"Initialized": ("False", "ContainersNotInitialized")},
+            id="initializing",
+        ),
+        pytest.param(
+            pod("a", init=(container("i"),)),
+            picture(seen("i", EXITED)),
+            {"Initialized": YES},
+            id="init containers done",
+        ),
+        pytest.param(
+            pod("a", init=(sidecar("s"),)),
+            picture(seen("s", EXITED), seen("a")),
+            {"Initialized": YES, "ContainersReady": ("False", "ContainersNotReady")},
+            id="a sidecar counts for readiness, not for what is begun",
+        ),
+        pytest.param(
+            pod("a", policy="Never", init=(container("i"),)),
+            picture(seen("i", EXITED), seen("a", EXITED)),
+            {"Initialized": ("True", "PodCompleted")},
+            id="initialized, and all over",
+        ),
+        pytest.param(
+            pod("a", readiness_gates=(PodReadinessGate(condition_type="lb"),)),
+            picture(seen("a")),
+            {"Ready": ("False", "ReadinessGatesNotReady"), "ContainersReady": YES},
+            id="a gate that nobody has opened",
+        ),
+        pytest.param(
+            pod(
+                "a",
+                readiness_gates=(PodReadinessGate(condition_type="lb"),),
+                status=PodStatus(conditions=(PodCondition(type="lb", status="True"),)),
+            ),
+            picture(seen("a")),
+            {"Ready": YES, "lb": YES},
+            id="a gate that is open, and is handed through",
+        ),
+        pytest.param(pod("a"), picture(), {"PodScheduled": YES}, id="whoever is here is scheduled"),
+    ],
+)
+def test_conditions(the_pod: Pod, observed: ObservedPod, expected: dict[str, tuple[str, str | None]]) -> None:
+    found = conditions(show(the_pod, observed))
+    assert {kind: found.get(kind) for kind in expected} == expected
+
+
+def test_transition_time_changes_with_the_status_alone_and_the_generation_is_carried() -> None:
+    first = show(pod("a", "b"), picture(), wall_ns=NOW_NS)
+    later = show(pod("a", "b", meta={"generation": 2}), picture(seen("a")), first, wall_ns=NOW_NS + 60 * SECOND_NS)
+    before, after = ({each.type: each for each in status.conditions} for status in (first, later))
+    assert after["Ready"].message != before["Ready"].message
+    assert after["Ready"].last_transition_time == before["Ready"].last_transition_time == api_time(NOW_NS)
+    assert after["Ready"].observed_generation == later.observed_generation == 2
+    ready = show(pod("a", "b"), picture(seen("a"), seen("b")), later, wall_ns=NOW_NS + 90 * SECOND_NS)
+    changed = {each.type: each for each in ready.conditions}["Ready"]
+    assert changed.last_transition_time == api_time(NOW_NS + 90 * SECOND_NS)
+    assert ready.observed_generation == 2, "an old object does not turn the generation back"
+
+
+# --- what stays -----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_look_the_last_published_status_stays() -> None:
+    assert show(pod("a"), None, RAN) is RAN
+
+
+def test_a_status_that_says_the_same_is_the_same() -> None:
+    assert show(pod("a"), picture(seen("a", attempt=2)), RAN, wall_ns=NOW_NS + 999 * SECOND_NS) is RAN
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_a_terminal_phase_is_kept_whoever_said_it(phase: str) -> None:
+    over = msgspec.structs.replace(RAN, phase=phase)
+    assert show(pod("a"), picture(seen("a")), over).phase == phase
+    assert show(pod("a", status=PodStatus(phase=phase)), picture(seen("a")), RAN).phase == phase
+    assert show(pod("a"), picture(seen("a")), over, forced=Forced("Running")).phase == phase
+
+
+def test_a_forced_status_is_shown_and_its_reason_kept() -> None:
+    forced = show(pod("a"), picture(seen("a")), RAN, forced=Forced("Failed", "Evicted", "low on memory"))
+    assert (forced.phase, forced.reason, forced.message) == ("Failed", "Evicted", "low on memory")
+    after = show(pod("a"), picture(seen("a", EXITED)), forced)
+    assert (after.phase, after.reason, after.message) == ("Failed", "Evicted", "low on memory")
+    assert show(pod("a"), None, RAN, forced=Forced("Failed", "Evicted")).phase == "Failed"
+
+
+def test_start_time_and_class_are_set_once() -> None:
+    assert (RAN.start_time, RAN.qos_class) == (api_time(NOW_NS), "BestEffort")
+    again = show(pod("a"), picture(), RAN, wall_ns=NOW_NS + SECOND_NS)
+    assert again.start_time == RAN.start_time
+
+
+@given(st.lists(st.sampled_from(["none", "run", "ok", "bad", "lost", "blind"]), max_size=12), st.booleans())
+def test_the_phase_never_leaves_a_terminal_one(looks: list[str], ended: bool) -> None:
+    the_pod = pod("a", policy="Never")
+    pictures: dict[str, ObservedPod | None] = {
+        "none": picture(boxes=()),
+        "run": picture(seen("a")),
+        "ok": picture(seen("a", EXITED)),
+        "bad": picture(seen("a", EXITED, exit_code=1)),
+        "lost": picture(seen("a", UNKNOWN)),
+        "blind": None,
+    }
+    status: PodStatus | None = None
+    for look in looks:
+        after = show(the_pod, pictures[look], status, ended=ended)
+        if status is not None and status.phase in ("Failed", "Succeeded"):
+            assert after.phase == status.phase
+        if status is not None:
+            counts = [sum(each.restart_count for each in shown.container_statuses) for shown in (status, after)]
+            assert look != "blind" or counts[0] == counts[1]
+        status = after
+
+
+# --- addresses ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ips", "node", "expected"),
+    [
+        pytest.param(("fd00::1", "10.0.0.1"), ("192.0.2.1",), ("10.0.0.1", "fd00::1"), id="the node's family first"),
+        pytest.param(("10.0.0.1", "fd00::1"), ("fd00::9",), ("fd00::1", "10.0.0.1"), id="be it IPv6"),
+        pytest.param(("fd00::1", "10.0.0.1"), (), ("10.0.0.1", "fd00::1"), id="IPv4 where the node has none"),
+        pytest.param(("10.0.0.1", "10.0.0.2", "fd00::1"), (), ("10.0.0.1", "fd00::1"), id="one of a family"),
+        pytest.param((), ("192.0.2.1",), (), id="none"),
+    ],
+)
+def test_order_of_addresses(ips: tuple[str, ...], node: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    assert order_ips(ips, node) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "observed", "previous", "ready", "expected"),
+    [
+        pytest.param(False, ("10.0.0.1",), (), True, ("10.0.0.1",), id="the sandbox's"),
+        pytest.param(True, (), (), True, ("192.0.2.1",), id="the host's in its network"),
+        pytest.param(False, (), ("10.0.0.1",), False, ("10.0.0.1",), id="an ended pod keeps its own"),
+        pytest.param(False, (), ("10.0.0.1",), True, (), id="a new sandbox without one has none"),
+    ],
+)
+def test_pod_ips(host: bool, observed: tuple[str, ...], previous: tuple[str, ...], ready: bool, expected) -> None:  # type: ignore[no-untyped-def]
+    assert pod_ips(host, observed, previous, ("192.0.2.1",), ready) == expected
+
+
+def test_addresses_are_published() -> None:
+    status = show(pod("a"), picture(seen("a")))
+    assert (status.pod_ip, status.host_ip) == ("10.0.0.7", "192.0.2.1")
+    ended = show(pod("a"), picture(seen("a", EXITED), boxes=(sandbox(0, ready=False),)), status)
+    assert [each.ip for each in ended.pod_ips] == ["10.0.0.7"]
+
+
+# --- the end --------------------------------------------------------------------------------------------------------
+
+
+def test_the_final_status_leaves_nothing_running() -> None:
+    final = final_status(pod("a"), RAN)
+    ended = only(final).state
+    assert ended is not None
+    assert ended.terminated is not None
+    assert (final.phase, ended.terminated.exit_code, ended.terminated.reason) == ("Failed", 137, STATUS_UNKNOWN)
+    assert final_status(pod("a"), final) is final
+
+
+def test_the_final_status_of_a_static_pod_keeps_its_phase() -> None:
+    assert final_status(pod("a", meta={"annotations": {CONFIG_SOURCE: "file"}}), RAN).phase == "Running"
+
+
+def test_what_cannot_have_been_started_is_not_shown_as_ended() -> None:
+    the_pod = pod("a", init=(container("i"), container("j")))
+    final = final_status(the_pod, show(the_pod, picture(seen("i"))))
+    assert [state_of(each) for each in final.init_container_statuses] == ["terminated 137", "waiting PodInitializing"]
+    assert state_of(only(final)) == "waiting PodInitializing"
+
+
+def test_a_rejected_pod_says_why() -> None:
+    status = rejected(pod("a"), "OutOfcpu", "no cpu left", NOW_NS)
+    assert (status.phase, status.reason, status.message) == ("Failed", "OutOfcpu", "Pod was rejected: no cpu left")
+
+
+# --- times ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wall_ns", "text"),
+    [(0, None), (-1, None), (1, "1970-01-01T00:00:00Z"), (1_700_000_000_999_999_999, "2023-11-14T22:13:20Z")],
+)
+def test_times(wall_ns: int, text: str | None) -> None:
+    assert api_time(wall_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("2023-11-14T22:13:20Z", 1_700_000_000), ("2023-11-14T23:13:20+01:00", 1_700_000_000), ("", None), ("soon", None)],
+)
+def test_times_of_objects(text: str, seconds: int | None) -> None:
+    assert seconds_of(text) == seconds
+
+
+def test_the_active_deadline_counts_from_the_start_time() -> None:
+    the_pod = pod("a", active_deadline_seconds=60)
+    assert deadline_ns(the_pod, RAN) == NOW_NS + 60 * SECOND_NS
+    assert not past_deadline(the_pod, RAN, NOW_NS + 59 * SECOND_NS)
+    assert past_deadline(the_pod, RAN, NOW_NS + 60 * SECOND_NS)
+    assert not past_deadline(the_pod, None, NOW_NS * 2)
+    assert not past_deadline(pod("a"), RAN, NOW_NS * 2)

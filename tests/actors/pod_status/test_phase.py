@@ -1,0 +1,140 @@
+"""The phase of a pod: spec 4.1, one row for each rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.pod_status.phase import pod_phase
+from config.objects import (
+    ContainerState,
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
+    ContainerStatus,
+    Pod,
+)
+from config.pod_identity import CONFIG_SOURCE
+from tests.actors.pod_pictures import container, pod, sidecar
+
+INIT = container("i")
+SIDE = sidecar("s")
+
+
+def ended(code: int) -> ContainerState:
+    return ContainerState(terminated=ContainerStateTerminated(exit_code=code))
+
+
+RUNS = ContainerState(running=ContainerStateRunning())
+WAITS = ContainerState(waiting=ContainerStateWaiting())
+OK, BAD = ended(0), ended(1)
+
+
+def status(name: str, state: ContainerState | None, last: ContainerState | None = None, started: bool = True):  # type: ignore[no-untyped-def]
+    return ContainerStatus(name=name, state=state, last_state=last, started=started)
+
+
+def statuses(**states: ContainerState | ContainerStatus):  # type: ignore[no-untyped-def]
+    return tuple(each if isinstance(each, ContainerStatus) else status(name, each) for name, each in states.items())
+
+
+STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
+
+
+@pytest.mark.parametrize(
+    ("the_pod", "init", "regular", "ended_pod", "started_here", "expected"),
+    [
+        pytest.param(pod("a"), {}, {}, False, False, "Pending", id="no status at all"),
+        pytest.param(pod("a"), {}, {"a": WAITS}, False, False, "Pending", id="waiting"),
+        pytest.param(pod("a"), {}, {"a": RUNS}, False, False, "Running", id="running"),
+        pytest.param(
+            pod("a", "b"), {}, {"a": RUNS, "b": WAITS}, False, False, "Pending", id="one waits for the first time"
+        ),
+        pytest.param(pod("a", "b"), {}, {"a": RUNS}, False, False, "Pending", id="one is unknown"),
+        pytest.param(
+            pod("a", "b"), {}, {"a": RUNS, "b": status("b", WAITS, BAD)}, False, False, "Running", id="one backs off"
+        ),
+        pytest.param(
+            pod("a"), {}, {"a": status("a", WAITS, BAD)}, False, False, "Running", id="Always: ended, comes again"
+        ),
+        pytest.param(pod("a"), {}, {"a": OK}, False, False, "Running", id="Always: succeeded, comes again"),
+        pytest.param(
+            pod("a", policy="OnFailure"), {}, {"a": BAD}, False, False, "Running", id="OnFailure: comes again"
+        ),
+        pytest.param(pod("a", policy="OnFailure"), {}, {"a": OK}, False, False, "Succeeded", id="OnFailure: done"),
+        pytest.param(
+            pod("a", "b", policy="Never"), {}, {"a": OK, "b": OK}, False, False, "Succeeded", id="Never: all good"
+        ),
+        pytest.param(
+            pod("a", "b", policy="Never"), {}, {"a": OK, "b": BAD}, False, False, "Failed", id="Never: one bad"
+        ),
+        pytest.param(
+            pod("a", "b", policy="Never"), {}, {"a": OK, "b": RUNS}, False, False, "Running", id="Never: one runs"
+        ),
+        pytest.param(pod("a"), {}, {"a": OK}, True, False, "Succeeded", id="ended for good: succeeded"),
+        pytest.param(pod("a"), {}, {"a": BAD}, True, False, "Failed", id="ended for good: failed"),
+        pytest.param(pod("a", meta=STATIC), {}, {"a": OK}, True, False, "Running", id="ended but static: not terminal"),
+        pytest.param(pod("a", init=(INIT,)), {}, {}, False, False, "Pending", id="init: no status"),
+        pytest.param(pod("a", init=(INIT,)), {"i": RUNS}, {"a": WAITS}, False, False, "Pending", id="init: runs"),
+        pytest.param(pod("a", init=(INIT,)), {"i": WAITS}, {"a": WAITS}, False, False, "Pending", id="init: waits"),
+        pytest.param(
+            pod("a", init=(INIT,)), {"i": BAD}, {"a": WAITS}, False, False, "Pending", id="init: failed, again"
+        ),
+        pytest.param(
+            pod("a", init=(INIT,), policy="Never"), {"i": BAD}, {"a": WAITS}, False, False, "Failed", id="init: failed"
+        ),
+        pytest.param(
+            pod("a", init=(INIT,), policy="Never"),
+            {"i": status("i", WAITS, BAD)},
+            {"a": WAITS},
+            False,
+            False,
+            "Failed",
+            id="init: had failed",
+        ),
+        pytest.param(pod("a", init=(INIT,)), {"i": OK}, {"a": RUNS}, False, False, "Running", id="init: done"),
+        pytest.param(
+            pod("a", init=(SIDE,)),
+            {"s": status("s", RUNS, started=False)},
+            {"a": WAITS},
+            False,
+            False,
+            "Pending",
+            id="sidecar starts",
+        ),
+        pytest.param(
+            pod("a", init=(SIDE,)),
+            {"s": status("s", RUNS, started=False)},
+            {"a": RUNS},
+            False,
+            True,
+            "Running",
+            id="sidecar starts again beside what was started",
+        ),
+        pytest.param(
+            pod("a", init=(SIDE,)), {"s": WAITS}, {"a": RUNS}, False, True, "Pending", id="sidecar never started"
+        ),
+        pytest.param(
+            pod("a", init=(SIDE,)),
+            {"s": status("s", WAITS, BAD)},
+            {"a": RUNS},
+            False,
+            True,
+            "Running",
+            id="sidecar backs off",
+        ),
+        pytest.param(
+            pod("a", init=(SIDE,), policy="Never"),
+            {"s": BAD},
+            {"a": OK},
+            False,
+            True,
+            "Succeeded",
+            id="a sidecar's code counts not",
+        ),
+    ],
+)
+def test_phase(the_pod: Pod, init, regular, ended_pod: bool, started_here: bool, expected: str) -> None:  # type: ignore[no-untyped-def]
+    assert (
+        pod_phase(the_pod, statuses(**init), statuses(**regular), ended=ended_pod, started_here=started_here)
+        == expected
+    )

@@ -68,6 +68,8 @@ WORKER_STRATEGY = RestartStrategy(
 
 KNOWN_PODS_NS = 60 * SECOND_NS
 """Between two words on which pods are known."""
+HOUSEKEEPING_NS = 2 * SECOND_NS
+"""From the end of an orphan to the word that it is known no more (spec 2.1): only then its remains on disk go."""
 
 
 class TellKnownPods(Message, frozen=True):
@@ -207,7 +209,9 @@ class SyncLoopActor(Actor):
         if entry.worker is not None or pod is None:
             return
         if entry.static and not self._may_start_static(uid, entry):
-            self._services.status_manager.tell(PodStatusChanged(pod, pod.status or PodStatus(phase="Pending")))
+            # Before the first list of the runtime it may well be running: then nothing is known of it, not "Pending".
+            waits = PodStatus() if self._unknown is None else PodStatus(phase="Pending")
+            self._services.status_manager.tell(PodStatusChanged(pod, pod.status or waits))
             return
         entry.worker = self._spawn(uid, None)
 
@@ -291,6 +295,8 @@ class SyncLoopActor(Actor):
 
     def _forget(self, uid: str, entry: _Entry) -> None:
         del self._entries[uid]
+        if entry.standing is _Standing.ORPHAN:
+            self.after(HOUSEKEEPING_NS, TellKnownPods())
         if self._unknown is not None:
             self._unknown = tuple(pod for pod in self._unknown if pod.uid != uid)
         self._services.status_manager.tell(PodForgotten(uid))

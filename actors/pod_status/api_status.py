@@ -104,7 +104,7 @@ def compute_pod_status(
             now=now,
         ),
         observed_generation=generation,
-        start_time=previous.start_time or now,
+        start_time=previous.start_time or _start_time(observed, wall_ns),
         qos_class=previous.qos_class or str(qos_class(pod)),
         pod_ip=ips[0] if ips else None,
         pod_ips=tuple(PodIP(ip=ip) for ip in ips),
@@ -115,6 +115,15 @@ def compute_pod_status(
 
 
 _NOTHING_YET = PodStatus()
+
+
+def _start_time(observed: ObservedPod, wall_ns: int) -> str:
+    """When the node began with the pod: now, unless the runtime has an older trace of it.
+
+    An agent that has been restarted takes a pod over as it is; its active deadline does not begin anew.
+    """
+    traces = [sandbox.created_at_ns for sandbox in observed.sandboxes if sandbox.created_at_ns > 0]
+    return api_time(min([*traces, wall_ns])) or ""
 
 
 def _group(

@@ -92,6 +92,18 @@ class Agent:
         self._process_().terminate()
         return self._process_().wait(30)
 
+    def ended_within(self, seconds: float) -> bool:
+        """Give it so much time, less when it ends before."""
+        try:
+            self._process_().wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def ran(self, *flags: str) -> subprocess.CompletedProcess[str]:
+        """Another process of the same command, for starts that end by themselves."""
+        return subprocess.run(self.command(*flags), cwd=TREE, capture_output=True, text=True, timeout=60, check=False)
+
     @property
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -191,7 +203,7 @@ class Agent:
         """For messages of failed tests."""
         with contextlib.suppress(LocalEndpointError, AssertionError):
             statuses = {name: msgspec.to_builtins(pod.status) for name, pod in self.pods().items()}
-            events = [f"{each.reason}: {each.message}" for each in self.events()[-12:]]
+            events = [f"{each.event.reason}: {each.event.message}" for each in self.events()[-12:]]
             return f"{json.dumps(statuses)[:3000]}\n{events}\n{self.said()[-3000:]}"
         return self.said()[-3000:]
 

@@ -3,6 +3,7 @@ docker-registry, iproute2 and iptables (`tests.real.components` has the packages
 fails with a sentence that names it: a test that silently does not run proves nothing.
 
 One containerd and one registry serve a whole session; every test that asks for `cri` finds no pods and leaves none.
+What takes long by itself (`crash_loop`) begins with the session, and the tests that look at it come last.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tests.real import images as made
 from tests.real.agent import Agent
 from tests.real.components import complaint
 from tests.real.containerd import Containerd
+from tests.real.crash_loop import CrashLoop
 from tests.real.pods import Truth
 from tests.real.registry import Registry
 
@@ -74,3 +76,26 @@ def agent(cri: GrpcCri, containerd: Containerd) -> Iterator[Agent]:
     made = Agent(directory, containerd.endpoint)
     yield made
     made.take_down()
+
+
+@pytest.fixture(scope="session")
+def crash_loop() -> Iterator[CrashLoop]:
+    """A pod that crashes since the session began."""
+    why = complaint()
+    if why is not None:
+        pytest.fail(why, pytrace=False)
+    looping = CrashLoop()
+    yield looping
+    looping.take_down()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _begun(request: pytest.FixtureRequest) -> None:
+    """Begin what takes long, when a test of this session looks at it."""
+    if any("crash_loop" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        request.getfixturevalue("crash_loop")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Last what has to wait for the longest."""
+    items.sort(key=lambda item: "crash_loop" in getattr(item, "fixturenames", ()))

@@ -51,6 +51,12 @@ class Life:
 
     status: ContainerStatus
 
+    def __str__(self) -> str:
+        status = self.status
+        where = f"{status.labels.get(POD_NAME)} {status.labels.get(CONTAINER_NAME)} {self.attempt}"
+        times = f"made {status.created_at} began {status.started_at} ended {status.finished_at}"
+        return f"{where}: {status.state.name} {times} {status.exit_code} {status.reason} {status.message}"
+
     @property
     def id(self) -> str:
         return self.status.id

@@ -1,0 +1,51 @@
+"""A container that crashes again and again waits 10, 20, 40 s before its next starts (spec 2.1, 3.5).
+
+That takes more than a minute, so it begins to crash when the session begins (`tests.real.crash_loop`), and this test,
+which runs last, sees how it went. The agent is killed on the way and started again: the back-off is no memory of a
+process.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from tests.real.crash_loop import NAME, CrashLoop
+
+SECOND_NS = 1_000_000_000
+STEPS_S = (10, 20, 40)
+LATE_S = 2.5
+"""What it may take to see the end of a wait and to start a container, on a busy machine."""
+
+
+def test_a_crashing_container_backs_off_10_20_40_seconds(crash_loop: CrashLoop) -> None:
+    agent = crash_loop.agent
+    agent.await_running(NAME)
+    (beside,) = crash_loop.lives("beside")
+    agent.await_that(lambda: len(crash_loop.lives()) >= 3, "it is not started for the third time", 60)
+    agent.await_that(lambda: _reason(crash_loop) == "CrashLoopBackOff", "it does not say that it backs off")
+    agent.kill()
+    crash_loop.start()
+    agent.await_that(lambda: _reason(crash_loop) == "CrashLoopBackOff", "it does not say so after a restart")
+    agent.await_that(lambda: len(crash_loop.lives()) >= 5, "it is not started for the fifth time", 90)
+    lives = [life.status for life in crash_loop.lives()[:5]]
+    assert [life.attempt for life in crash_loop.lives()[:5]] == [0, 1, 2, 3, 4]
+    pairs = pairwise(lives)
+    waits_s = [(after.started_at - before.finished_at) / SECOND_NS for before, after in pairs]
+    print("from each end to the next start:", ", ".join(f"{wait:.2f} s" for wait in waits_s))
+    # The first restart is at once.
+    for wait_s, step_s in zip(waits_s, (0, *STEPS_S), strict=True):
+        assert step_s <= wait_s <= step_s + LATE_S, waits_s
+    assert [life.key for life in crash_loop.lives("beside")] == [beside.key], "its neighbour notices nothing"
+    status = agent.container(NAME)
+    assert status is not None
+    assert status.last_state is not None
+    assert status.last_state.terminated is not None
+    assert (status.last_state.terminated.exit_code, status.last_state.terminated.reason) == (3, "Error")
+    assert agent.status(NAME).phase == "Running"
+
+
+def _reason(crash_loop: CrashLoop) -> str | None:
+    """Why the container waits, as the agent tells it."""
+    status = crash_loop.agent.container(NAME)
+    waiting = status.state.waiting if status is not None and status.state is not None else None
+    return None if waiting is None else waiting.reason

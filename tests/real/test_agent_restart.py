@@ -1,0 +1,149 @@
+"""The agent ends and comes back, by SIGTERM, by SIGKILL at any moment, and the pods do not notice (spec 2.6, 2.10)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from actors.start.identity import CONTAINER_NAME, POD_UID
+from tests.real.agent import Agent
+from tests.real.pods import Life, Truth, container, pod
+from tests.real.waiting import until
+
+SIDECAR = {"restartPolicy": "Always"}
+
+
+def several_pods(agent: Agent, count: int) -> tuple[str, ...]:
+    """Pods with an init container, a sidecar and two regular containers; their names."""
+    names = tuple(f"pod-{number}" for number in range(count))
+    for name in names:
+        agent.drop(
+            f"{name}.json",
+            pod(
+                name,
+                container(),
+                container("second", volumeMounts=[{"name": "own", "mountPath": "/own"}]),
+                initContainers=[container("first", "true"), container("sidecar", **SIDECAR)],
+                volumes=[{"name": "own", "emptyDir": {}}],
+            ),
+        )
+    return names
+
+
+def keys(truth: Truth) -> set[tuple[str, int, int]]:
+    return {life.key for life in truth.lives()}
+
+
+def by_name(lives: tuple[Life, ...]) -> Counter[tuple[str, str]]:
+    """How many containers there are of each pod and name, dead or alive."""
+    return Counter((life.status.labels[POD_UID], life.status.labels[CONTAINER_NAME]) for life in lives)
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
+def test_containers_run_on_without_the_agent_and_it_takes_them_over(agent: Agent, truth: Truth, how: str) -> None:
+    names = several_pods(agent, 3)
+    agent.start()
+    agent.await_running(*names)
+    before, sandboxes = keys(truth), {each.id for each in truth.sandboxes()}
+    told = {name: agent.pod(name) for name in names}
+    if how == "SIGTERM":
+        assert agent.terminate() == 0
+    else:
+        agent.kill()
+    assert keys(truth) == before
+    agent.start()
+    agent.await_running(*names)
+    # A pod that comes now has gone through everything that the older ones have been through before it.
+    agent.drop("later.json", pod("later"))
+    agent.await_running("later")
+    new = {life.key for life in truth.lives("later")}
+    assert keys(truth) - new == before
+    assert {each.id for each in truth.sandboxes()} - {each.id for each in truth.sandboxes("later")} == sandboxes
+    for name, pod_before in told.items():
+        again = agent.pod(name)
+        assert again.metadata.uid == pod_before.metadata.uid
+        assert again.status is not None
+        assert pod_before.status is not None
+        assert again.status.start_time == pod_before.status.start_time
+        assert [each.restart_count for each in again.status.container_statuses] == [0, 0]
+
+
+def test_killed_at_any_moment_of_the_start_it_makes_nothing_twice(agent: Agent, truth: Truth) -> None:
+    chance = random.Random(20261121)
+    names = several_pods(agent, 4)
+    for _ in range(10):
+        agent.begin()
+        moment_s = chance.uniform(0.0, 2.0)
+        # Passing time is what is wanted here: any moment will do.
+        assert not agent.ended_within(moment_s), agent.said()[-2000:]
+        agent.kill()
+    agent.start()
+    agent.await_running(*names)
+    agent.await_that(lambda: sum(life.running for life in truth.lives()) == 3 * len(names), "not all run")
+    lives = truth.lives()
+    table = "\n".join(map(str, lives))
+    assert len(truth.sandboxes()) == len(names), (truth.sandboxes(), table)
+    # containerd gives up a start whose caller dies. Such a container has never begun, and another takes its place.
+    begun = [life for life in lives if life.status.reason != "StartError"]
+    assert max(by_name(begun).values()) == 1, f"begun twice:\n{table}"
+    assert len(begun) == 4 * len(names), table
+    assert all(life.running for life in begun if life.status.labels[CONTAINER_NAME] != "first"), table
+
+
+def test_what_was_taken_away_while_the_agent_was_not_there_ends(agent: Agent, truth: Truth) -> None:
+    goes = agent.drop("goes.json", pod("goes"))
+    agent.drop("stays.json", pod("stays"))
+    changes = agent.drop("changes.json", pod("changes"))
+    agent.start()
+    agent.await_running("goes", "stays", "changes")
+    stays, changed, uid = truth.life("stays").key, truth.life("changes").id, agent.pod("goes").metadata.uid
+    agent.kill()
+    goes.unlink()
+    agent.drop(changes.name, pod("changes", container(image="actorlet.test/busybox:2")))
+    agent.start()
+    truth.await_none("goes")
+    agent.await_that(lambda: any(life.running and life.id != changed for life in truth.lives("changes")), "not changed")
+    truth.running("changes")
+    agent.await_that(lambda: not truth.lives("goes") and not truth.sandboxes("goes"), "its remains stay")
+    agent.await_that(lambda: not agent.pod_directory(uid).exists(), "its directory stays")
+    assert truth.life("stays").key == stays
+
+
+def test_a_container_that_died_while_the_agent_was_not_there_is_restarted(agent: Agent, truth: Truth) -> None:
+    agent.drop("dies.json", pod("dies", container(), container("beside")))
+    agent.start()
+    agent.await_running("dies")
+    beside, victim = truth.life("dies", "beside").key, truth.life("dies")
+    agent.kill()
+    truth.run(victim, "sh", "-c", "kill 1")
+    until(lambda: not truth.life("dies").running, 10, "it does not end")
+    agent.start()
+    until(lambda: any(life.running and life.attempt == 1 for life in truth.lives("dies", "main")), 20, agent.troubles)
+    assert truth.life("dies", "beside").key == beside
+    agent.await_that(lambda: (agent.container("dies") or victim).restart_count == 1, "the restart is not counted")
+
+
+def test_the_end_of_a_pod_goes_on_after_a_kill(agent: Agent, truth: Truth) -> None:
+    """Killed while a pod ends: the next agent ends it, and gives it no second life."""
+    slow = container(script="trap 'sleep 2; exit 0' TERM; sleep 1000 & wait")
+    manifest = agent.drop("ends.json", pod("ends", slow, terminationGracePeriodSeconds=20))
+    agent.start()
+    agent.await_running("ends")
+    old = truth.life("ends").key
+    manifest.unlink()
+    agent.await_that(lambda: any(each.event.reason == "Killing" for each in agent.events()), "it is not ended")
+    agent.kill()
+    agent.start()
+    truth.await_none("ends")
+    assert {life.key for life in truth.lives("ends")} <= {old}
+    agent.await_that(lambda: not truth.lives("ends") and not truth.sandboxes("ends"), "its remains stay")
+
+
+def test_a_second_agent_of_the_same_directory_is_refused(agent: Agent) -> None:
+    agent.start()
+    second = agent.ran()
+    assert second.returncode == 1
+    assert "another agent runs on" in second.stderr
+    assert agent.alive

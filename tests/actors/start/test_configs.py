@@ -1,0 +1,208 @@
+"""Mounts, names, messages, and the two messages that all of it ends in (spec 3.8, 3.9, 14.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.start.container_config import Making, NodeRules, container_config, document_path
+from actors.start.hostname import pod_hostname
+from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
+from actors.start.logs import link_path, log_directory, log_path
+from actors.start.mounts import container_mounts
+from actors.start.refusal import StartRefusedError
+from actors.start.sandbox_config import port_mappings, sandbox_config
+from actors.start.termination_message import falls_back_to_log, joined_message, message_limit_bytes, termination_file
+from config.objects import (
+    ContainerPort,
+    EnvVar,
+    EphemeralContainer,
+    PodSecurityContext,
+    Sysctl,
+    VolumeDevice,
+    VolumeMount,
+)
+from runtime.cri.enums import MountPropagation, Protocol
+from runtime.cri.messages import Image
+from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar
+
+DATA = {"data": "/pods/data"}
+NODE = NodeRules("/root")
+
+
+def mounts(*volume_mounts: VolumeMount, **fields: Any):  # type: ignore[no-untyped-def]
+    inside = fields.pop("termination_message_path", None)
+    web = container("web", volume_mounts=volume_mounts, termination_message_path=inside)
+    return container_mounts(web, "$.c", DATA, **fields)
+
+
+def test_a_mount_says_where_and_how() -> None:
+    [made] = mounts(VolumeMount(name="data", mount_path="/d", read_only=True, mount_propagation="HostToContainer"))
+    assert (made.container_path, made.host_path, made.readonly) == ("/d", "/pods/data", True)
+    assert made.propagation == MountPropagation.PROPAGATION_HOST_TO_CONTAINER
+
+
+def test_the_files_of_the_agent_come_last_and_give_way_to_the_user() -> None:
+    more = {"termination_file": "/t", "hosts_file": "/h", "termination_message_path": "/dev/termination-log"}
+    assert [each.container_path for each in mounts(**more)] == ["/etc/hosts", "/dev/termination-log"]
+    [own] = mounts(VolumeMount(name="data", mount_path="/etc/hosts/"), hosts_file="/h")
+    assert own.host_path == "/pods/data"
+
+
+@pytest.mark.parametrize(
+    ("mount", "path"),
+    [
+        pytest.param(VolumeMount(name="data", mount_path="/d", sub_path="a"), "subPath", id="subPath"),
+        pytest.param(VolumeMount(name="data", mount_path="/d", sub_path_expr="$(A)"), "subPathExpr", id="subPathExpr"),
+        pytest.param(VolumeMount(name="none", mount_path="/d"), "name", id="a volume that is not there"),
+        pytest.param(VolumeMount(name="data", mount_path="/d", mount_propagation="Up"), "mountPropagation", id="odd"),
+        pytest.param(
+            VolumeMount(name="data", mount_path="/d", read_only=True, recursive_read_only="Enabled"),
+            "recursiveReadOnly",
+            id="a promise that cannot be kept",
+        ),
+    ],
+)
+def test_a_mount_that_cannot_be_made_is_refused_by_path(mount: VolumeMount, path: str) -> None:
+    with pytest.raises(StartRefusedError) as refused:
+        mounts(mount)
+    assert refused.value.path == f"$.c.volumeMounts[0].{path}"
+
+
+def test_block_devices_are_refused() -> None:
+    with pytest.raises(StartRefusedError, match="volumeDevices"):
+        container_mounts(container("web", volume_devices=(VolumeDevice(name="d"),)), "$.c", {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "hostname"),
+    [
+        pytest.param({}, "web", id="the pod's name"),
+        pytest.param({"hostname": "box"}, "box", id="its hostname"),
+        pytest.param({"hostname_override": "other.example"}, "other.example", id="its override"),
+        pytest.param({"host_network": True}, "", id="none in the host's network"),
+        pytest.param({"hostname": "x" * 62 + "-y"}, "x" * 62, id="cut, and trimmed"),
+        pytest.param({"subdomain": "sub"}, "web", id="the subdomain is no part of it"),
+        pytest.param(
+            {"subdomain": "sub", "set_hostname_as_fqdn": True}, "web.sub.shop.svc.local", id="unless asked for"
+        ),
+        pytest.param({"set_hostname_as_fqdn": True}, "web", id="without a subdomain there is no domain"),
+    ],
+)
+def test_hostname(fields: dict[str, Any], hostname: str) -> None:
+    assert pod_hostname(pod("a", **fields), "local") == hostname
+
+
+def test_a_full_name_that_the_kernel_does_not_take_is_refused() -> None:
+    with pytest.raises(StartRefusedError, match="longer than 64"):
+        pod_hostname(pod("a", subdomain="s" * 60, set_hostname_as_fqdn=True), "local")
+
+
+def test_where_logs_are() -> None:
+    assert log_path("web", 3) == "web/3.log"
+    assert log_directory("/var/log/pods", pod("a")) == "/var/log/pods/shop_web_uid-1"
+    assert link_path("/l", pod("a"), "c", "id") == "/l/web_shop_c-id.log"
+    assert len(link_path("/l", pod("a"), "c" * 300, "id").rpartition("/")[2]) == 255
+
+
+def test_termination_messages_share_the_space_of_a_status() -> None:
+    assert termination_file("/root/", "u", "web", 10) == "/root/pods/u/containers/web/0000000a"
+    assert message_limit_bytes(pod("a")) == 4096
+    assert message_limit_bytes(pod(*(f"c{i}" for i in range(6)))) == 2048
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "reason", "policy", "expected"),
+    [
+        pytest.param(EXITED, 1, "Error", "FallbackToLogsOnError", True, id="failed"),
+        pytest.param(EXITED, 0, "Completed", "FallbackToLogsOnError", False, id="succeeded"),
+        pytest.param(EXITED, 1, "ContainerCannotRun", "FallbackToLogsOnError", False, id="never ran"),
+        pytest.param(EXITED, 1, "Error", "File", False, id="not asked for"),
+        pytest.param(RUNNING, 1, "", "FallbackToLogsOnError", False, id="still runs"),
+    ],
+)
+def test_the_log_stands_in_for_a_message(state, code: int, reason: str, policy: str, expected: bool) -> None:  # type: ignore[no-untyped-def]
+    notes = {"io.kubernetes.container.terminationMessagePolicy": policy}
+    assert falls_back_to_log(seen("a", state, exit_code=code, reason=reason, notes=notes)) is expected
+
+
+@pytest.mark.parametrize(("one", "two", "both"), [("a", "b", "a: b"), ("a", "", "a"), ("", "b", "b"), ("", "", "")])
+def test_messages_of_runtime_and_container_are_joined(one: str, two: str, both: str) -> None:
+    assert joined_message(one, two) == both
+
+
+def test_a_container_config_holds_it_all() -> None:
+    web = container(
+        "web",
+        command=("run", "$(MODE)"),
+        args=("$(NONE)", "$$(MODE)"),
+        env=(EnvVar(name="MODE", value="fast"),),
+        working_dir="/w",
+        tty=True,
+        volume_mounts=(VolumeMount(name="data", mount_path="/d"),),
+        termination_message_path="/dev/termination-log",
+    )
+    made = container_config(pod(web), web, Making(2, 1, Image(id="sha256:1"), DATA, back_off_ns=5), NODE)
+    assert made.metadata is not None
+    assert made.image is not None
+    assert (made.metadata.name, made.metadata.attempt, made.log_path) == ("web", 2, "web/2.log")
+    assert (made.image.image, made.image.user_specified_image) == ("sha256:1", "image:1")
+    assert (made.command, made.args) == (("run", "fast"), ("$(NONE)", "$(MODE)"))
+    assert [(each.key, each.value) for each in made.envs] == [("MODE", b"fast")]
+    assert [each.host_path for each in made.mounts] == ["/pods/data", "/root/pods/uid-1/containers/web/00000002"]
+    assert made.annotations[TERMINATION_MESSAGE_FILE] == made.mounts[1].host_path
+    assert (made.annotations[BACK_OFF_NS], made.labels[SANDBOX_ATTEMPT]) == ("5", "1")
+    assert (made.working_dir, made.tty, made.stdin) == ("/w", True, False)
+
+
+def test_the_same_container_is_configured_the_same_way_again() -> None:
+    web = container("web", termination_message_path="/t")
+    making = Making(0, 0, Image(id="i"))
+    assert container_config(pod(web), web, making, NODE) == container_config(pod(web), web, making, NODE)
+
+
+def test_places_of_containers_in_the_document() -> None:
+    debug = EphemeralContainer(name="e")
+    the_pod = pod("a", "b", init=(container("i"),), ephemeral_containers=(debug,))
+    assert document_path(the_pod, the_pod.spec.containers[1]) == "$.spec.containers[1]"
+    assert document_path(the_pod, the_pod.spec.init_containers[0]) == "$.spec.initContainers[0]"
+    assert document_path(the_pod, debug) == "$.spec.ephemeralContainers[0]"
+
+
+def test_a_sandbox_config_holds_it_all() -> None:
+    the_pod = pod(
+        "a",
+        meta={"labels": {"app": "x"}, "annotations": {"note": "y"}},
+        security_context=PodSecurityContext(sysctls=(Sysctl(name="net/core/somaxconn", value="9"),)),
+    )
+    made = sandbox_config(the_pod, 3, "/logs", cgroup_parent="/kubepods")
+    assert made.metadata is not None
+    assert made.linux is not None
+    assert (made.metadata.name, made.metadata.namespace, made.metadata.uid, made.metadata.attempt) == (
+        "web",
+        "shop",
+        "uid-1",
+        3,
+    )
+    assert made.labels == {
+        "app": "x",
+        "io.kubernetes.pod.name": "web",
+        "io.kubernetes.pod.namespace": "shop",
+        "io.kubernetes.pod.uid": "uid-1",
+    }
+    assert (made.annotations, made.hostname, made.log_directory) == ({"note": "y"}, "web", "/logs")
+    assert (made.linux.sysctls, made.linux.cgroup_parent) == ({"net.core.somaxconn": "9"}, "/kubepods")
+
+
+def test_ports_of_regular_containers_and_sidecars_once_each() -> None:
+    def ports(*numbers: int, name: str | None = None) -> tuple[ContainerPort, ...]:
+        return tuple(ContainerPort(container_port=each, host_port=each, name=name) for each in numbers)
+
+    init = (sidecar("s", ports=ports(2)), container("i", ports=ports(3)))
+    udp = (ContainerPort(container_port=9, protocol="UDP", host_ip="127.0.0.1"),)
+    the_pod = pod(container("a", ports=ports(1, 1)), container("b", ports=(*ports(5, 6, name="p"), *udp)), init=init)
+    made = port_mappings(the_pod)
+    assert [each.container_port for each in made] == [1, 5, 9, 2]
+    assert (made[2].protocol, made[2].host_ip, made[2].host_port) == (Protocol.UDP, "127.0.0.1", 0)
+    assert port_mappings(pod(container("a", ports=ports(1)), host_network=True)) == ()

@@ -1,0 +1,199 @@
+"""Variables: expansion, order, precedence and references (spec 13.2 to 13.4)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.start.environment import Sources, environment
+from actors.start.expansion import expand, unknown_names
+from actors.start.refusal import StartRefusedError
+from config.objects import (
+    ConfigMapEnvSource,
+    ConfigMapKeySelector,
+    EnvFromSource,
+    EnvVar,
+    EnvVarSource,
+    FileKeySelector,
+    ObjectFieldSelector,
+    ResourceFieldSelector,
+    ResourceRequirements,
+    SecretEnvSource,
+    SecretKeySelector,
+)
+from tests.actors.pod_pictures import container, pod
+
+KNOWN = {"A": "1", "B": "$(A)", "": "empty"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        pytest.param("plain", "plain", id="nothing to do"),
+        pytest.param("$(A)-$(A)", "1-1", id="known"),
+        pytest.param("$(X)", "$(X)", id="unknown stays"),
+        pytest.param("$$(A)", "$(A)", id="a doubled dollar"),
+        pytest.param("$$$(A)", "$1", id="a doubled dollar, then a reference"),
+        pytest.param("$$$$(A)", "$$(A)", id="two doubled dollars"),
+        pytest.param("$(A", "$(A", id="never closed"),
+        pytest.param("$A $", "$A $", id="a dollar alone"),
+        pytest.param("$(B)", "$(A)", id="values are not expanded again"),
+        pytest.param("a$(A)b$(X)c", "a1b$(X)c", id="in the midst"),
+    ],
+)
+def test_expansion(text: str, expanded: str) -> None:
+    assert expand(text, KNOWN) == expanded
+
+
+@given(st.text(alphabet="$()AB x"))
+def test_expansion_takes_every_text_and_without_variables_only_halves_dollars(text: str) -> None:
+    assert expand(text, {}).count("$") == text.count("$") - text.count("$$")
+
+
+def test_unknown_names_are_told_in_order() -> None:
+    assert unknown_names("$(X)$(A)$$(Y)$(Z)", KNOWN) == ("X", "Z")
+
+
+def env(*variables: EnvVar, origins: tuple[EnvFromSource, ...] = (), sources: Sources | None = None, **fields):  # type: ignore[no-untyped-def]
+    web = container("web", env=variables, env_from=origins, **fields)
+    the_pod = pod(web, container("db", resources=ResourceRequirements(limits={"memory": "1Gi"})), **POD)
+    return environment(the_pod, web, "$.spec.containers[0]", sources or Sources())
+
+
+POD = {
+    "meta": {"labels": {"app": "shop"}, "annotations": {"k/n": "v"}},
+    "node_name": "n1",
+    "service_account_name": "sa",
+}
+MAPS = Sources(
+    config_maps={"m": {"A": "map", "K": "key"}},
+    secrets={"s": {"A": "secret"}},
+    services={"SVC": "10.0.0.1", "A": "service"},
+    pod_ips=("10.0.0.7", "fd00::7"),
+    host_ips=("192.0.2.1",),
+    allocatable={"cpu": "3500m"},
+)
+FROM_MAP = EnvFromSource(config_map_ref=ConfigMapEnvSource(name="m"))
+FROM_SECRET = EnvFromSource(secret_ref=SecretEnvSource(name="s"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "origins", "expected"),
+    [
+        pytest.param((), (FROM_MAP, FROM_SECRET), "secret", id="a later origin wins"),
+        pytest.param((), (FROM_SECRET, FROM_MAP), "map", id="in the other order too"),
+        pytest.param((EnvVar(name="A", value="own"),), (FROM_MAP,), "own", id="env wins over envFrom"),
+        pytest.param(
+            (EnvVar(name="A", value="1"), EnvVar(name="A", value="2")), (), "2", id="a repeated name keeps the last"
+        ),
+        pytest.param((), (), "service", id="services fill what is left"),
+    ],
+)
+def test_precedence(variables, origins, expected: str) -> None:  # type: ignore[no-untyped-def]
+    assert env(*variables, origins=origins, sources=MAPS)["A"] == expected
+
+
+def test_values_may_use_what_came_before_them() -> None:
+    found = env(
+        EnvVar(name="X", value="$(K) $(SVC) $(Y)"), EnvVar(name="Y", value="<$(X)>"), origins=(FROM_MAP,), sources=MAPS
+    )
+    assert (found["X"], found["Y"]) == ("key 10.0.0.1 $(Y)", "<key 10.0.0.1 $(Y)>")
+
+
+def test_a_prefix_stands_before_every_key() -> None:
+    origin = EnvFromSource(prefix="P_", config_map_ref=ConfigMapEnvSource(name="m"))
+    assert env(origins=(origin,), sources=MAPS)["P_K"] == "key"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("metadata.name", "web"),
+        ("metadata.namespace", "shop"),
+        ("metadata.uid", "uid-1"),
+        ("metadata.labels['app']", "shop"),
+        ("metadata.annotations['k/n']", "v"),
+        ("metadata.labels['none']", ""),
+        ("spec.nodeName", "n1"),
+        ("spec.serviceAccountName", "sa"),
+        ("status.hostIP", "192.0.2.1"),
+        ("status.hostIPs", "192.0.2.1"),
+        ("status.podIP", "10.0.0.7"),
+        ("status.podIPs", "10.0.0.7,fd00::7"),
+    ],
+)
+def test_fields(path: str, value: str) -> None:
+    origin = EnvVarSource(field_ref=ObjectFieldSelector(field_path=path))
+    assert env(EnvVar(name="F", value_from=origin), sources=MAPS)["F"] == value
+
+
+@pytest.mark.parametrize(
+    ("selector", "value"),
+    [
+        pytest.param(ResourceFieldSelector(resource="limits.memory"), "200", id="in whole units"),
+        pytest.param(ResourceFieldSelector(resource="limits.memory", divisor="3"), "67", id="divided, rounded up"),
+        pytest.param(ResourceFieldSelector(resource="requests.cpu", divisor="1m"), "250", id="in thousandths"),
+        pytest.param(ResourceFieldSelector(resource="requests.cpu"), "1", id="a part of a CPU is one"),
+        pytest.param(ResourceFieldSelector(resource="limits.cpu"), "4", id="no limit: the node's"),
+        pytest.param(ResourceFieldSelector(resource="requests.memory"), "0", id="no request: none"),
+        pytest.param(
+            ResourceFieldSelector(resource="limits.memory", container_name="db", divisor="1Mi"), "1024", id="of another"
+        ),
+        pytest.param(
+            ResourceFieldSelector(resource="limits.memory", divisor="0"), "200", id="a divisor of zero is one"
+        ),
+    ],
+)
+def test_resources(selector: ResourceFieldSelector, value: str) -> None:
+    own = ResourceRequirements(limits={"memory": "200"}, requests={"cpu": "250m"})
+    origin = EnvVarSource(resource_field_ref=selector)
+    assert env(EnvVar(name="R", value_from=origin), sources=MAPS, resources=own)["R"] == value
+
+
+def test_a_written_value_wins_over_a_reference() -> None:
+    origin = EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="nowhere", key="K"))
+    assert env(EnvVar(name="X", value="own", value_from=origin))["X"] == "own"
+
+
+@pytest.mark.parametrize(
+    ("origin", "place"),
+    [
+        pytest.param(
+            EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="n", key="K")), "configMapKeyRef", id="map"
+        ),
+        pytest.param(EnvVarSource(secret_key_ref=SecretKeySelector(name="n", key="K")), "secretKeyRef", id="secret"),
+        pytest.param(
+            EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="m", key="Z")), "configMapKeyRef", id="key"
+        ),
+        pytest.param(
+            EnvVarSource(field_ref=ObjectFieldSelector(field_path="spec.x")), "fieldRef.fieldPath", id="field"
+        ),
+        pytest.param(EnvVarSource(file_key_ref=FileKeySelector(key="K")), "fileKeyRef", id="file"),
+        pytest.param(
+            EnvVarSource(resource_field_ref=ResourceFieldSelector(resource="limits.memory")),
+            "resourceFieldRef.resource",
+            id="a limit nobody knows",
+        ),
+        pytest.param(
+            EnvVarSource(resource_field_ref=ResourceFieldSelector(resource="limits.cpu", container_name="x")),
+            "resourceFieldRef.containerName",
+            id="a container that is not there",
+        ),
+    ],
+)
+def test_what_is_not_there_is_refused_by_path(origin: EnvVarSource, place: str) -> None:
+    with pytest.raises(StartRefusedError) as refused:
+        env(EnvVar(name="X", value_from=origin), sources=MAPS)
+    assert refused.value.path == f"$.spec.containers[0].env[0].valueFrom.{place}"
+
+
+def test_an_optional_reference_that_leads_nowhere_leaves_the_variable_undefined() -> None:
+    origins = (EnvFromSource(secret_ref=SecretEnvSource(name="none", optional=True)),)
+    origin = EnvVarSource(secret_key_ref=SecretKeySelector(name="none", key="K", optional=True))
+    assert env(EnvVar(name="X", value_from=origin), origins=origins) == {}
+
+
+def test_an_origin_that_is_not_there_is_refused() -> None:
+    with pytest.raises(StartRefusedError, match=r"envFrom\[0\].configMapRef: ConfigMap 'm' is not there"):
+        env(origins=(FROM_MAP,))

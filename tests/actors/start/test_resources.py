@@ -1,0 +1,119 @@
+"""Amounts in the units of the kernel (spec 3.8, 10.3, 10.6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.start.resources import (
+    ResourceRules,
+    container_resources,
+    cpu_quota_us,
+    cpu_shares,
+    oom_score,
+    pod_sum,
+)
+from config.objects import Container, Pod, ResourceRequirements
+from tests.actors.pod_pictures import container, pod, sidecar
+
+GIB = 2**30
+RULES = ResourceRules(memory_capacity_bytes=10 * GIB)
+
+
+def needs(requests: dict[str, str] | None = None, limits: dict[str, str] | None = None) -> ResourceRequirements:
+    return ResourceRequirements(requests=requests or {}, limits=limits or {})
+
+
+@pytest.mark.parametrize(
+    ("milli", "shares"), [(0, 2), (1, 2), (100, 102), (1000, 1024), (256_000, 262_144), (999_999_999, 262_144)]
+)
+def test_shares(milli: int, shares: int) -> None:
+    assert cpu_shares(milli) == shares
+
+
+@pytest.mark.parametrize(("milli", "quota"), [(0, 0), (1, 1000), (10, 1000), (500, 50_000), (2000, 200_000)])
+def test_quota(milli: int, quota: int) -> None:
+    assert cpu_quota_us(milli) == quota
+
+
+@pytest.mark.parametrize(
+    ("resources", "shares", "quota", "memory"),
+    [
+        pytest.param(None, 2, 0, 0, id="nothing"),
+        pytest.param(needs({"cpu": "500m"}), 512, 0, 0, id="a request weighs"),
+        pytest.param(needs(limits={"cpu": "2"}), 2048, 200_000, 0, id="a limit stands in for the request"),
+        pytest.param(needs({"cpu": "100m"}, {"cpu": "1"}), 102, 100_000, 0, id="both"),
+        pytest.param(needs(limits={"memory": "1Gi"}), 2, 0, GIB, id="memory"),
+    ],
+)
+def test_container(resources: ResourceRequirements | None, shares: int, quota: int, memory: int) -> None:
+    web = container("web", resources=resources)
+    made = container_resources(pod(web), web, RULES)
+    assert (made.cpu_shares, made.cpu_quota, made.memory_limit_in_bytes, made.cpu_period) == (
+        shares,
+        quota,
+        memory,
+        100_000,
+    )
+
+
+def test_limits_of_the_pod_hold_for_those_without_their_own() -> None:
+    web, db = container("web"), container("db", resources=needs(limits={"memory": "1Gi"}))
+    whole = pod(web, db, resources=needs(limits={"cpu": "1", "memory": "2Gi"}))
+    assert container_resources(whole, web, RULES).memory_limit_in_bytes == 2 * GIB
+    assert container_resources(whole, db, RULES).memory_limit_in_bytes == GIB
+    assert container_resources(whole, db, RULES).cpu_quota == 100_000
+
+
+def test_the_rules_of_the_node() -> None:
+    web = container("web", resources=needs(limits={"cpu": "1"}))
+    assert container_resources(pod(web), web, ResourceRules(cpu_quota=False)).cpu_quota == -1
+    slow = container_resources(pod(web), web, ResourceRules(cpu_period_us=10_000))
+    assert (slow.cpu_quota, slow.cpu_period) == (10_000, 10_000)
+    assert container_resources(pod(web), web, RULES).unified == {"memory.oom.group": "1"}
+    assert container_resources(pod(web), web, ResourceRules(single_process_oom_kill=True)).unified == {}
+    assert container_resources(pod(web), web, ResourceRules(cgroup_version=1)).unified == {}
+
+
+BURST = container("a", resources=needs({"memory": "1Gi"}))
+SURE = container("a", resources=needs({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}))
+SIDE = sidecar("s", resources=needs({"memory": "100Mi"}))
+
+
+@pytest.mark.parametrize(
+    ("the_pod", "of", "score"),
+    [
+        pytest.param(pod("a"), container("a"), 1000, id="BestEffort"),
+        pytest.param(pod(SURE), SURE, -997, id="Guaranteed"),
+        pytest.param(
+            pod("a", priority=2_000_001_000, priority_class_name="system-node-critical"),
+            container("a"),
+            -997,
+            id="critical",
+        ),
+        pytest.param(pod(BURST), BURST, 900, id="Burstable, by its share of the node"),
+        pytest.param(pod(BURST, "b"), container("b"), 999, id="Burstable, asks for nothing"),
+        pytest.param(
+            pod(container("a", resources=needs({"memory": "99Gi"}))),
+            container("a", resources=needs({"memory": "99Gi"})),
+            3,
+            id="Burstable, asks for all",
+        ),
+        pytest.param(pod(BURST, init=(SIDE,)), SIDE, 900, id="a sidecar is not killed before whom it serves"),
+    ],
+)
+def test_oom_score(the_pod: Pod, of: Container, score: int) -> None:
+    assert oom_score(the_pod, of, 10 * GIB) == score
+
+
+def test_the_sum_counts_what_runs_together() -> None:
+    def ask(cpu: str) -> ResourceRequirements:
+        return needs({"cpu": cpu}, {"cpu": cpu, "memory": "1Gi"})
+
+    init = (container("big", resources=ask("3")), sidecar("s", resources=ask("1")), container("i", resources=ask("1")))
+    total = pod_sum(pod(container("a", resources=ask("1")), init=init), RULES)
+    assert (total.cpu_shares, total.cpu_quota, total.memory_limit_in_bytes) == (3 * 1024, 300_000, 2 * GIB)
+
+
+def test_one_container_without_a_limit_leaves_the_pod_without_one() -> None:
+    total = pod_sum(pod(container("a", resources=needs(limits={"cpu": "1"})), "b"), RULES)
+    assert (total.cpu_shares, total.cpu_quota, total.cpu_period) == (1024, 0, 0)

@@ -1,0 +1,207 @@
+"""Who a container runs as and what it may see (spec 3.8, 17.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.start.refusal import StartRefusedError
+from actors.start.security import (
+    MASKED_PATHS,
+    READ_ONLY_PATHS,
+    container_security,
+    namespaces,
+    sandbox_security,
+    supplemental_groups,
+)
+from config.objects import (
+    AppArmorProfile,
+    Capabilities,
+    Container,
+    EphemeralContainer,
+    PodSecurityContext,
+    SeccompProfile,
+    SecurityContext,
+    SELinuxOptions,
+)
+from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
+from runtime.cri.messages import Image, Int64Value, LinuxContainerSecurityContext
+from tests.actors.pod_pictures import container, pod
+
+POD, NODE, ALONE, TARGET = NamespaceMode.POD, NamespaceMode.NODE, NamespaceMode.CONTAINER, NamespaceMode.TARGET
+NAMED, NUMBERED, NOBODY = Image(username="app"), Image(uid=Int64Value(value=7)), Image()
+
+
+def secure(
+    own: SecurityContext | None = None,
+    whole: PodSecurityContext | None = None,
+    image: Image = NUMBERED,
+    default: bool = False,
+    **meta: Any,
+) -> LinuxContainerSecurityContext:
+    web = container("web", security_context=own)
+    the_pod = pod(web, security_context=whole, meta=meta)
+    return container_security(the_pod, web, "$.c", image=image, root_directory="/root", seccomp_default=default)
+
+
+@pytest.mark.parametrize(
+    ("own", "whole", "image", "uid", "username"),
+    [
+        pytest.param(None, None, NUMBERED, 7, "", id="the image's number"),
+        pytest.param(None, None, NAMED, None, "app", id="the image's name"),
+        pytest.param(None, None, NOBODY, 0, "", id="an image without one is root"),
+        pytest.param(None, PodSecurityContext(run_as_user=5), NUMBERED, 5, "", id="the pod's"),
+        pytest.param(SecurityContext(run_as_user=0), PodSecurityContext(run_as_user=5), NAMED, 0, "", id="its own"),
+    ],
+)
+def test_user(own, whole, image: Image, uid: int | None, username: str) -> None:  # type: ignore[no-untyped-def]
+    made = secure(own, whole, image)
+    assert (made.run_as_user.value if made.run_as_user else None, made.run_as_username) == (uid, username)
+
+
+@pytest.mark.parametrize(
+    ("user", "image", "reason"),
+    [
+        pytest.param(0, NUMBERED, "run as root", id="asked to be root"),
+        pytest.param(None, NAMED, "is a name", id="a name may be root"),
+        pytest.param(None, NOBODY, "run as root", id="nobody named"),
+        pytest.param(None, Image(uid=Int64Value(value=0)), "run as root", id="the image is root"),
+        pytest.param(None, Image(uid=Int64Value(value=-1)), "is no user", id="the image is wrong"),
+        pytest.param(None, NUMBERED, None, id="the image is somebody"),
+        pytest.param(5, NAMED, None, id="asked to be somebody"),
+    ],
+)
+def test_run_as_non_root(user: int | None, image: Image, reason: str | None) -> None:
+    own = SecurityContext(run_as_non_root=True, run_as_user=user)
+    if reason is None:
+        secure(own, image=image)
+        return
+    with pytest.raises(StartRefusedError, match=reason):
+        secure(own, image=image)
+    secure(SecurityContext(run_as_non_root=False, run_as_user=user), PodSecurityContext(run_as_non_root=True), image)
+
+
+UNCONFINED, RUNTIME, LOCAL = ProfileType.Unconfined, ProfileType.RuntimeDefault, ProfileType.Localhost
+
+
+@pytest.mark.parametrize(
+    ("own", "whole", "default", "kind", "reference"),
+    [
+        pytest.param(None, None, False, UNCONFINED, "", id="nothing said"),
+        pytest.param(None, None, True, RUNTIME, "", id="nothing said, seccompDefault"),
+        pytest.param(None, "RuntimeDefault", False, RUNTIME, "", id="the pod's"),
+        pytest.param("Unconfined", "RuntimeDefault", True, UNCONFINED, "", id="its own first"),
+        pytest.param("Localhost", None, False, LOCAL, "/root/seccomp/p/x.json", id="a file of the node"),
+    ],
+)
+def test_seccomp(own, whole, default: bool, kind: ProfileType, reference: str) -> None:  # type: ignore[no-untyped-def]
+    def profile(name: str | None) -> SeccompProfile | None:
+        return (
+            SeccompProfile(type=name, localhost_profile="p/x.json" if name == "Localhost" else None) if name else None
+        )
+
+    made = secure(
+        SecurityContext(seccomp_profile=profile(own)),
+        PodSecurityContext(seccomp_profile=profile(whole)),
+        default=default,
+    ).seccomp
+    assert made is not None
+    assert (made.profile_type, made.localhost_ref) == (kind, reference)
+
+
+@pytest.mark.parametrize("name", [None, "", "/etc/x", "../x", "a/../../x"])
+def test_a_seccomp_profile_outside_the_directory_is_refused(name: str | None) -> None:
+    with pytest.raises(StartRefusedError, match="localhostProfile"):
+        secure(SecurityContext(seccomp_profile=SeccompProfile(type="Localhost", localhost_profile=name)))
+
+
+NOTE = "container.apparmor.security.beta.kubernetes.io/web"
+
+
+@pytest.mark.parametrize(
+    ("profile", "note", "legacy"),
+    [
+        pytest.param(None, None, "", id="nothing said"),
+        pytest.param(AppArmorProfile(type="RuntimeDefault"), None, "runtime/default", id="the field"),
+        pytest.param(
+            AppArmorProfile(type="Unconfined"), "runtime/default", "unconfined", id="the field before the note"
+        ),
+        pytest.param(AppArmorProfile(type="Localhost", localhost_profile="x"), None, "localhost/x", id="a local one"),
+        pytest.param(None, "localhost/y", "localhost/y", id="the note"),
+        pytest.param(None, "unconfined", "unconfined", id="the note says none"),
+    ],
+)
+def test_apparmor_is_told_in_both_fields(profile: AppArmorProfile | None, note: str | None, legacy: str) -> None:
+    made = secure(SecurityContext(app_armor_profile=profile), annotations={NOTE: note} if note else {})
+    assert made.apparmor_profile == legacy
+    assert (made.apparmor is None) == (legacy == "")
+
+
+@pytest.mark.parametrize(("allowed", "no_new"), [(None, False), (True, False), (False, True)])
+def test_privileges_are_closed_only_on_request(allowed: bool | None, no_new: bool) -> None:
+    assert secure(SecurityContext(allow_privilege_escalation=allowed)).no_new_privs is no_new
+
+
+def test_paths_of_proc_are_hidden_unless_unmasked() -> None:
+    assert (secure().masked_paths, secure().readonly_paths) == (MASKED_PATHS, READ_ONLY_PATHS)
+    bare = secure(SecurityContext(proc_mount="Unmasked"))
+    assert (bare.masked_paths, bare.readonly_paths) == ((), ())
+
+
+def test_the_rest_is_passed_on() -> None:
+    own = SecurityContext(
+        privileged=True,
+        read_only_root_filesystem=True,
+        capabilities=Capabilities(add=("NET_ADMIN",), drop=("ALL",)),
+        se_linux_options=SELinuxOptions(level="s0"),
+        run_as_group=3,
+    )
+    made = secure(own)
+    assert made.privileged
+    assert made.readonly_rootfs
+    assert made.capabilities is not None
+    assert (made.capabilities.add_capabilities, made.capabilities.drop_capabilities) == (("NET_ADMIN",), ("ALL",))
+    assert made.selinux_options is not None
+    assert made.selinux_options.level == "s0"
+    assert made.run_as_group == Int64Value(value=3)
+
+
+def test_groups_are_those_of_the_pod_and_of_its_volumes_once() -> None:
+    whole = PodSecurityContext(fs_group=2000, supplemental_groups=(1, 2000, 3), supplemental_groups_policy="Strict")
+    assert supplemental_groups(whole) == (2000, 1, 3)
+    assert secure(whole=whole).supplemental_groups_policy == SupplementalGroupsPolicy.Strict
+
+
+@pytest.mark.parametrize(
+    ("fields", "network", "pid", "ipc"),
+    [
+        pytest.param({}, POD, ALONE, POD, id="on its own"),
+        pytest.param({"host_network": True}, NODE, ALONE, POD, id="the host's network"),
+        pytest.param({"host_pid": True, "share_process_namespace": True}, POD, NODE, POD, id="the host's processes"),
+        pytest.param({"share_process_namespace": True}, POD, POD, POD, id="processes shared in the pod"),
+        pytest.param({"host_ipc": True}, POD, ALONE, NODE, id="the host's IPC"),
+    ],
+)
+def test_namespaces(fields: dict[str, bool], network: NamespaceMode, pid: NamespaceMode, ipc: NamespaceMode) -> None:
+    made = namespaces(pod("a", **fields))
+    assert (made.network, made.pid, made.ipc) == (network, pid, ipc)
+
+
+def test_an_ephemeral_container_sees_the_processes_of_its_target() -> None:
+    made = namespaces(pod("a"), EphemeralContainer(name="e", target_container_name="a"), "id-of-a")
+    assert (made.pid, made.target_id) == (TARGET, "id-of-a")
+
+
+def test_the_sandbox_is_confined_and_privileged_only_for_a_container_that_is() -> None:
+    free: Container = container("a", security_context=SecurityContext(privileged=True))
+    made = sandbox_security(pod("b", init=(free,)))
+    assert made.privileged
+    assert made.seccomp is not None
+    assert made.seccomp.profile_type == ProfileType.RuntimeDefault
+    assert not sandbox_security(pod("b")).privileged
+
+
+def test_a_user_namespace_that_cannot_be_given_is_refused_not_left_out() -> None:
+    with pytest.raises(StartRefusedError, match=r"\$.spec.hostUsers"):
+        sandbox_security(pod("a", host_users=False))

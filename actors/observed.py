@@ -150,19 +150,6 @@ def observe(
     return ObservedPod(uid, tuple(boxes), by_name, observed_at_ns)
 
 
-def with_messages(pod: ObservedPod, messages: Mapping[str, str]) -> ObservedPod:
-    """The same look with messages (by container id) that were read from files meanwhile."""
-    if not messages:
-        return pod
-    by_name = {
-        name: tuple(
-            msgspec.structs.replace(each, message=messages[each.id]) if each.id in messages else each for each in group
-        )
-        for name, group in pod.by_name.items()
-    }
-    return msgspec.structs.replace(pod, by_name=by_name)
-
-
 def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
     ips: tuple[str, ...] = ()
     network = status.network

@@ -23,9 +23,3 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return variables.get(name, match[0])
 
     return _REFERENCE.sub(value, text)
-
-
-def unknown_names(text: str, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """The references in `text` that nothing is known for, in their order."""
-    names = (match[1] for match in _REFERENCE.finditer(text))
-    return tuple(name for name in names if name is not None and name not in variables)

@@ -1,22 +1,17 @@
 """Where the log of one attempt of a container is (spec 3.7, 3.8, 16).
 
-Pure; the shapes of directories and links are those of `runtime.pod_logs`, which takes them away again.
+Pure; the shapes of links are those of `runtime.pod_logs`, which takes them away again.
 """
 
 from __future__ import annotations
 
 from config.objects import Pod
-from runtime.pod_logs import log_link, pod_log_directory
+from runtime.pod_logs import log_link
 
 
 def log_path(container: str, attempt: int) -> str:
     """Relative to the log directory of the pod, as the runtime is told."""
     return f"{container}/{attempt}.log"
-
-
-def log_directory(root: str, pod: Pod) -> str:
-    """Of the pod; `root` is the node's directory of pod logs."""
-    return pod_log_directory(root, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
 
 
 def link_path(root: str, pod: Pod, container: str, container_id: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.observed import ObservedPod, observe, with_messages
+from actors.observed import ObservedPod, observe
 from actors.start.identity import BACK_OFF_NS, CONTAINER_NAME, RESTART_COUNT, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.messages import (
@@ -110,10 +110,3 @@ def test_the_image_is_the_one_the_user_wrote_where_the_runtime_tells_it() -> Non
         "web"
     ]
     assert (each.image, each.image_id, each.image_ref) == ("web:1", "r", "r")
-
-
-def test_messages_read_from_files_join_the_picture() -> None:
-    seen = look(made("x", 0), made("y", 1))
-    told = with_messages(seen, {"x": "bye"})
-    assert [each.message for each in told.by_name["web"]] == ["", "bye"]
-    assert with_messages(seen, {}) is seen

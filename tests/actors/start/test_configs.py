@@ -9,7 +9,7 @@ import pytest
 from actors.start.container_config import Making, NodeRules, container_config, document_path
 from actors.start.hostname import pod_hostname
 from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
-from actors.start.logs import link_path, log_directory, log_path
+from actors.start.logs import link_path, log_path
 from actors.start.mounts import container_mounts
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import port_mappings, sandbox_config
@@ -101,7 +101,6 @@ def test_a_full_name_that_the_kernel_does_not_take_is_refused() -> None:
 
 def test_where_logs_are() -> None:
     assert log_path("web", 3) == "web/3.log"
-    assert log_directory("/var/log/pods", pod("a")) == "/var/log/pods/shop_web_uid-1"
     assert link_path("/l", pod("a"), "c", "id") == "/l/web_shop_c-id.log"
     assert len(link_path("/l", pod("a"), "c" * 300, "id").rpartition("/")[2]) == 255
 

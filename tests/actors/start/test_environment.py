@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.start.environment import Sources, environment
-from actors.start.expansion import expand, unknown_names
+from actors.start.expansion import expand
 from actors.start.refusal import StartRefusedError
 from config.objects import (
     ConfigMapEnvSource,
@@ -49,10 +49,6 @@ def test_expansion(text: str, expanded: str) -> None:
 @given(st.text(alphabet="$()AB x"))
 def test_expansion_takes_every_text_and_without_variables_only_halves_dollars(text: str) -> None:
     assert expand(text, {}).count("$") == text.count("$") - text.count("$$")
-
-
-def test_unknown_names_are_told_in_order() -> None:
-    assert unknown_names("$(X)$(A)$$(Y)$(Z)", KNOWN) == ("X", "Z")
 
 
 def env(*variables: EnvVar, origins: tuple[EnvFromSource, ...] = (), sources: Sources | None = None, **fields):  # type: ignore[no-untyped-def]

@@ -1,0 +1,138 @@
+"""`actorlet up` as a user runs it: a process, its output and its exit status; and its rules as values."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actors.kernel import SystemReport
+from actors.messages import SourceProblem
+from cli.up import main
+from cli.up_progress import Look, progress
+from config.examples import TROUBLED
+from tests.cli.pods_made import pod, waiting
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60
+NOTHING = SystemReport((), (), (), 0)
+
+FAILS = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {name}
+  annotations:
+    simulated.actorlet.dev/fail: CreateContainer
+spec:
+  containers: [{{name: main, image: busybox}}]
+"""
+
+
+def up(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cli.main", "up", *options]
+    variables = {**os.environ, **environment}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, env=variables)
+
+
+def look(*pods: object, problems: tuple[SourceProblem, ...] = ()) -> Look:
+    return Look(pods, (), problems, NOTHING, 0)  # type: ignore[arg-type]  # pods they are
+
+
+def test_the_samples_all_arrive_on_the_simulated_runtime_and_leave_nothing_behind(tmp_path: Path) -> None:
+    done = up("--once", TMPDIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("all 4 pods have arrived\n")
+    assert "pod default/web-demo: 2/2 Running" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pods_that_do_not_arrive_are_told_with_their_reasons(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: []}\n")
+    (tmp_path / "fails.yaml").write_text(FAILS.format(name="fails"))
+    done = up("--once", "--deadline", "3", "--manifests", str(tmp_path))
+    assert done.returncode == 1
+    assert "default/fails-demo: CreateContainerError: main: the pod's annotations" in done.stderr
+    assert f"{tmp_path}/bad.yaml:4: $.spec.containers" in done.stderr
+
+
+def test_json_once_is_one_document(tmp_path: Path) -> None:
+    (tmp_path / "fails.yaml").write_text(FAILS.format(name="fails"))
+    done = up("--once", "--deadline", "3", "--manifests", str(tmp_path), "--output", "json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert document["arrived"] is False
+    assert [(row["name"], row["status"]) for row in document["pods"]] == [("fails-demo", "CreateContainerError")]
+    (reason,) = document["reasons"]
+    assert reason.startswith("default/fails-demo: CreateContainerError: main: ")
+    assert document["actors"] > 10
+
+
+def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cli.main", "up", "--manifests", str(TROUBLED), "--output", "json"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    seen = ""
+    while "crash-loop-demo" not in seen:
+        seen = process.stdout.readline()
+        assert seen
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--manifests", "/no/such/place"], "there is no /no/such/place"),
+        (["--runtime", "unix://relative"], "needs an absolute path"),
+        (["--deadline", "soon"], "'soon' is no number of seconds"),
+        (["--deadline", "0"], "'0' is no time to wait"),
+        (["--output", "xml"], "invalid choice"),
+    ],
+)
+def test_a_wrong_option_is_told(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(options)
+    assert caught.value.code == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_nothing_has_arrived_until_every_wanted_pod_was_seen() -> None:
+    outcome = progress(look(pod({"phase": "Running"})), {"u": "default/web", "v": "default/other"})
+    assert (outcome.arrived, outcome.settled) == (False, False)
+    assert outcome.reasons == ("default/other: not taken up yet",)
+
+
+@pytest.mark.parametrize(
+    ("phase", "arrived", "settled"),
+    [("Pending", False, False), ("Running", True, True), ("Succeeded", True, True), ("Failed", False, True)],
+)
+def test_waiting_ends_when_nothing_more_can_come(phase: str, arrived: bool, settled: bool) -> None:
+    outcome = progress(look(pod({"phase": phase})), {"u": "default/web"})
+    assert (outcome.arrived, outcome.settled) == (arrived, settled)
+
+
+def test_a_broken_manifest_keeps_up_from_being_done_and_a_warning_does_not() -> None:
+    there = pod({"phase": "Running"})
+    for fatal in (True, False):
+        problem = SourceProblem("file", "/m/a.yaml:4", "$.spec", "is wrong", fatal)
+        outcome = progress(look(there, problems=(problem,)), {"u": "default/web"})
+        assert outcome.arrived is not fatal
+        assert outcome.reasons == (("/m/a.yaml:4: $.spec: is wrong",) if fatal else ())
+
+
+def test_a_reason_tells_what_a_container_waits_for() -> None:
+    status = {"phase": "Pending", "containerStatuses": [waiting("c0", "ErrImagePull", "no such host")]}
+    (reason,) = progress(look(pod(status)), {"u": "default/web"}).reasons
+    assert reason == "default/web: ErrImagePull: c0: no such host"
+
+
+def test_manifests_without_a_pod_are_told() -> None:
+    assert progress(look(), {}).reasons == ("the manifests describe no pod",)

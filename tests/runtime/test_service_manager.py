@@ -1,0 +1,74 @@
+"""What systemd is told, over real sockets."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from runtime.lock_file import LockFile, LockFileError
+from runtime.service_manager import READY, notify, watchdog_interval_seconds
+from runtime.swap import swap_is_on
+
+
+@pytest.mark.parametrize("abstract", [False, True])
+def test_systemd_is_told_at_the_socket_it_names(tmp_path: Path, abstract: bool) -> None:
+    name = f"{tmp_path}/notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind("\0" + name if abstract else name)
+        systemd.settimeout(10)
+        assert notify(READY, {"NOTIFY_SOCKET": "@" + name if abstract else name})
+        assert systemd.recv(100) == b"READY=1"
+
+
+def test_nothing_is_told_where_nobody_asks() -> None:
+    assert notify(READY, {}) is False
+
+
+def test_a_deaf_systemd_is_a_warning_and_no_failure(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert notify(READY, {"NOTIFY_SOCKET": f"{tmp_path}/nobody"}) is False
+    assert "systemd cannot be told READY=1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"WATCHDOG_USEC": "30000000"}, 15.0),
+        ({"WATCHDOG_USEC": "30000000", "WATCHDOG_PID": str(os.getpid())}, 15.0),
+        ({"WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "1"}, None),
+        ({"WATCHDOG_USEC": "1000000"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+    ],
+)
+def test_the_watchdog_is_fed_twice_in_its_time(environment: dict[str, str], expected: float | None) -> None:
+    assert watchdog_interval_seconds(environment) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [(None, False), ("Filename Type Size\n", False), ("Filename Type Size\n/dev/sda2 partition 100\n", True)],
+)
+def test_swap_is_on_when_the_table_has_a_row(tmp_path: Path, content: str | None, expected: bool) -> None:
+    table = tmp_path / "swaps"
+    if content is not None:
+        table.write_text(content)
+    assert swap_is_on(str(table)) is expected
+
+
+def test_a_lock_file_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    first, second = LockFile(str(tmp_path / "lock")), LockFile(str(tmp_path / "lock"))
+    assert first.try_acquire()
+    assert not second.try_acquire()
+    first.close()
+    assert second.try_acquire()
+    second.close()
+
+
+def test_a_lock_file_that_cannot_be_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LockFileError, match=r"--lock-file: .*: No such file or directory"):
+        LockFile(str(tmp_path / "missing/lock")).try_acquire()

@@ -12,6 +12,8 @@ from config.objects import Pod
 MESSAGE_LIMIT_BYTES = 4096
 POD_LIMIT_BYTES = 12 * 1024
 """All messages of a pod together: its status has to fit into the API (spec 4.5)."""
+LOG_TAIL_LINES = 80
+LOG_TAIL_BYTES = 2048
 
 
 def termination_file(root_directory: str, uid: str, container: str, attempt: int) -> str:

@@ -209,9 +209,10 @@ class SyncLoopActor(Actor):
         if entry.worker is not None or pod is None:
             return
         if entry.static and not self._may_start_static(uid, entry):
-            # Before the first list of the runtime it may well be running: then nothing is known of it, not "Pending".
-            waits = PodStatus() if self._unknown is None else PodStatus(phase="Pending")
-            self._services.status_manager.tell(PodStatusChanged(pod, pod.status or waits))
+            # Before its source and the runtime have spoken it may well be running: that is not "Pending".
+            known = self._unknown is not None and entry.source in self._ready
+            waits = PodStatus(phase="Pending") if known else PodStatus()
+            self._services.status_manager.tell(PodStatusChanged(pod, waits))
             return
         entry.worker = self._spawn(uid, None)
 

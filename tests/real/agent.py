@@ -36,6 +36,7 @@ class Agent:
     """A node agent that runs from `start` to `kill`, `terminate` or `take_down`; it can be started again."""
 
     def __init__(self, directory: Path, endpoint: str) -> None:
+        self.directory = directory
         self.root = directory / "root"
         self.manifests = directory / "manifests"
         self.pod_logs = directory / "pods"

@@ -56,6 +56,7 @@ class Containerd:
         self.pod_logs.mkdir()
         self.cgroup_parent = f"/{self.directory.name}"
         self.bridge = f"act-{self.directory.name[-8:]}"
+        self._shared_cgroups = {*_CGROUPS.glob(NAMESPACE), *_CGROUPS.glob(f"*/{NAMESPACE}")}
         self._process: subprocess.Popen[bytes] | None = None
         self._forwarding = _FORWARDING.read_text()
         self._had_host_ports = any(_HOST_PORTS in rule for rule in nat_rules())
@@ -154,7 +155,20 @@ class Containerd:
         )
 
     def remove_pods(self) -> None:
-        """End and remove every pod."""
+        """End and remove every pod. Repeated while containerd refuses: somebody else may be ending the same pod."""
+        refused: list[CriError] = []
+
+        def removed() -> bool:
+            try:
+                self._remove_pods()
+            except CriError as error:
+                refused.append(error)
+                return False
+            return True
+
+        until(removed, 60, lambda: f"pods cannot be removed: {refused[-1]}")
+
+    def _remove_pods(self) -> None:
         with self.connect() as cri:
             pods = cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest()).result(60).items
             ids = [pod.id for pod in pods]
@@ -275,6 +289,11 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
             for directory, _, _ in os.walk(parent, topdown=False):
                 with contextlib.suppress(OSError):
                     os.rmdir(directory)
+        # Where pods without a cgroup of their own go. Others may be using it: then it is not empty.
+        for shared in (*_CGROUPS.glob(NAMESPACE), *_CGROUPS.glob(f"*/{NAMESPACE}")):
+            if shared not in self._shared_cgroups:
+                with contextlib.suppress(OSError):
+                    shared.rmdir()
 
 
 def nat_rules() -> list[str]:

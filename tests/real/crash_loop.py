@@ -43,6 +43,10 @@ class CrashLoop:
         """Every life of a container, oldest first."""
         return self._truth.lives(NAME, name)
 
+    def ended(self) -> tuple[Life, ...]:
+        """The lives of `main` that are over, oldest first."""
+        return tuple(life for life in self.lives() if life.status.finished_at)
+
     def take_down(self) -> None:
         self.agent.take_down()
         self._cri.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from actors.start.identity import CONTAINER_NAME, POD_NAME, POD_UID
@@ -16,8 +17,9 @@ from runtime.cri.messages import (
     ListContainersRequest,
     ListPodSandboxRequest,
     PodSandbox,
+    StopPodSandboxRequest,
 )
-from runtime.cri.verbs import CONTAINER_STATUS, EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX
+from runtime.cri.verbs import CONTAINER_STATUS, EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX, STOP_POD_SANDBOX
 from tests.real.agent import NODE
 from tests.real.images import BUSYBOX
 from tests.real.waiting import until
@@ -43,6 +45,37 @@ def pod(name: str, *containers: dict[str, Any], labels: dict[str, str] | None = 
         "metadata": metadata,
         "spec": {"terminationGracePeriodSeconds": 5, "containers": list(containers) or [container()], **spec},
     }
+
+
+class Witness:
+    """A directory of the host in which containers write when they begin and when they end, in the order they do."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory / "witness"
+        self._directory.mkdir()
+        self.volume = {"name": "witness", "hostPath": {"path": str(self._directory)}}
+        self.mount = {"name": "witness", "mountPath": "/witness"}
+
+    def container(self, who: str, name: str = "main", after_s: float = 0.5, **fields: Any) -> dict[str, Any]:
+        """One that says so, and takes a while to end."""
+        script = (
+            f"echo {who} begins >> /witness/log; trap 'sleep {after_s}; echo {who} ends >> /witness/log; exit 0' TERM; "
+            "sleep 1000000 & wait"
+        )
+        return container(name, script, volumeMounts=[self.mount], **fields)
+
+    def passing(self, who: str, **fields: Any) -> dict[str, Any]:
+        """One that begins and ends by itself, by that name."""
+        script = f"echo {who} begins >> /witness/log; sleep 0.2; echo {who} ends >> /witness/log"
+        return container(who, script, volumeMounts=[self.mount], **fields)
+
+    def pod(self, name: str, who: str, image: str = BUSYBOX) -> dict[str, Any]:
+        """A pod of one such container."""
+        return pod(name, self.container(who, image=image), volumes=[self.volume])
+
+    def said(self) -> list[str]:
+        log = self._directory / "log"
+        return log.read_text().splitlines() if log.exists() else []
 
 
 @dataclass(frozen=True)
@@ -119,6 +152,10 @@ class Truth:
         answer = self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=command, timeout=20))
         assert answer.exit_code == 0, (command, answer)
         return str(answer.stdout.decode())
+
+    def stop_sandbox(self, id_: str) -> None:
+        """As if it had ended by itself."""
+        self.ask(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=id_))
 
     def await_none(self, pod: str | None = None, limit_s: float = 20.0) -> None:
         """Return once nothing of the pod runs."""

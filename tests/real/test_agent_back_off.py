@@ -21,13 +21,13 @@ def test_a_crashing_container_backs_off_10_20_40_seconds(crash_loop: CrashLoop) 
     agent = crash_loop.agent
     agent.await_running(NAME)
     (beside,) = crash_loop.lives("beside")
-    agent.await_that(lambda: len(crash_loop.lives()) >= 3, "it is not started for the third time", 60)
+    agent.await_that(lambda: len(crash_loop.ended()) >= 3, "it has not ended for the third time", 60)
     agent.await_that(lambda: _reason(crash_loop) == "CrashLoopBackOff", "it does not say that it backs off")
     agent.kill()
     crash_loop.start()
     agent.await_that(lambda: _reason(crash_loop) == "CrashLoopBackOff", "it does not say so after a restart")
-    agent.await_that(lambda: len(crash_loop.lives()) >= 5, "it is not started for the fifth time", 90)
-    lives = [life.status for life in crash_loop.lives()[:5]]
+    agent.await_that(lambda: len(crash_loop.ended()) >= 5, "it has not ended for the fifth time", 90)
+    lives = [life.status for life in crash_loop.ended()[:5]]
     assert [life.attempt for life in crash_loop.lives()[:5]] == [0, 1, 2, 3, 4]
     pairs = pairwise(lives)
     waits_s = [(after.started_at - before.finished_at) / SECOND_NS for before, after in pairs]

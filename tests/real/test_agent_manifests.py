@@ -4,38 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from tests.real.agent import NODE, Agent
 from tests.real.images import BUSYBOX
-from tests.real.pods import STAY, Truth, container, pod
+from tests.real.pods import STAY, Truth, Witness, container, pod
 from tests.real.waiting import until
 
 SECOND_NS = 1_000_000_000
 START_LIMIT_S = 2.0
 OTHER_IMAGE = "actorlet.test/busybox:2"
-
-
-class Witness:
-    """A directory of the host in which containers write when they begin and when they end, in the order they do."""
-
-    def __init__(self, agent: Agent) -> None:
-        self._directory = agent.root.parent / "witness"
-        self._directory.mkdir()
-
-    def pod(self, name: str, who: str, image: str = BUSYBOX) -> dict[str, Any]:
-        """A pod whose container says so, and takes a while to end."""
-        script = (
-            f"echo {who} begins >> /witness/log; trap 'sleep 0.5; echo {who} ends >> /witness/log; exit 0' TERM; "
-            "sleep 1000 & wait"
-        )
-        mounts = [{"mountPath": "/witness", "name": "witness"}, {"mountPath": "/own", "name": "own"}]
-        host = {"name": "witness", "hostPath": {"path": str(self._directory)}}
-        main = container(script=script, image=image, volumeMounts=mounts)
-        return pod(name, main, volumes=[host, {"name": "own", "emptyDir": {}}])
-
-    def said(self) -> list[str]:
-        return (self._directory / "log").read_text().splitlines()
 
 
 def test_a_manifest_that_is_dropped_runs_within_two_seconds(agent: Agent, truth: Truth) -> None:
@@ -54,7 +31,7 @@ def test_a_manifest_that_is_dropped_runs_within_two_seconds(agent: Agent, truth:
 
 def test_an_edited_manifest_is_a_new_pod_that_starts_after_the_old_one_has_ended(agent: Agent, truth: Truth) -> None:
     agent.start()
-    witness = Witness(agent)
+    witness = Witness(agent.directory)
     agent.drop("edited.json", witness.pod("edited", "old"))
     agent.await_running("edited")
     old = agent.pod("edited")
@@ -103,7 +80,7 @@ def test_with_a_uid_of_its_own_the_edited_pod_stays_and_only_its_container_is_re
 
 def test_a_deleted_manifest_ends_the_pod_gracefully_and_leaves_nothing_of_it(agent: Agent, truth: Truth) -> None:
     agent.start()
-    witness = Witness(agent)
+    witness = Witness(agent.directory)
     manifest = agent.drop("gone.json", witness.pod("gone", "it"))
     agent.drop("stays.json", pod("stays"))
     agent.await_running("gone", "stays")
@@ -123,7 +100,7 @@ def test_a_deleted_manifest_ends_the_pod_gracefully_and_leaves_nothing_of_it(age
 
 def test_a_renamed_manifest_is_one_pod_at_a_time(agent: Agent, truth: Truth) -> None:
     agent.start()
-    witness = Witness(agent)
+    witness = Witness(agent.directory)
     old_file = agent.drop("old-name.json", witness.pod("moved", "it"))
     agent.await_running("moved")
     old = agent.pod("moved")

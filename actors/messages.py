@@ -199,10 +199,14 @@ class ContainersDied(Message, frozen=True):
 
 
 class RuntimeStateObserved(Message, frozen=True):
-    """PlegActor -> SyncLoopActor: what the runtime says of itself. `error` is empty when all is well (spec 2.12)."""
+    """RuntimeMonitorActor -> SyncLoopActor -> PodWorker: what the runtime says of itself (spec 2.12).
+
+    `error` is empty when all is well. `runtime_name` stands in front of container ids; empty before it is known.
+    """
 
     error: str
     network_error: str
+    runtime_name: str = ""
 
     def coalesce_key(self) -> Hashable:
         return "runtime"

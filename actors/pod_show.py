@@ -39,6 +39,11 @@ class PodShow:
         self._view = view
         self._node = NodeView(services.node.host_ips, services.node.runtime_name)
 
+    def runtime_named(self, name: str) -> None:
+        """The runtime has said what it is called; until then the node's facts have a guess."""
+        if name:
+            self._node = NodeView(self._services.node.host_ips, name)
+
     async def publish(self, observed: ObservedPod, life: PodLife) -> str:
         """Compute and publish; the phase. Nothing is published of an orphan."""
         view = self._view

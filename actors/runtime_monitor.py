@@ -52,7 +52,8 @@ class RuntimeMonitorActor(Actor):
             error, network_error = await self._ask()
         except (CriError, DeadlineExceededError) as failure:
             error, network_error = str(failure), "not known: the runtime does not answer"
-        self._tell(RuntimeStateObserved(error, network_error))
+        name = self._version.runtime_name if self._version is not None else ""
+        self._tell(RuntimeStateObserved(error, network_error, name))
         self.after(POLL_MISSING_NS if error else POLL_NS, Poll())
 
     async def _ask(self) -> tuple[str, str]:

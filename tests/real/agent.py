@@ -213,6 +213,12 @@ class Agent:
     def pod_directory(self, uid: str) -> Path:
         return self.root / "pods" / uid
 
+    def log(self, pod: str, name: str = "main", attempt: int = 0) -> list[str]:
+        """What a container has written, without times and streams."""
+        logs = list(self.pod_logs.glob(f"*_{pod}-{NODE}_*/{name}/{attempt}.log"))
+        lines = logs[0].read_text().splitlines() if logs else []
+        return [line.split(" ", 3)[3] for line in lines]
+
     def log_links(self) -> list[Path]:
         """Links for log collectors that lead to logs of this agent's pods."""
         if not CONTAINER_LOGS.is_dir():

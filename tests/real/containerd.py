@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -306,10 +307,20 @@ def _nat(*arguments: str) -> str:
     return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 
 
+_GIVEN: set[str] = set()
+
+
 def _free_subnet() -> str:
-    """A network of 10.213.0.0/16 that no interface of this machine is in."""
+    """A network of 10.213.0.0/16 that no interface of this machine is in, and that was not given before.
+
+    A bridge has its address only from the first pod on, so others who begin now would find the same one free: hence
+    the choice by chance.
+    """
     taken = subprocess.run(["ip", "-4", "-o", "address"], check=True, capture_output=True, text=True).stdout
-    return next(f"{net}0/24" for net in (f"10.213.{third}." for third in range(256)) if f" {net}" not in taken)
+    nets = [f"10.213.{third}." for third in range(256)]
+    net = random.choice([net for net in nets if f" {net}" not in taken and net not in _GIVEN])
+    _GIVEN.add(net)
+    return f"{net}0/24"
 
 
 def _processes() -> list[tuple[int, int, bytes]]:

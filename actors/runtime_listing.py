@@ -37,7 +37,7 @@ NOTHING = Picture({}, {})
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """`changed`: UIDs in the order of listing. `died`: (uid, container name) of containers that ran before and no more."""
+    """`changed`: UIDs in the order of listing. `died`: (uid, container name) of containers that no longer run."""
 
     changed: tuple[str, ...]
     died: tuple[tuple[str, str], ...]

@@ -11,6 +11,7 @@ that does not come back is given up after its deadline; one pod's hanging status
 
 from __future__ import annotations
 
+import logging
 from typing import Any, ClassVar
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, MailboxOverflowed, Message, handles
@@ -150,13 +151,15 @@ class PlegActor(Actor):
             self.after(ns, Relist())
 
     def _list_failed(self, failure: Exception) -> None:
+        # That the runtime is away is said once, by the `RuntimeMonitorActor`.
+        away = isinstance(failure, CriError) and failure.code == StatusCode.UNAVAILABLE
         if not self._listing_failed:
-            self.log.warning("cannot list what the runtime runs: %s", failure)
+            self.log.log(logging.DEBUG if away else logging.WARNING, "cannot list what the runtime runs: %s", failure)
         self._listing_failed = str(failure)
 
     def _list_came(self, picture: Picture) -> None:
         if self._listing_failed:
-            self.log.info("the runtime can be listed again")
+            self.log.debug("the runtime can be listed again")
             self._listing_failed = ""
         first = self._listed_at_ns is None
         self._listed_at_ns = self.now_ns()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
+from actors.messages import PodStatusChanged
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_lifecycle import PodLife, is_termination_requested
 from actors.pod_services import PodServices
@@ -25,7 +26,8 @@ from actors.start.termination_message import (
     joined_message,
     message_limit_bytes,
 )
-from config.objects import Pod
+from config.objects import Pod, PodStatus
+from config.pod_identity import is_static
 
 DISK_TIMEOUT_NS = 10_000_000_000
 
@@ -63,6 +65,16 @@ class PodShow:
         )
         view.publish(status)
         return status.phase or ""
+
+    def publish_unseen(self) -> None:
+        """The runtime cannot be asked. A pod nothing was ever said of is shown as its source knows it.
+
+        A static pod has no phase then: it may well be running since before the agent was restarted.
+        """
+        pod = self._view.pod
+        if pod is not None and self._view.published is None:
+            status = PodStatus() if is_static(pod) else pod.status or PodStatus()
+            self._services.status_manager.tell(PodStatusChanged(pod, status))
 
     def publish_final(self) -> None:
         """The last status: nothing of the pod runs, and nothing will."""

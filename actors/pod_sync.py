@@ -35,6 +35,7 @@ from runtime.cri.messages import PodSandboxConfig
 
 SECOND_NS = 1_000_000_000
 NETWORK_RETRY_NS = SECOND_NS
+RUNTIME_RETRY_NS = 5 * SECOND_NS
 VOLUME_RETRY_NS = 10 * SECOND_NS
 REFUSED_RETRY_NS = 60 * SECOND_NS
 """Only another form of the pod helps, and that is a reason to look by itself."""
@@ -63,12 +64,19 @@ class PodSync:
         view = self._view
         pod = view.pod
         assert pod is not None, "only a pod that is desired is synced"
-        observed = await view.look()
+        try:
+            observed = await view.look()
+        except CriError:
+            self._show.publish_unseen()
+            raise
         if past_deadline(pod, view.published, self._worker.wall_ns()):
             view.say("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
             view.forced = DEADLINE_EXCEEDED
         if await self._show.publish(observed, life) in TERMINAL:
             return True
+        if runtime.error:
+            # Nothing is known of the network either. The runtime's coming is a reason to look again.
+            raise RetryLaterError(RUNTIME_RETRY_NS)
         if runtime.network_error and not pod.spec.host_network:
             self._say_once("NetworkNotReady", f"network is not ready: {runtime.network_error}")
             raise RetryLaterError(NETWORK_RETRY_NS)

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from actors.messages import RecordedEvent, SourceProblem
-from cli.local_views import EVENTS, HEALTH, PODS, PROBLEMS, pods_in
+from cli.local_views import ACTORS, EVENTS, HEALTH, PODS, PROBLEMS, pods_in, report_in
 from config.objects import ContainerStatus, Pod, PodStatus
 from runtime.host_facts import cgroup_version
 from runtime.local_endpoint import LocalEndpointError, ask
@@ -176,6 +176,11 @@ class Agent:
 
     def events(self) -> tuple[RecordedEvent, ...]:
         return msgspec.json.decode(self._view(EVENTS), type=tuple[RecordedEvent, ...])
+
+    def handled(self, actor: str) -> int:
+        """How many messages one of the node's own actors has handled."""
+        report = report_in(self._view(ACTORS))
+        return next(each.handled for each in report.actors if each.path == f"/node/{actor}")
 
     def problems(self) -> tuple[SourceProblem, ...]:
         return msgspec.json.decode(self._view(PROBLEMS), type=tuple[SourceProblem, ...])

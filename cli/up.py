@@ -124,7 +124,7 @@ def _verdict(options: argparse.Namespace, outcome: Progress, wanted: int) -> int
         return 0
     if outcome.arrived:
         if options.output == "table":
-            print(f"all {wanted} pods have arrived")
+            print("the pod has arrived" if wanted == 1 else f"all {wanted} pods have arrived")
         return 0
     print("not every pod has arrived:", file=sys.stderr)
     for reason in outcome.reasons:

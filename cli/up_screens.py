@@ -136,13 +136,14 @@ class JsonScreen:
         self._out = out
         self._only_last = only_last
         self._last = ""
+        self._told: object = None
 
     def show(self, look: Look, outcome: Progress) -> None:
-        document = msgspec.json.encode(as_document(look, outcome)).decode()
-        if document != self._last:
-            self._last = document
-            if not self._only_last:
-                print(document, file=self._out, flush=True)
+        document = as_document(look, outcome)
+        self._last = msgspec.json.encode(document).decode()
+        if not self._only_last and (news := _without_ages(document)) != self._told:
+            self._told = news
+            print(self._last, file=self._out, flush=True)
 
     def __enter__(self) -> Self:
         return self
@@ -150,3 +151,11 @@ class JsonScreen:
     def __exit__(self, *_: object) -> None:
         if self._only_last and self._last:
             print(self._last, file=self._out, flush=True)
+
+
+def _without_ages(document: object) -> object:
+    """That time goes by is no news."""
+    if isinstance(document, dict):
+        kept = {name: _without_ages(value) for name, value in document.items() if name not in ("age", "age_ns")}
+        return {**kept, "restarts": str(kept["restarts"]).partition(" ")[0]} if "restarts" in kept else kept
+    return [_without_ages(part) for part in document] if isinstance(document, list) else document

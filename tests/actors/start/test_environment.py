@@ -48,7 +48,8 @@ def test_expansion(text: str, expanded: str) -> None:
 
 @given(st.text(alphabet="$()AB x"))
 def test_expansion_takes_every_text_and_without_variables_only_halves_dollars(text: str) -> None:
-    assert expand(text, {}).count("$") == text.count("$") - text.count("$$")
+    # Of `$($$)` nothing is halved: it is a reference to something unknown, and stays.
+    assert text.count("$") - text.count("$$") <= expand(text, {}).count("$") <= text.count("$")
 
 
 def env(*variables: EnvVar, origins: tuple[EnvFromSource, ...] = (), sources: Sources | None = None, **fields):  # type: ignore[no-untyped-def]

@@ -81,6 +81,10 @@ class Agent:
     def start(self, *flags: str, command: list[str] | None = None) -> None:
         """Start, and return once it answers at its endpoint."""
         self.begin(*flags, command=command)
+        self.await_answer()
+
+    def await_answer(self) -> None:
+        """Return once it answers at its endpoint."""
         until(self._answers, START_S, lambda: f"the agent does not answer: {self.said()[-2000:]}")
 
     def kill(self) -> None:

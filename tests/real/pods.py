@@ -153,6 +153,13 @@ class Truth:
         assert answer.exit_code == 0, (command, answer)
         return str(answer.stdout.decode())
 
+    def variable(self, life: Life, name: str) -> str:
+        """A variable of the environment of a container's first process; empty when it has just ended."""
+        try:
+            return self.run(life, "sh", "-c", f"echo ${name}").strip()
+        except (CriError, AssertionError):
+            return ""
+
     def stop_sandbox(self, id_: str) -> None:
         """As if it had ended by itself."""
         self.ask(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=id_))

@@ -189,6 +189,13 @@ class Agent:
     def problems(self) -> tuple[SourceProblem, ...]:
         return msgspec.json.decode(self._view(PROBLEMS), type=tuple[SourceProblem, ...])
 
+    def told(self, command: str, *options: str) -> str:
+        """What `actorlet pods` or `actorlet actors` prints of it."""
+        line = [sys.executable, "-m", "cli.main", command, "--root-dir", str(self.root), *options]
+        done = subprocess.run(line, cwd=TREE, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def await_phase(self, phase: str, *names: str, limit_s: float = PATIENCE_S) -> None:
         """Return once every one of these pods has the phase."""
 

@@ -20,7 +20,7 @@ from runtime.cri.messages import (
     StartContainerRequest,
 )
 from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER
-from tests.real.agent import Agent
+from tests.real.agent import NODE, Agent
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX, Recipe, build
 from tests.real.pods import STAY, Truth, container, pod
@@ -193,7 +193,7 @@ def test_flags_alone_configure_it_as_they_do_a_kubelet(agent: Agent, truth: Trut
         f"--pod-manifest-path={agent.manifests}",
         f"--pod-logs-dir={agent.pod_logs}",
         f"--container-runtime-endpoint={agent.endpoint}",
-        "--hostname-override=node-1",
+        f"--hostname-override={NODE}",
         "--fail-cgroupv1=false",
         "--fail-swap-on=false",
         "--node-ip=192.0.2.7",
@@ -203,3 +203,7 @@ def test_flags_alone_configure_it_as_they_do_a_kubelet(agent: Agent, truth: Trut
     agent.await_running("flagged")
     assert agent.status("flagged").host_ip == "192.0.2.7"
     assert truth.running("flagged").status.log_path.startswith(str(agent.pod_logs))
+    told = agent.told("pods", "--output", "json")
+    assert [each["metadata"]["name"] for each in json.loads(told)["items"]] == [f"flagged-{NODE}"]
+    assert "Running" in agent.told("pods")
+    assert "sync-loop" in agent.told("actors")

@@ -88,7 +88,7 @@ def test_volumes_are_shared_between_containers_and_with_the_host(agent: Agent, t
     assert truth.run(writer, "stat", "-c", "%a", "/shared") == "777\n"
     (kept,) = agent.pod_directory(uid).glob("volumes/*/shared/file")
     # An emptyDir outlives its containers, not its pod.
-    truth.run(writer, "kill", "1")
+    truth.end(writer)
     until(lambda: any(each.attempt == 1 and each.running for each in truth.lives("vols", "writer")), 20, agent.troubles)
     assert truth.run(truth.running("vols", "writer"), "cat", "/shared/file") == "shared\n"
     manifest.unlink()

@@ -56,7 +56,7 @@ def test_a_sidecar_that_ends_is_restarted_and_the_others_run_on(agent: Agent, tr
     agent.start()
     agent.await_running("side")
     main, sidecar = truth.life("side").key, truth.life("side", "sidecar")
-    truth.run(sidecar, "kill", "1")
+    truth.end(sidecar)
     agent.await_that(
         lambda: any(life.attempt == 1 and life.running for life in truth.lives("side", "sidecar")), "not restarted"
     )

@@ -117,7 +117,7 @@ def test_a_container_that_died_while_the_agent_was_not_there_is_restarted(agent:
     agent.await_running("dies")
     beside, victim = truth.life("dies", "beside").key, truth.life("dies")
     agent.kill()
-    truth.run(victim, "sh", "-c", "kill 1")
+    truth.end(victim)
     until(lambda: not truth.life("dies").running, 10, "it does not end")
     agent.start()
     until(lambda: any(life.running and life.attempt == 1 for life in truth.lives("dies", "main")), 20, agent.troubles)

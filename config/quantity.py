@@ -132,9 +132,10 @@ def format_quantity(quantity: Quantity) -> str:
             number, exponent = number // 1024, exponent + 10
         return f"{number}{_BINARY_SUFFIX.get(exponent, '')}"
     number, exponent = quantity.nanos, -9
-    while number % 1000 == 0 and exponent < 18:
+    has_exponent = quantity.suffixes is Suffixes.EXPONENT  # goes on where the suffixes end at E
+    while number % 1000 == 0 and (exponent < 18 or has_exponent):
         number, exponent = number // 1000, exponent + 3
-    if quantity.suffixes is Suffixes.EXPONENT:
+    if has_exponent:
         return f"{number}e{exponent}" if exponent else str(number)
     return f"{number}{_DECIMAL_SUFFIX[exponent]}"
 

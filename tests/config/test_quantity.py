@@ -1,7 +1,7 @@
 """Quantities are exact, print as the API prints them, and say what is wrong with a bad one."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from config.quantity import (
@@ -151,6 +151,7 @@ def test_addition_is_exact_and_does_not_care_about_order(a: Quantity, b: Quantit
 
 
 @given(st.text(alphabet="0123456789.+-eEinumkKMGTPB", max_size=12))
+@example("1E100")
 def test_any_text_is_a_quantity_or_a_clear_refusal(text: str) -> None:
     try:
         quantity = parse_quantity(text)

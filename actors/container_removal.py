@@ -158,7 +158,7 @@ class GcHand(Actor):
 
     async def on_disk(self, deed: Callable[..., T], *args: Any) -> T:
         """Run a call of `PodLogs` on the lane."""
-        lane = self.lane("pod logs", size=4, per_key=1)
+        lane = self.lane("pod logs", size=2, per_key=1)
         return await self.wait(lane.submit(self.path, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
 
 

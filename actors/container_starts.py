@@ -20,7 +20,7 @@ from actors.image_rules import (
     policy_of,
     shown_while_backing_off,
 )
-from actors.kernel import Actor, DeadlineExceededError, Lane, LaneExhaustedError
+from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
 from actors.kernel.suspension import Suspension
 from actors.messages import ImagePulled, ImagePullFailed, PullImage
 from actors.pod_action_types import Start
@@ -41,7 +41,6 @@ HostPaths = Mapping[str, str]
 
 REFUSED_RETRY_NS = 10_000_000_000
 """What is wrong with a container may be mended from outside: an image arrives, a file appears."""
-DISK_TIMEOUT_NS = 10_000_000_000
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"
@@ -203,19 +202,17 @@ class ContainerStarts:
     async def _prepare(self, pod: Pod, start: Start) -> int:
         """Make the container's files on the host; which attempt this is. Raises OSError and what lanes raise."""
         directory = f"{self._view.log_directory()}/{start.container.name}"
-        files, lane = self._services.files, self._worker.lane("disk", size=8, per_key=2)
+        files = self._services.files
         attempt = start.attempt
         if attempt is None:
-            newest = await self._on_disk(lane, files.newest_log_attempt, directory)
+            newest = await self._on_disk(files.newest_log_attempt, directory)
             attempt = 0 if newest is None else newest + 1
         message = message_file(pod, start.container, attempt, self._services.node.rules)
-        await self._on_disk(lane, files.prepare_container, message, directory)
+        await self._on_disk(files.prepare_container, message, directory)
         return attempt
 
-    def _on_disk(self, lane: Lane, deed: Callable[..., T], *args: str) -> Suspension[T]:
-        return self._worker.wait(
-            lane.submit(self._view.uid, deed, *args, deadline_ns=DISK_TIMEOUT_NS), what="the pod's files"
-        )
+    def _on_disk(self, deed: Callable[..., T], *args: str) -> Suspension[T]:
+        return self._worker.wait(self._view.on_disk(deed, *args), what="the pod's files")
 
     def _link_log(self, name: str, attempt: int, container_id: str) -> None:
         """For log collectors; nothing waits for it, and nothing depends on it."""
@@ -224,8 +221,7 @@ class ContainerStarts:
             return
         link = link_path(self._services.node.container_logs_directory, pod, name, container_id)
         target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
-        lane = self._worker.lane("disk", size=8, per_key=2)
-        lane.submit(self._view.uid, self._services.files.link_log, link, target, deadline_ns=DISK_TIMEOUT_NS)
+        self._view.on_disk(self._services.files.link_log, link, target)
 
     def _sources(self) -> Sources:
         sandboxes = self._view.seen().sandboxes

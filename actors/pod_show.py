@@ -29,8 +29,6 @@ from actors.start.termination_message import (
 from config.objects import Pod, PodStatus
 from config.pod_identity import is_static
 
-DISK_TIMEOUT_NS = 10_000_000_000
-
 
 class PodShow:
     """See the module. One per worker."""
@@ -104,27 +102,14 @@ class PodShow:
                 known[container.id] = await self._message_of(pod, container)
 
     async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
-        files, lane = self._services.files, self._worker.lane("disk", size=8, per_key=2)
-        uid, limit = self._view.uid, message_limit_bytes(pod)
+        files, limit = self._services.files, message_limit_bytes(pod)
+        on_disk, wait = self._view.on_disk, self._worker.wait
         try:
-            text = await self._worker.wait(
-                lane.submit(
-                    uid, files.read_termination_message, container.termination_file, limit, deadline_ns=DISK_TIMEOUT_NS
-                ),
-                what="a termination message",
-            )
+            message = on_disk(files.read_termination_message, container.termination_file, limit)
+            text = await wait(message, what="a termination message")
             if not text and falls_back_to_log(container):
-                text = await self._worker.wait(
-                    lane.submit(
-                        uid,
-                        files.read_log_tail,
-                        container.log_path,
-                        LOG_TAIL_LINES,
-                        min(LOG_TAIL_BYTES, limit),
-                        deadline_ns=DISK_TIMEOUT_NS,
-                    ),
-                    what="the end of a log",
-                )
+                tail = on_disk(files.read_log_tail, container.log_path, LOG_TAIL_LINES, min(LOG_TAIL_BYTES, limit))
+                text = await wait(tail, what="the end of a log")
         except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             name = f"{self._view.name}, container {container.name}"
             self._worker.log.warning("pod %s: the termination message cannot be read: %s", name, failure)

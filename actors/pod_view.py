@@ -6,7 +6,10 @@ the published status with it: "I do not know yet" changes nothing.
 
 from __future__ import annotations
 
-from actors.kernel import Actor
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from actors.kernel import Actor, Pending
 from actors.messages import LookAgain, PodStatusChanged, RuntimePod, pod_event
 from actors.observed import ObservedPod, observe
 from actors.pod_deeds import Deeds
@@ -25,6 +28,11 @@ class RetryLaterError(Exception):
         self.after_ns = after_ns
 
 
+T = TypeVar("T")
+
+DISK_LANE_SIZE = 3
+"""Short calls: a few threads are enough for thousands of pods."""
+DISK_TIMEOUT_NS = 10_000_000_000
 ASK_AGAIN_NS = 60_000_000_000
 """Whoever was asked may have been restarted since, and the question with it. Asking twice does no harm."""
 
@@ -88,6 +96,11 @@ class PodView:
             meta = self.pod.metadata
             return f"{root}/{meta.namespace}_{meta.name}_{self.uid}"
         return f"{root}/{self._orphan.namespace}_{self._orphan.name}_{self.uid}" if self._orphan is not None else ""
+
+    def on_disk(self, deed: Callable[..., T], *args: Any) -> Pending[T]:
+        """Do something short with the pod's files, which may hang where the disk does."""
+        lane = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        return lane.submit(self.uid, deed, *args, deadline_ns=DISK_TIMEOUT_NS)
 
     async def look(self) -> ObservedPod:
         """Ask the runtime for everything of this pod. Raises CriError."""

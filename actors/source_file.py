@@ -64,7 +64,7 @@ class FileSourceActor(SourceActor):
 
     async def read(self) -> None:
         # One call at a time: a disk that hangs costs one thread, and later readings wait for it.
-        lane = self.lane("manifests", size=2, per_key=1)
+        lane = self.lane("manifests", size=1, per_key=1)
         call = lane.submit(self.path, self._read_all, self._files, deadline_ns=READING_LIMIT_NS)
         try:
             read = await self.wait(call, what=f"the manifests at {self._path}")

@@ -5,6 +5,10 @@ passes its deadline, or is cancelled while it runs (as the timeout of `Actor.wai
 gets `DeadlineExceededError`, the lane gets a fresh thread in place of the lost one, and the key keeps one slot less
 until the call does return. So a key with a dead mount can lose its own slots and no others. At most `MAX_WRITTEN_OFF`
 lost threads are replaced; past that the lane refuses instead of eating the machine.
+
+`size` is for calls that are as short as they should be. One that has run for `PATIENCE_NS` while others wait is slow:
+it keeps its thread and is counted no more, so a lane may be small and a few dead mounts still hold up nobody else,
+long before their deadlines.
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ T = TypeVar("T")
 MAX_WRITTEN_OFF = 128
 IDLE_THREAD_SECONDS = 2.0
 """A lane's thread ends after this long without work: lanes not in use cost no threads."""
+PATIENCE_NS = 1_000_000_000
+"""From then on a call that runs while others wait takes no place from them."""
 
 
 class LaneReport(msgspec.Struct, frozen=True):
@@ -84,7 +90,7 @@ class LaneFuture(Future[T]):
 
 
 class _Call:
-    __slots__ = ("args", "deadline", "fn", "future", "key", "stage", "started_ns")
+    __slots__ = ("args", "deadline", "fn", "future", "key", "slow", "stage", "started_ns")
 
     def __init__(self, lane: ThreadLane, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.key = key
@@ -92,6 +98,7 @@ class _Call:
         self.args = args
         self.stage = Stage.HELD
         self.started_ns = 0
+        self.slow = False
         self.deadline: Cancellable | None = None
         self.future: LaneFuture[Any] = LaneFuture(lambda: lane.give_up(self))
 
@@ -109,7 +116,9 @@ class ThreadLane:
         self._held_back: dict[Hashable, deque[_Call]] = {}
         self._in_use: dict[Hashable, int] = {}
         self._lost: list[_Call] = []
-        self._running = 0
+        self._running: dict[_Call, None] = {}
+        self._slow = 0
+        self._watching = False
         self._threads = 0
         self._idle = 0
         self._closed = False
@@ -137,7 +146,7 @@ class ThreadLane:
         with self._condition:
             lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
             waiting = len(self._ready) + sum(map(len, self._held_back.values()))
-            return LaneReport(self.name, self._size, self._per_key, self._running, waiting, self._threads, lost)
+            return LaneReport(self.name, self._size, self._per_key, len(self._running), waiting, self._threads, lost)
 
     def close(self) -> None:
         """Threads without work end at once; those that hang are left behind (they are daemons)."""
@@ -161,7 +170,7 @@ class ThreadLane:
             elif call.stage is Stage.RUNNING:
                 call.stage = Stage.LOST
                 self._lost.append(call)
-                self._running -= 1
+                self._runs_no_more(call)
                 if self._ready:
                     self._add_thread()
 
@@ -179,7 +188,8 @@ class ThreadLane:
             self._add_thread()
 
     def _add_thread(self) -> None:
-        if self._threads - len(self._lost) >= self._size:
+        if self._surplus() >= 0:
+            self._watch_for_slow()
             return
         self._threads += 1
         try:
@@ -187,6 +197,36 @@ class ThreadLane:
         except RuntimeError:
             self._threads -= 1
             logger.exception("lane %s gets no more threads; calls wait for the %d it has", self.name, self._threads)
+
+    def _surplus(self) -> int:
+        """How many threads there are beyond `size`, not counting those that lost and slow calls hold."""
+        return self._threads - len(self._lost) - self._slow - self._size
+
+    def _watch_for_slow(self) -> None:
+        """Calls wait and every thread is taken: look in a while whether that is because of slow ones."""
+        if not self._watching and self._slow + len(self._lost) < MAX_WRITTEN_OFF:
+            self._watching = True
+            self._dispatcher.schedule(PATIENCE_NS, self._look_for_slow)
+
+    def _look_for_slow(self) -> None:
+        with self._condition:
+            self._watching = False
+            if not self._ready or self._closed:
+                return
+            since_ns = self._dispatcher.now_ns() - PATIENCE_NS
+            for call in self._running:
+                if not call.slow and call.started_ns <= since_ns:
+                    call.slow = True
+                    self._slow += 1
+            for _ in range(min(len(self._ready), -self._surplus())):
+                self._add_thread()
+            if self._surplus() >= 0:
+                self._watch_for_slow()
+
+    def _runs_no_more(self, call: _Call) -> None:
+        del self._running[call]
+        if call.slow:
+            self._slow -= 1
 
     def _work(self) -> None:
         while True:
@@ -197,10 +237,10 @@ class ThreadLane:
                     return
                 call.stage = Stage.RUNNING
                 call.started_ns = self._dispatcher.now_ns()
-                self._running += 1
-            lost = self._run(call)
+                self._running[call] = None
+            must_end = self._run(call)
             del call  # an idle thread keeps nobody's arguments
-            if lost:
+            if must_end:
                 return
 
     def _next_call(self) -> _Call | None:
@@ -222,20 +262,22 @@ class ThreadLane:
         return self._finish(call, result, None)
 
     def _finish(self, call: _Call, result: Any, failure: BaseException | None) -> bool:
-        """The call has returned: free its slot, answer. True when this thread was replaced and must end."""
+        """The call has returned: free its slot, answer. True when this thread has been replaced and must end."""
         with self._condition:
             lost = call.stage is Stage.LOST
             call.stage = Stage.OVER
             self._free_slot(call.key)
             if lost:
                 self._lost.remove(call)
-                self._threads -= 1
             else:
-                self._running -= 1
+                self._runs_no_more(call)
+            must_end = lost or self._surplus() > 0
+            if must_end:
+                self._threads -= 1
         if call.deadline is not None:
             call.deadline.cancel()
         _settle(call.future, result, failure)
-        return lost
+        return must_end
 
     def _free_slot(self, key: Hashable) -> None:
         held_back = self._held_back.get(key)

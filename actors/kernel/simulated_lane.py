@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.kernel.errors import DeadlineExceededError, LaneExhaustedError
-from actors.kernel.lanes import MAX_WRITTEN_OFF, LaneReport, Stage
+from actors.kernel.lanes import MAX_WRITTEN_OFF, PATIENCE_NS, LaneReport, Stage
 from actors.kernel.promise import Promise, broken
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Call:
-    __slots__ = ("args", "deadline", "fn", "key", "promise", "stage", "started_ns")
+    __slots__ = ("args", "deadline", "fn", "key", "promise", "slow", "stage", "started_ns")
 
     def __init__(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.key = key
@@ -30,6 +30,7 @@ class _Call:
         self.promise: Promise[Any] = Promise()
         self.stage = Stage.HELD
         self.started_ns = 0
+        self.slow = False
         self.deadline: Cancellable | None = None
 
 
@@ -42,7 +43,9 @@ class SimulatedLane:
         self._size = size
         self._per_key = per_key
         self._in_use: dict[Hashable, int] = {}
-        self._running = 0
+        self._running: dict[_Call, None] = {}
+        self._slow = 0
+        self._watching = False
         self._lost: list[_Call] = []
         self._waiting: list[_Call] = []
 
@@ -60,20 +63,40 @@ class SimulatedLane:
 
     def report(self) -> LaneReport:
         lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
-        return LaneReport(self.name, self._size, self._per_key, self._running, len(self._waiting), 0, lost)
+        return LaneReport(self.name, self._size, self._per_key, len(self._running), len(self._waiting), 0, lost)
 
     def _start_ready(self) -> None:
         for call in list(self._waiting):
-            if self._running >= self._size:
+            if len(self._running) - self._slow >= self._size:
+                self._watch_for_slow()
                 return
             if call.stage is not Stage.HELD or self._in_use.get(call.key, 0) >= self._per_key:
                 continue
             self._waiting.remove(call)
             self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
-            self._running += 1
+            self._running[call] = None
             call.stage = Stage.RUNNING
             call.started_ns = self._dispatcher.now_ns()
             self._run(call)
+
+    def _watch_for_slow(self) -> None:
+        if not self._watching:
+            self._watching = True
+            self._dispatcher.schedule(PATIENCE_NS, self._look_for_slow)
+
+    def _look_for_slow(self) -> None:
+        self._watching = False
+        since_ns = self._dispatcher.now_ns() - PATIENCE_NS
+        for call in self._running if self._waiting else ():
+            if not call.slow and call.started_ns <= since_ns and self._slow + len(self._lost) < MAX_WRITTEN_OFF:
+                call.slow = True
+                self._slow += 1
+        self._start_ready()
+
+    def _runs_no_more(self, call: _Call) -> None:
+        del self._running[call]
+        if call.slow:
+            self._slow -= 1
 
     def _run(self, call: _Call) -> None:
         try:
@@ -101,7 +124,7 @@ class SimulatedLane:
         if call.stage is Stage.LOST:
             self._lost.remove(call)
         else:
-            self._running -= 1
+            self._runs_no_more(call)
         call.stage = Stage.OVER
         if call.deadline is not None:
             call.deadline.cancel()
@@ -117,7 +140,7 @@ class SimulatedLane:
             self._waiting.remove(call)
         elif call.stage is Stage.RUNNING:
             call.stage = Stage.LOST
-            self._running -= 1
+            self._runs_no_more(call)
             self._lost.append(call)
             self._dispatcher.schedule(0, self._start_ready)
 

@@ -74,6 +74,14 @@ def test_a_call_that_fails_is_the_failure_of_who_waits_for_it(driver: Driver, ki
     assert driver.spawn().ask(Later(call)) == "from the lane"
 
 
+@pytest.fixture
+def endless_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test machine may stop for longer than a lane's patience; what is tested then is something else."""
+    for module in (lanes, simulated_lane):
+        monkeypatch.setattr(module, "PATIENCE_NS", 3_600_000 * MS)
+
+
+@pytest.mark.usefixtures("endless_patience")
 def test_no_more_than_its_size_run_at_a_time(driver: Driver, gates: Gates):
     lane = driver.dispatcher.lane("lane", size=3, per_key=3)
     calls = [lane.submit(f"pod{number}", gates.call, str(number)) for number in range(8)]
@@ -223,3 +231,31 @@ def test_submitting_from_many_threads_loses_and_doubles_nothing(pool: PoolDriver
     assert len(set(ran)) == 800
     pool.until(lambda: (report_of(pool).running, report_of(pool).waiting) == (0, 0))
     assert report_of(pool).threads <= 4
+
+
+def test_slow_calls_hold_up_nobody_else_long_before_their_deadlines(
+    driver: Driver, gates: Gates, monkeypatch: pytest.MonkeyPatch
+):
+    for module in (lanes, simulated_lane):
+        monkeypatch.setattr(module, "PATIENCE_NS", 50 * MS)
+    lane = driver.dispatcher.lane("lane", size=2, per_key=1)
+    hung = [lane.submit(f"dead{number}", gates.call, f"dead{number}") for number in range(5)]
+    quick = [lane.submit(f"pod{number}", divmod, 7, 2) for number in range(20)]
+    driver.until(lambda: all(call.done() for call in quick))
+    assert len(gates.begun) == 5
+    assert not any(call.done() for call in hung)
+    assert report_of(driver).written_off == ()
+    gates.open_all()
+    driver.until(lambda: all(call.done() for call in hung))
+
+
+def test_threads_that_slow_calls_brought_go_again(gates: Gates, monkeypatch: pytest.MonkeyPatch, driver: Driver):
+    if isinstance(driver, SimulatedDriver):
+        return  # it has no threads
+    monkeypatch.setattr(lanes, "PATIENCE_NS", 20 * MS)
+    lane = driver.dispatcher.lane("lane", size=1, per_key=1)
+    calls = [lane.submit(f"dead{number}", gates.call, f"dead{number}") for number in range(4)]
+    driver.until(lambda: len(gates.begun) == 4)
+    assert report_of(driver).threads == 4
+    gates.open_all()
+    driver.until(lambda: all(call.done() for call in calls) and report_of(driver).threads <= 1)

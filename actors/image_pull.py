@@ -27,12 +27,15 @@ from actors.messages import (
     PullInProgress,
     pod_event,
 )
+from actors.start.identity import pod_labels
 from config.objects import Pod
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
     ImageSpec,
     ImageStatusRequest,
     ImageStatusResponse,
+    PodSandboxConfig,
+    PodSandboxMetadata,
     PullImageRequest,
     PullImageResponse,
 )
@@ -187,10 +190,12 @@ class ImagePullActor(Actor):
         flight.started_ns = self.now_ns()
         self._in_the_air += 1
         image = flight.image
+        spec = ImageSpec(image=image, user_specified_image=image)
+        first = next(iter(flight.waiters.values()), None)
+        pod = None if first is None else _on_behalf_of(first.request.pod)
 
         def make() -> Pending[PullImageResponse]:
-            spec = ImageSpec(image=image, user_specified_image=image)
-            flight.call = self._cri.call(PULL_IMAGE, PullImageRequest(image=spec))
+            flight.call = self._cri.call(PULL_IMAGE, PullImageRequest(image=spec, sandbox_config=pod))
             return flight.call
 
         self.begin(make, lambda done: PullEnded(image, _error_of(done)))
@@ -284,3 +289,13 @@ def _error_of(done: Pending[PullImageResponse]) -> str:
 def _size_in(done: Pending[ImageStatusResponse]) -> int:
     response = outcome_of(done).value
     return 0 if response is None or response.image is None else response.image.size
+
+
+def _on_behalf_of(pod: Pod) -> PodSandboxConfig:
+    """Who wants the image, for a runtime to which that matters: the first who asked."""
+    meta = pod.metadata
+    return PodSandboxConfig(
+        metadata=PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace),
+        labels={**meta.labels, **pod_labels(pod)},
+        annotations=meta.annotations,
+    )

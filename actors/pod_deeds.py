@@ -1,9 +1,9 @@
 """What a worker does to its pod in the runtime, one short verb at a time, and what it remembers of deeds under way.
 
-A deed may be left behind: the worker is told to end the pod while the runtime still makes its sandbox. The call goes on, and
-its outcome is unknown until it ends. Such deeds are remembered by name (`sandbox 0`, `container web 2`), nothing of
-that name is begun again meanwhile, and a pod has not ended before they have. When one ends, the worker gets `DeedEnded` and
-looks again; what it made is then found by looking, like everything else.
+A deed may be left behind: the worker is told to end the pod while the runtime still makes its sandbox. The call goes
+on, and its outcome is unknown until it ends. Such deeds are remembered by name (`sandbox 0`, `container web 2`),
+nothing of that name is begun again meanwhile, and a pod has not ended before they have. When one ends, the worker
+gets `DeedEnded` and looks again; what it made is then found by looking, like everything else.
 """
 
 from __future__ import annotations

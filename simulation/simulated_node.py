@@ -8,7 +8,6 @@ finds the world as the old one has left it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 import msgspec
 
@@ -21,6 +20,7 @@ from actors.start.container_config import NodeRules
 from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.objects import Pod
+from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
 from runtime.pending import Pending
 from simulation.cri import Settings, SimulatedCri
@@ -29,8 +29,6 @@ from simulation.faults import Faults
 from simulation.host import SimulatedHost
 from simulation.mortal import MortalCri, MortalDispatcher
 from simulation.pod_volumes import SimulatedPodVolumes
-
-T = TypeVar("T")
 
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -94,7 +92,7 @@ class SimulatedNode:
         agent = MortalDispatcher(self.dispatcher, self._life)
         self._life += 1
         capabilities = NodeCapabilities(
-            cri=MortalCri(agent, self.cri),
+            cri=self.reach(MortalCri(agent, self.cri)),
             manifests=self.host.manifests,
             manifest_server=NoManifestServer(),
             files=self.host.pod_files,
@@ -102,6 +100,10 @@ class SimulatedNode:
             volumes=self.volumes,
         )
         return agent, Node(agent, self.plan, capabilities)
+
+    def reach(self, cri: Cri) -> Cri:
+        """The runtime as the agent reaches it; a subclass may stand in the way."""
+        return cri
 
     # --- the agent --------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from runtime.cri.enums import ContainerState
@@ -13,7 +15,7 @@ def test_a_crashing_container_waits_10_20_40_seconds_and_at_most_300():
     world = World({"bad": manifest("bad", behaviour={"run-for": "1s", "exit-code": "3"})}).start()
     world.run(2000 * SECOND)
     starts = world.starts_of("bad")
-    waits = [later - earlier - 1 for earlier, later in zip(starts, starts[1:], strict=False)]
+    waits = [later - earlier - 1 for earlier, later in pairwise(starts)]
     assert waits[:6] == pytest.approx([0, 10, 20, 40, 80, 160], abs=1.0)
     assert waits[6] == pytest.approx(300, abs=1.5)
     assert waits[7] == pytest.approx(300, abs=1.5)

@@ -1,4 +1,4 @@
-"""Whole nodes in virtual time: the world that the tests of this folder drive, and what must hold at every step of it."""
+"""Whole nodes in virtual time: the world that the tests of this folder drive, and what must hold at every step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def manifest(
     uid: str = "",
     **spec: Any,
 ) -> str:
-    """A pod as a manifest. `behaviour`: annotations of the simulated runtime without their prefix; `spec`: more of it."""
+    """A pod as a manifest. `behaviour`: annotations of the simulated runtime without prefix; `spec`: more of it."""
     annotations = {PREFIX + key: value for key, value in (behaviour or {}).items()}
     metadata: dict[str, Any] = {"name": name, "annotations": annotations}
     if uid:

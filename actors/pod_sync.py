@@ -29,6 +29,8 @@ from actors.termination import (
     remaining_seconds,
     sandboxes_to_stop,
 )
+from actors.unhonoured import unhonoured_fields
+from actors.unhonoured import warning as unhonoured_warning
 from config.objects import Pod
 from runtime.cri import CriError
 from runtime.cri.messages import PodSandboxConfig
@@ -54,6 +56,8 @@ class PodSync:
         self._question = Question(worker, "volumes")
         self._backing_off: dict[str, int] = {}
         self._said = ("", "")
+        self._checked: Pod | None = None
+        self._warned: tuple[str, ...] = ()
 
     def volumes_prepared(self, message: VolumesPrepared) -> None:
         self._question.answered()
@@ -64,6 +68,7 @@ class PodSync:
         view = self._view
         pod = view.pod
         assert pod is not None, "only a pod that is desired is synced"
+        self._warn_of_unhonoured(pod)
         try:
             observed = await view.look()
         except CriError:
@@ -104,6 +109,16 @@ class PodSync:
         return terminal
 
     # --- what a pass waits for --------------------------------------------------------------------------------------
+
+    def _warn_of_unhonoured(self, pod: Pod) -> None:
+        """Once for each form of the pod: what it asks for and does not get."""
+        if pod is self._checked:
+            return
+        self._checked = pod
+        paths = unhonoured_fields(pod)
+        if paths and paths != self._warned:
+            self._view.say("Warning", "FieldsNotHonoured", unhonoured_warning(paths))
+        self._warned = paths
 
     def _volumes_are_ready(self, pod: Pod) -> bool:
         """Ask for the volumes once; after a failure again, a while later."""

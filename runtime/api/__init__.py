@@ -1,0 +1,39 @@
+"""The API server as this node sees it: calls as data, one way to make them, one kind of error.
+
+`calls` says what may be asked, `capability` who may be asked, `errors` how it fails. The real client is in
+`runtime.api.client`; the simulated API server of the fourth floor answers the same calls.
+"""
+
+from runtime.api.calls import (
+    ApiCall,
+    ObjectList,
+    PatchType,
+    WatchCall,
+    WatchEvent,
+    create,
+    delete,
+    get,
+    list_objects,
+    patch,
+    update,
+    watch_objects,
+)
+from runtime.api.capability import Api
+from runtime.api.errors import ApiError
+
+__all__ = [
+    "Api",
+    "ApiCall",
+    "ApiError",
+    "ObjectList",
+    "PatchType",
+    "WatchCall",
+    "WatchEvent",
+    "create",
+    "delete",
+    "get",
+    "list_objects",
+    "patch",
+    "update",
+    "watch_objects",
+]

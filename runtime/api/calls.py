@@ -1,0 +1,234 @@
+"""What may be asked of an API server, as data: one value per request, with how its answer is read.
+
+A call is made here and handed to an `Api`, which knows connections and nothing of resources. The paths, queries and
+bodies are those of the Kubernetes API conventions (resourceVersion, field and label selectors, limit and continue,
+preconditions, patch types by content type).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from config.api_resources import Resource
+from config.codec import decode, encode
+from config.objects import ApiObject
+
+K = TypeVar("K", bound=ApiObject)
+V = TypeVar("V", bound=ApiObject)
+R = TypeVar("R")
+
+Query = tuple[tuple[str, str], ...]
+
+
+class PatchType(enum.StrEnum):
+    """The patch formats, by their content type."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall(Generic[R]):
+    """One request. `path` begins with a slash; `verb` is what logs and errors say ("patch pods/status default/web").
+
+    `read` makes the answer out of the body of a 2xx response; raises DocumentError.
+    """
+
+    method: str
+    path: str
+    verb: str
+    read: Callable[[bytes], R]
+    query: Query = ()
+    body: bytes | None = None
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchCall(Generic[K]):
+    """One watch. `query` has watch=true and where it begins."""
+
+    path: str
+    verb: str
+    kind: type[K]
+    query: Query = ()
+
+
+class ObjectList(msgspec.Struct, Generic[K], frozen=True):
+    """Objects as of `resource_version`. `continue_` is not empty when more are to be asked for."""
+
+    items: tuple[K, ...]
+    resource_version: str
+    continue_: str = ""
+
+
+class WatchEvent(msgspec.Struct, Generic[K], frozen=True):
+    """ADDED, MODIFIED, DELETED with the object, or BOOKMARK (None): everything up to `resource_version` was told."""
+
+    type: str
+    object: K | None
+    resource_version: str
+
+
+def get(resource: Resource[K], namespace: str, name: str, *, resource_version: str = "") -> ApiCall[K]:
+    """Read one object; `resource_version` "0" is content with what a cache of the server has."""
+    query = _query(resourceVersion=resource_version)
+    return ApiCall(
+        "GET", resource.path(namespace, name), _verb("get", resource, namespace, name), _one(resource), query
+    )
+
+
+def list_objects(
+    resource: Resource[K],
+    namespace: str = "",
+    *,
+    field_selector: str = "",
+    label_selector: str = "",
+    resource_version: str = "",
+    limit: int = 0,
+    continue_: str = "",
+) -> ApiCall[ObjectList[K]]:
+    """Read many objects, of all namespaces when `namespace` is empty."""
+    query = _query(
+        fieldSelector=field_selector,
+        labelSelector=label_selector,
+        resourceVersion=resource_version,
+        limit=str(limit) if limit else "",
+        **{"continue": continue_},
+    )
+    return ApiCall("GET", resource.path(namespace), _verb("list", resource, namespace, ""), _many(resource), query)
+
+
+def watch_objects(
+    resource: Resource[K],
+    namespace: str = "",
+    *,
+    resource_version: str,
+    field_selector: str = "",
+    label_selector: str = "",
+    timeout_seconds: int = 0,
+) -> WatchCall[K]:
+    """Follow changes after `resource_version`, with bookmarks. It ends after `timeout_seconds` (0: the server decides)."""
+    query = _query(
+        watch="true",
+        allowWatchBookmarks="true",
+        resourceVersion=resource_version,
+        fieldSelector=field_selector,
+        labelSelector=label_selector,
+        timeoutSeconds=str(timeout_seconds) if timeout_seconds else "",
+    )
+    return WatchCall(resource.path(namespace), _verb("watch", resource, namespace, ""), resource.kind, query)
+
+
+def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "", subresource: str = "") -> ApiCall[V]:
+    """Create `value`; with a `subresource` of the object called `name` (a token of a service account, say)."""
+    path = resource.path(namespace, name, subresource)
+    kind = type(value)
+    return ApiCall(
+        "POST",
+        path,
+        _verb("create", resource, namespace, name or value_name(value), subresource),
+        lambda body: decode(body, kind),
+        body=encode(value),
+    )
+
+
+def update(resource: Resource[K], namespace: str, value: K, *, subresource: str = "") -> ApiCall[K]:
+    """Replace an object; fails with a conflict when its resourceVersion is not the current one."""
+    name = value_name(value)
+    path = resource.path(namespace, name, subresource)
+    return ApiCall(
+        "PUT", path, _verb("update", resource, namespace, name, subresource), _one(resource), body=encode(value)
+    )
+
+
+def patch(
+    resource: Resource[K],
+    namespace: str,
+    name: str,
+    body: dict[str, Any] | list[dict[str, Any]],
+    *,
+    patch_type: PatchType = PatchType.STRATEGIC,
+    subresource: str = "",
+) -> ApiCall[K]:
+    """Change parts of an object. A `metadata.uid` in a merge patch makes another object of that name a conflict."""
+    path = resource.path(namespace, name, subresource)
+    return ApiCall(
+        "PATCH",
+        path,
+        _verb("patch", resource, namespace, name, subresource),
+        _one(resource),
+        body=msgspec.json.encode(body),
+        content_type=patch_type,
+    )
+
+
+def delete(
+    resource: Resource[K], namespace: str, name: str, *, grace_seconds: int | None = None, uid: str = ""
+) -> ApiCall[None]:
+    """Delete an object; with `uid` only the object of that UID (otherwise a conflict)."""
+    options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if grace_seconds is not None:
+        options["gracePeriodSeconds"] = grace_seconds
+    if uid:
+        options["preconditions"] = {"uid": uid}
+    return ApiCall(
+        "DELETE",
+        resource.path(namespace, name),
+        _verb("delete", resource, namespace, name),
+        _nothing,
+        body=msgspec.json.encode(options),
+    )
+
+
+def value_name(value: ApiObject) -> str:
+    """The name in an object's metadata; empty where it has none."""
+    metadata: Any = getattr(value, "metadata", None)
+    return "" if metadata is None else metadata.name
+
+
+def _one(resource: Resource[K]) -> Callable[[bytes], K]:
+    return resource.decode
+
+
+def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
+    def read(body: bytes) -> ObjectList[K]:
+        listed = _LIST.decode(body)
+        items = tuple(decode(bytes(item), resource.kind) for item in listed.items or ())
+        return ObjectList(items, listed.metadata.resource_version, listed.metadata.continue_ or "")
+
+    return read
+
+
+def _nothing(_: bytes) -> None:
+    return None
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class _RawList(msgspec.Struct):
+    """A list of any kind, its items unread."""
+
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+    items: list[msgspec.Raw] | None = None
+
+
+_LIST = msgspec.json.Decoder(_RawList)
+
+
+def _query(**parts: str) -> Query:
+    return tuple((name, value) for name, value in parts.items() if value)
+
+
+def _verb(verb: str, resource: Resource[Any], namespace: str, name: str, subresource: str = "") -> str:
+    what = f"{resource.plural}/{subresource}" if subresource else resource.plural
+    which = "/".join(part for part in (namespace, name) if part)
+    return f"{verb} {what} {which}".rstrip()

@@ -1,0 +1,41 @@
+"""What an actor may ask of an API server: make one call, or follow a watch.
+
+Two implementations: `runtime.api.client` over HTTP, and the simulated API server of the fourth floor. Neither blocks
+the caller; a failure is always an `ApiError` in the answer, never an exception out of `call` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.api.errors import ApiError
+from runtime.pending import Pending, Subscription
+
+
+class Api(Protocol):
+    """An API server."""
+
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+        """Make one call. `timeout_ns` None takes the default of the client.
+
+        Calls wait for the client's rate limit in the order they came; the time limit counts from when a call leaves.
+        Cancelling the answer cancels the call. Fails with `ApiError` only, also where the answer cannot be understood
+        (reason `NotUnderstood`).
+        """
+        ...
+
+    def watch(
+        self,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> Subscription:
+        """Follow one watch.
+
+        `on_event` and `on_end` run on a thread of the implementation, one at a time: hand over and return. `on_end`
+        comes exactly once, last: None when the server ended the watch in order or `close` was called, the error
+        otherwise (an ERROR event of the stream, 410 among them, is one).
+        """
+        ...

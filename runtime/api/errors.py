@@ -1,0 +1,57 @@
+"""How a call to the API server fails: the HTTP code, the reason word of its Status, its message, and what was asked.
+
+`code` 0 means that no answer came (`reason` is then `Unreachable` or `Timeout`). Three groups matter to callers. Not
+found, conflict and already-exists are answers. 410 (`expired`) says that a resourceVersion is too old: list again. What
+came back without a clear answer (`outcome_unknown`) may have been done all the same: look before doing it twice.
+"""
+
+from __future__ import annotations
+
+UNREACHABLE = "Unreachable"
+TIMEOUT = "Timeout"
+
+
+class ApiError(Exception):
+    """A call failed. `retry_after_ns`: how long the server asks to wait, None when it does not say."""
+
+    def __init__(self, code: int, reason: str, message: str, verb: str, retry_after_ns: int | None = None) -> None:
+        super().__init__(code, reason, message, verb, retry_after_ns)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.verb = verb
+        self.retry_after_ns = retry_after_ns
+
+    def __str__(self) -> str:
+        code = f"{self.code} {self.reason}" if self.code else self.reason
+        return f"{self.verb}: {self.message or 'no reason given'} ({code})"
+
+    @property
+    def not_found(self) -> bool:
+        """The object that was named does not exist."""
+        return self.code == 404
+
+    @property
+    def already_exists(self) -> bool:
+        """There is an object of this name."""
+        return self.code == 409 and self.reason == "AlreadyExists"
+
+    @property
+    def conflict(self) -> bool:
+        """A precondition (resourceVersion, UID) does not hold."""
+        return self.code == 409 and self.reason != "AlreadyExists"
+
+    @property
+    def forbidden(self) -> bool:
+        """This node may not do that."""
+        return self.code == 403
+
+    @property
+    def expired(self) -> bool:
+        """The resourceVersion asked for is too old (or the continue token is): list again."""
+        return self.code == 410
+
+    @property
+    def outcome_unknown(self) -> bool:
+        """The deed may have been done all the same."""
+        return self.code == 0 or self.code >= 500

@@ -27,6 +27,7 @@ from actors.sync_loop import SyncLoopActor
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.pod_identity import SOURCE_FILE, SOURCE_HTTP
+from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_url import ManifestServer
@@ -57,6 +58,8 @@ class NodeCapabilities:
     files: PodFiles
     logs: PodLogs
     volumes: PodVolumes
+    api: ApiLines | None = None
+    """None: the node stands alone and runs static pods only."""
 
 
 _NO_FLAGS = GcPolicy()

@@ -18,13 +18,14 @@ from runtime.api.calls import (
     update,
     watch_objects,
 )
-from runtime.api.capability import Api
+from runtime.api.capability import Api, ApiLines
 from runtime.api.errors import ApiError
 
 __all__ = [
     "Api",
     "ApiCall",
     "ApiError",
+    "ApiLines",
     "ObjectList",
     "PatchType",
     "WatchCall",

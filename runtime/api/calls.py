@@ -113,7 +113,7 @@ def watch_objects(
     label_selector: str = "",
     timeout_seconds: int = 0,
 ) -> WatchCall[K]:
-    """Follow changes after `resource_version`, with bookmarks. It ends after `timeout_seconds` (0: the server decides)."""
+    """Changes after `resource_version`, with bookmarks. `timeout_seconds` 0: the server chooses when it ends."""
     query = _query(
         watch="true",
         allowWatchBookmarks="true",

@@ -7,6 +7,7 @@ the caller; a failure is always an `ApiError` in the answer, never an exception 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
@@ -39,3 +40,15 @@ class Api(Protocol):
         otherwise (an ERROR event of the stream, 410 among them, is one).
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ApiLines:
+    """The ways of one node to one API server, each with a rate limit of its own: a burst on one delays no other.
+
+    `leases` has no limit: a node must not be taken for dead because it is busy.
+    """
+
+    main: Api
+    leases: Api
+    events: Api

@@ -117,6 +117,9 @@ class SyncPod(Message, frozen=True):
     def coalesce_key(self) -> Hashable:
         return "desired"
 
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, operation=_MERGED[waiting.operation, self.operation])
+
 
 class TerminatePod(Message, frozen=True):
     """SyncLoopActor, EvictionActor, ... -> PodWorker: end this pod.
@@ -341,6 +344,24 @@ class PodStatusChanged(Message, frozen=True):
         return msgspec.structs.replace(self, final=self.final or waiting.final)
 
 
+class PodReconciled(Message, frozen=True):
+    """SyncLoopActor -> StatusManagerActor: the API server has the pod in this form now (`pod` of the api source)."""
+
+    pod: Pod
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+
+class PodFinished(Message, frozen=True):
+    """PodWorker -> StatusManagerActor: nothing of the pod is left to take down; its object may leave the API."""
+
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
 class PodForgotten(Message, frozen=True):
     """SyncLoopActor -> StatusManagerActor: the pod is no longer desired and has ended; drop its status."""
 
@@ -352,6 +373,57 @@ class PodForgotten(Message, frozen=True):
 
 class StatusManagerStarted(Message, frozen=True):
     """StatusManagerActor -> SyncLoopActor -> PodWorker: I know no status (any more); tell yours again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
+# --- mirror pods ----------------------------------------------------------------------------------------------------
+
+
+class StaticPodDesired(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: this static pod is to be shown in the API."""
+
+    pod: Pod
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+
+class StaticPodGone(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: the static pod has ended, and nobody desires it any more."""
+
+    uid: str
+
+
+class MirrorPodChanged(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: the API server shows a mirror pod of this node, in this form, or no more
+    (REMOVE).
+    """
+
+    operation: Operation
+    pod: Pod
+
+
+class StaticSourcesReady(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: every source has spoken: a mirror pod without a static pod shows nothing."""
+
+    def coalesce_key(self) -> Hashable:
+        return "ready"
+
+
+class MirrorPodSeen(Message, frozen=True):
+    """MirrorPodActor -> StatusManagerActor: this object of the API shows that static pod; None: none does."""
+
+    static_uid: str
+    mirror: Pod | None
+
+    def coalesce_key(self) -> Hashable:
+        return self.static_uid
+
+
+class MirrorActorStarted(Message, frozen=True):
+    """MirrorPodActor -> SyncLoopActor: I know no pod (any more); tell me the static pods and the mirror pods."""
 
     def coalesce_key(self) -> Hashable:
         return "started"

@@ -48,3 +48,5 @@ class PodServices:
     container_gc: ActorRef
     status_manager: ActorRef
     events: ActorRef
+    mirrors: ActorRef | None = None
+    """None where the node stands alone."""

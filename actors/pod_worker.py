@@ -20,7 +20,9 @@ from actors.messages import (
     ImagePulled,
     ImagePullFailed,
     LookAgain,
+    Operation,
     PodCollected,
+    PodFinished,
     PodWorkerStarted,
     RuntimePod,
     RuntimeStateObserved,
@@ -98,9 +100,13 @@ class PodWorker(Actor):
 
     @handles(SyncPod)
     def desired(self, message: SyncPod) -> None:
-        self._view.pod = message.pod
-        self._meet(desired(message.pod))
-        self._look_soon()
+        pod = self._view.pod = message.pod
+        before = self._life.stage
+        self._meet(desired(pod))
+        # What others write into the status is a reason to look only where our part depends on it: the echo of
+        # every status that we have written comes by here.
+        if message.operation is not Operation.RECONCILE or before is not self._life.stage or pod.spec.readiness_gates:
+            self._look_soon()
 
     @handles(TerminatePod)
     def terminate(self, message: TerminatePod) -> None:
@@ -162,6 +168,7 @@ class PodWorker(Actor):
             self._show.publish_final()
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
+                self._services.status_manager.tell(PodFinished(self._uid))
         elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life):
             self.stop()
 
@@ -211,7 +218,10 @@ class PodWorker(Actor):
     @handles(StatusManagerStarted)
     def publish_again(self, _: StatusManagerStarted) -> None:
         if self._view.published is not None:
-            self._view.publish_again(self._life.stage is Stage.FINISHED)
+            finished = self._life.stage is Stage.FINISHED
+            self._view.publish_again(finished or self._view.final)
+            if finished:
+                self._services.status_manager.tell(PodFinished(self._uid))
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:

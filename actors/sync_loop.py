@@ -30,10 +30,13 @@ from actors.kernel import (
 from actors.messages import (
     AnnounceYourself,
     KnownPods,
+    MirrorActorStarted,
+    MirrorPodChanged,
     Operation,
     PlegStarted,
     PodChanged,
     PodForgotten,
+    PodReconciled,
     PodStatusChanged,
     PodWorkerEnded,
     PodWorkerStarted,
@@ -41,6 +44,9 @@ from actors.messages import (
     RuntimePod,
     RuntimeStateObserved,
     SourceReady,
+    StaticPodDesired,
+    StaticPodGone,
+    StaticSourcesReady,
     StatusManagerStarted,
     StorageStarted,
     SyncPod,
@@ -51,7 +57,7 @@ from actors.messages import (
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
 from config.objects import Pod, PodStatus
-from config.pod_identity import full_name, is_static
+from config.pod_identity import SOURCE_API, full_name, is_mirror, is_static
 
 SECOND_NS = 1_000_000_000
 
@@ -88,7 +94,7 @@ class _Standing(enum.Enum):
 class _Entry:
     """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
 
-    __slots__ = ("name", "orphan", "pod", "restart", "source", "standing", "static", "worker")
+    __slots__ = ("ended", "name", "orphan", "pod", "restart", "source", "standing", "static", "worker")
 
     def __init__(self) -> None:
         self.standing = _Standing.UNHEARD
@@ -99,6 +105,8 @@ class _Entry:
         self.source = ""
         self.worker: ActorRef | None = None
         self.restart: Pod | None = None
+        self.ended = False
+        """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
 
     def adopt(self, pod: Pod, source: str) -> None:
         """The pod is desired, in this form."""
@@ -109,6 +117,10 @@ class _Entry:
         self.restart = None
         self.static = is_static(pod)
         self.name = full_name(pod)
+
+    def is_to_be_deleted(self) -> bool:
+        """Its object in the API waits for its end."""
+        return self.pod is not None and self.pod.metadata.deletion_timestamp is not None
 
     def is_ending(self) -> bool:
         return self.standing in (_Standing.GOING, _Standing.ORPHAN)
@@ -128,6 +140,8 @@ class SyncLoopActor(Actor):
         self._entries: dict[str, _Entry] = {}
         self._lines: dict[str, list[str]] = {}
         """Full name -> UIDs of its static pods and orphans, in the order of their coming; the first may run."""
+        self._mirrors: dict[str, Pod] = {}
+        """By UID, as the API server shows them."""
         self._unheard: set[str] = set()
         self._ready: set[str] = set()
         self._all_ready = False
@@ -164,6 +178,12 @@ class SyncLoopActor(Actor):
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
         uid = message.pod.metadata.uid
+        if message.source == SOURCE_API:
+            if is_mirror(message.pod):
+                self._mirror_changed(message)
+                return
+            if message.operation is not Operation.REMOVE:
+                self._services.status_manager.tell(PodReconciled(message.pod))
         entry = self._entries.get(uid)
         self._unheard.discard(uid)
         if message.operation is Operation.REMOVE:
@@ -184,6 +204,29 @@ class SyncLoopActor(Actor):
                 self._lines.setdefault(entry.name, []).insert(0, uid)
             self._tell_desired(entry, message.operation)
 
+    def _mirror_changed(self, message: PodChanged) -> None:
+        """A mirror pod is a picture in the API: its static pod runs under another UID."""
+        uid = message.pod.metadata.uid
+        if message.operation is Operation.REMOVE:
+            self._mirrors.pop(uid, None)
+        else:
+            self._mirrors[uid] = message.pod
+        if self._services.mirrors is not None:
+            self._services.mirrors.tell(MirrorPodChanged(message.operation, message.pod))
+
+    @handles(MirrorActorStarted)
+    def mirror_actor_started(self, _: MirrorActorStarted) -> None:
+        """Tell it all: the mirrors first, so that none is made that is there."""
+        if self._services.mirrors is None:
+            return
+        for mirror in self._mirrors.values():
+            self._services.mirrors.tell(MirrorPodChanged(Operation.ADD, mirror))
+        for entry in self._entries.values():
+            if entry.static and entry.worker is not None and entry.pod is not None and not entry.is_ending():
+                self._services.mirrors.tell(StaticPodDesired(entry.pod))
+        if self._all_ready:
+            self._services.mirrors.tell(StaticSourcesReady())
+
     def _remove(self, uid: str, entry: _Entry) -> None:
         entry.restart = None
         if entry.worker is None:
@@ -196,6 +239,8 @@ class SyncLoopActor(Actor):
         worker, pod = entry.worker, entry.pod
         if worker is None or pod is None:
             return
+        if entry.static and self._services.mirrors is not None:
+            self._services.mirrors.tell(StaticPodDesired(pod))
         if pod.metadata.deletion_timestamp is not None:
             worker.tell(TerminatePod(pod=pod))
         else:
@@ -206,7 +251,7 @@ class SyncLoopActor(Actor):
     def _start_if_allowed(self, uid: str, entry: _Entry) -> None:
         """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
         pod = entry.pod
-        if entry.worker is not None or pod is None:
+        if entry.worker is not None or entry.ended or pod is None:
             return
         if entry.static and not self._may_start_static(uid, entry):
             # Before its source and the runtime have spoken it may well be running: that is not "Pending".
@@ -283,11 +328,14 @@ class SyncLoopActor(Actor):
         for listener in (services.pleg, services.container_gc, services.images):
             listener.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
+            entry.ended = False
             entry.adopt(entry.restart, entry.source)
             # What was published of the life before is final; the new one begins with nothing.
             self._services.status_manager.tell(PodForgotten(uid))
             # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.
             self._start_if_allowed(uid, entry)
+        elif entry.standing is _Standing.DESIRED and entry.is_to_be_deleted():
+            entry.ended = True  # nothing is left of it; its object is about to leave the API
         elif entry.standing is _Standing.DESIRED:
             self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
             self._start_if_allowed(uid, entry)
@@ -301,6 +349,8 @@ class SyncLoopActor(Actor):
         if self._unknown is not None:
             self._unknown = tuple(pod for pod in self._unknown if pod.uid != uid)
         self._services.status_manager.tell(PodForgotten(uid))
+        if entry.static and self._services.mirrors is not None:
+            self._services.mirrors.tell(StaticPodGone(uid))
         self._leave_line(uid, entry)
 
     @handles(ChildFailed)
@@ -323,6 +373,8 @@ class SyncLoopActor(Actor):
                 if entry.standing is _Standing.UNHEARD:
                     self._unheard.discard(uid)
                     self._remove(uid, entry)
+            if self._services.mirrors is not None:
+                self._services.mirrors.tell(StaticSourcesReady())
         self._consider_orphans()
         self._start_all_allowed()
         self.tell_known_pods(TellKnownPods())

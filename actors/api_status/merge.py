@@ -1,0 +1,69 @@
+"""The status to write for a pod, out of what its worker computed and what the API has (spec 4.5). Pure.
+
+Whoever else writes into a status keeps what is theirs: conditions that are not the node's, and the fields of the
+scheduler and of claims. A pod is not called ended while something of it may still run.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.pod_status.conditions import CONTAINERS_READY, OWNED, READY
+from actors.pod_status.phase import FAILED, TERMINAL
+from config.objects import PodCondition, PodStatus
+
+DISRUPTION_TARGET = "DisruptionTarget"
+"""Shared with the scheduler and controllers: the node writes it with its own end of a pod, and keeps it otherwise."""
+
+NODE_CONDITIONS = OWNED | {"PodResizePending", "PodResizeInProgress", "AllContainersRestarting"}
+
+FOREIGN_FIELDS = (
+    "nominated_node_name",
+    "resource_claim_statuses",
+    "extended_resource_claim_status",
+    "node_allocatable_resource_claim_statuses",
+)
+"""Parts of a pod's status that others write."""
+
+NOTHING = PodStatus()
+
+
+def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs: bool) -> PodStatus:
+    """What the API is to show. `nothing_runs`: the worker has seen the last container of the pod end."""
+    api = NOTHING if api is None else api
+    status = msgspec.structs.replace(
+        computed,
+        conditions=_conditions(computed.conditions, api.conditions),
+        start_time=api.start_time or computed.start_time,
+        qos_class=api.qos_class or computed.qos_class,
+        **{name: getattr(api, name) for name in FOREIGN_FIELDS},
+    )
+    if status.phase in TERMINAL:
+        if not nothing_runs and api.phase not in TERMINAL:
+            return msgspec.structs.replace(
+                status, phase=api.phase or computed.phase, reason=api.reason, message=api.message
+            )
+        return _unready(status)
+    return status
+
+
+def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
+    """Ours as computed, those of others as the API has them; a disruption as whoever knows of it says."""
+    mine = tuple(each for each in computed if each.type in NODE_CONDITIONS)
+    theirs = {each.type: each for each in api if each.type not in NODE_CONDITIONS}
+    for each in computed:
+        if each.type == DISRUPTION_TARGET:
+            theirs[each.type] = each
+    return mine + tuple(theirs.values())
+
+
+def _unready(status: PodStatus) -> PodStatus:
+    """A pod that has ended is not ready, whatever was last seen of its containers."""
+    reason = "PodFailed" if status.phase == FAILED else "PodCompleted"
+    conditions = tuple(
+        msgspec.structs.replace(each, status="False", reason=reason, message=None)
+        if each.type in (READY, CONTAINERS_READY) and (each.status != "False" or each.reason != reason)
+        else each
+        for each in status.conditions
+    )
+    return status if conditions == status.conditions else msgspec.structs.replace(status, conditions=conditions)

@@ -1,0 +1,73 @@
+"""Which of the statuses that wait to be written goes first, and which may wait for a better one. Pure.
+
+Worst news first: what has ended, what is not ready any more, what has become ready, what is in trouble, the rest. The
+rest is a pod on its way (its sandbox is made, its image is pulled): the next status says more, so it is kept back
+for a while, and a pod that comes to run quickly costs one write.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from actors.pod_status.conditions import READY
+from actors.pod_status.phase import TERMINAL
+from config.objects import ContainerStatus, PodStatus
+
+MILLISECOND_NS = 1_000_000
+ON_ITS_WAY_NS = 1_500 * MILLISECOND_NS
+"""How long a status that says nothing new to anybody who waits for the pod is kept back."""
+
+_ON_THEIR_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
+
+
+class Urgency(enum.IntEnum):
+    """In the order of writing."""
+
+    ENDED = 0
+    UNREADY = 1
+    READY = 2
+    TROUBLE = 3
+    REST = 4
+
+
+def urgency(api: PodStatus | None, wanted: PodStatus, *, ending: bool = False) -> Urgency:
+    """How urgent it is that the API shows `wanted` instead of `api`.
+
+    `ending`: the containers of the pod have come to their end, and the last word on it is about to follow.
+    """
+    if wanted.phase in TERMINAL:
+        return Urgency.ENDED
+    if ending:
+        return Urgency.REST
+    was, is_now = _ready(api), _ready(wanted)
+    if was and not is_now:
+        return Urgency.UNREADY
+    if is_now and not was:
+        return Urgency.READY
+    before = None if api is None else api.phase
+    if wanted.phase != before and wanted.phase == "Running":
+        return Urgency.READY
+    if _troubles(wanted) - _troubles(api):
+        return Urgency.TROUBLE
+    return Urgency.REST
+
+
+def _ready(status: PodStatus | None) -> bool:
+    return status is not None and any(each.type == READY and each.status == "True" for each in status.conditions)
+
+
+def _troubles(status: PodStatus | None) -> frozenset[tuple[str, str, int]]:
+    """What is wrong with each container: why it waits, how often it was restarted."""
+    if status is None:
+        return frozenset()
+    everyone = status.init_container_statuses + status.container_statuses
+    return frozenset(
+        (each.name, _waits_for(each), each.restart_count)
+        for each in everyone
+        if each.restart_count or _waits_for(each) not in _ON_THEIR_WAY
+    )
+
+
+def _waits_for(status: ContainerStatus) -> str:
+    waiting = None if status.state is None else status.state.waiting
+    return "" if waiting is None else waiting.reason or ""

@@ -7,20 +7,18 @@ optional, because a container without a variable it was promised is worse than o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
 from actors.start.expansion import expand
+from actors.start.pod_fields import resource_value, variable_field
 from actors.start.refusal import StartRefusedError
-from config.objects import Container, EnvFromSource, EnvVar, ObjectFieldSelector, Pod, ResourceFieldSelector
-from config.quantity import parse_quantity
+from config.objects import Container, EnvFromSource, EnvVar, Pod
 
 Data = Mapping[str, str]
 _NO_DATA: Data = {}
 _NO_OBJECTS: Mapping[str, Data] = {}
-_KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
 
 
 class Sources(msgspec.Struct, frozen=True):
@@ -77,9 +75,13 @@ def _value(pod: Pod, container: Container, variable: EnvVar, path: str, sources:
     origin = variable.value_from
     path = f"{path}.valueFrom"
     if origin.field_ref is not None:
-        return _field(pod, origin.field_ref, f"{path}.fieldRef.fieldPath", sources)
+        return variable_field(
+            pod, origin.field_ref.field_path, f"{path}.fieldRef.fieldPath", sources.pod_ips, sources.host_ips
+        )
     if origin.resource_field_ref is not None:
-        return _resource(pod, container, origin.resource_field_ref, f"{path}.resourceFieldRef", sources)
+        return resource_value(
+            pod, container, origin.resource_field_ref, f"{path}.resourceFieldRef", sources.allocatable
+        )
     if origin.config_map_key_ref is not None:
         key = origin.config_map_key_ref
         return _key(sources.config_maps, key.name, key.key, key.optional, "ConfigMap", f"{path}.configMapKeyRef")
@@ -107,48 +109,3 @@ def _key(
     if key not in data and not optional:
         raise StartRefusedError(path, f"{kind} {name!r} has no key {key!r}; add it, or mark the reference as optional")
     return data.get(key)
-
-
-def _field(pod: Pod, selector: ObjectFieldSelector, path: str, sources: Sources) -> str:
-    field = selector.field_path
-    meta = pod.metadata
-    keyed = _KEYED.fullmatch(field)
-    if keyed is not None:
-        return (meta.labels if keyed[1] == "labels" else meta.annotations).get(keyed[2], "")
-    values = {
-        "metadata.name": meta.name,
-        "metadata.namespace": meta.namespace,
-        "metadata.uid": meta.uid,
-        "spec.nodeName": pod.spec.node_name or "",
-        "spec.serviceAccountName": pod.spec.service_account_name or "",
-        "status.hostIP": sources.host_ips[0] if sources.host_ips else "",
-        "status.hostIPs": ",".join(sources.host_ips),
-        "status.podIP": sources.pod_ips[0] if sources.pod_ips else "",
-        "status.podIPs": ",".join(sources.pod_ips),
-    }
-    if field not in values:
-        raise StartRefusedError(path, f"{field!r} cannot be a variable; use one of {', '.join(values)}")
-    return values[field]
-
-
-def _resource(pod: Pod, container: Container, selector: ResourceFieldSelector, path: str, sources: Sources) -> str:
-    kind, _, resource = selector.resource.partition(".")
-    owner: Container | None = container
-    if selector.container_name and selector.container_name != container.name:
-        everyone = (*pod.spec.init_containers, *pod.spec.containers)
-        owner = next((each for each in everyone if each.name == selector.container_name), None)
-        if owner is None:
-            raise StartRefusedError(f"{path}.containerName", f"the pod has no container {selector.container_name!r}")
-    resources = owner.resources if owner is not None else None
-    if kind == "limits":
-        amount = resources.limits.get(resource) if resources is not None else None
-        amount = amount or sources.allocatable.get(resource)
-        if amount is None:
-            raise StartRefusedError(f"{path}.resource", f"no limit of {resource} is set, and the node's is not known")
-    elif kind == "requests":
-        amount = (resources.requests.get(resource) if resources is not None else None) or "0"
-    else:
-        raise StartRefusedError(f"{path}.resource", f"{selector.resource!r} must begin with limits. or requests.")
-    divisor = parse_quantity(selector.divisor).nanos if selector.divisor else 0
-    # Rounded up: a container is never told that it has less than it has.
-    return str(-(-parse_quantity(amount).nanos // (divisor or 1_000_000_000)))

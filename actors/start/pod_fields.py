@@ -1,0 +1,134 @@
+"""What a pod says of itself to its containers: fields and resources, for variables and for files (spec 13.3). Pure.
+
+Variables and the files of downwardAPI volumes share the rules and differ in which fields they offer: a variable can
+show addresses, which are known before a container starts; a file can show all labels or annotations, which may change
+later. Every function raises `StartRefusedError` with the `path` that it is given, the place of the reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from actors.start.refusal import StartRefusedError
+from config.objects import Container, Pod, ResourceFieldSelector
+from config.quantity import parse_quantity
+
+_KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
+_NO_AMOUNTS: Mapping[str, str] = {}
+
+
+def variable_field(pod: Pod, field: str, path: str, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> str:
+    """A field as a variable shows it. Addresses: the one of the primary family first."""
+    value = _named_field(pod, field)
+    if value is not None:
+        return value
+    values = {
+        "spec.nodeName": pod.spec.node_name or "",
+        "spec.serviceAccountName": pod.spec.service_account_name or "",
+        "status.hostIP": host_ips[0] if host_ips else "",
+        "status.hostIPs": ",".join(host_ips),
+        "status.podIP": pod_ips[0] if pod_ips else "",
+        "status.podIPs": ",".join(pod_ips),
+    }
+    if field not in values:
+        offered = ", ".join(("metadata.name", "metadata.namespace", "metadata.uid", *values))
+        raise StartRefusedError(path, f"{field!r} cannot be a variable; use one of {offered}")
+    return values[field]
+
+
+def file_field(pod: Pod, field: str, path: str) -> str:
+    """A field as a file of a volume shows it."""
+    if field == "metadata.labels":
+        return map_lines(pod.metadata.labels)
+    if field == "metadata.annotations":
+        return map_lines(pod.metadata.annotations)
+    value = _named_field(pod, field)
+    if value is None:
+        offered = "metadata.name, metadata.namespace, metadata.uid, metadata.labels, metadata.annotations"
+        raise StartRefusedError(path, f"{field!r} cannot be a file; use one of {offered}, or metadata.labels['key']")
+    return value
+
+
+def map_lines(values: Mapping[str, str]) -> str:
+    """One line `key="value"` for each, sorted; values quoted as a Go string is."""
+    return "\n".join(f"{key}={quoted(value)}" for key, value in sorted(values.items()))
+
+
+def quoted(text: str) -> str:
+    """`text` in double quotes, with everything escaped that cannot be seen."""
+    return '"' + "".join(_ESCAPES.get(each) or _shown(each) for each in text) + '"'
+
+
+def resource_value(
+    pod: Pod,
+    container: Container | None,
+    selector: ResourceFieldSelector,
+    path: str,
+    allocatable: Mapping[str, str],
+) -> str:
+    """A limit or request of `container`, or of the one that the selector names, in units of its divisor.
+
+    A limit that is not set is that of the pod, then what the node has (`allocatable`, quantities by resource).
+    """
+    kind, _, resource = selector.resource.partition(".")
+    owner = _owner(pod, container, selector.container_name or "", path)
+    resources = owner.resources
+    if kind == "limits":
+        together = pod.spec.resources.limits if pod.spec.resources is not None else _NO_AMOUNTS
+        amount = resources.limits.get(resource) if resources is not None else None
+        amount = amount or together.get(resource) or allocatable.get(resource)
+        if amount is None:
+            raise StartRefusedError(f"{path}.resource", f"no limit of {resource} is set, and the node's is not known")
+    elif kind == "requests":
+        amount = (resources.requests.get(resource) if resources is not None else None) or "0"
+    else:
+        raise StartRefusedError(f"{path}.resource", f"{selector.resource!r} must begin with limits. or requests.")
+    divisor = parse_quantity(selector.divisor).nanos if selector.divisor else 0
+    # Rounded up: a container is never told that it has less than it has.
+    return str(-(-parse_quantity(amount).nanos // (divisor or 1_000_000_000)))
+
+
+def _named_field(pod: Pod, field: str) -> str | None:
+    """What variables and files have in common; None for everything else."""
+    meta = pod.metadata
+    keyed = _KEYED.fullmatch(field)
+    if keyed is not None:
+        return (meta.labels if keyed[1] == "labels" else meta.annotations).get(keyed[2], "")
+    if field == "metadata.name":
+        return meta.name
+    if field == "metadata.namespace":
+        return meta.namespace
+    return meta.uid if field == "metadata.uid" else None
+
+
+def _owner(pod: Pod, container: Container | None, name: str, path: str) -> Container:
+    if container is not None and name in ("", container.name):
+        return container
+    everyone = (*pod.spec.init_containers, *pod.spec.containers)
+    owner = next((each for each in everyone if each.name == name), None)
+    if owner is None:
+        raise StartRefusedError(f"{path}.containerName", f"the pod has no container {name!r}")
+    return owner
+
+
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    number = ord(character)
+    if number < 0x80:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

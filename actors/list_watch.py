@@ -1,9 +1,9 @@
 """`Follower`: an actor that follows sets of objects of the API: lists them once, then watches what changes.
 
 The rules are those every client of Kubernetes lives by. A list gives the set as of a resourceVersion, a watch goes on
-from there, and bookmarks bring the version forward where nothing happens. A watch that ends goes on from the last version
-seen; where the server has forgotten that one (410) the set is listed again, so no change is ever missed: it is either told,
-or seen in the next list. What fails is tried again after a growing, jittered while, for ever.
+from there, and bookmarks bring the version forward where nothing happens. A watch that ends goes on from the last
+version seen; where the server has forgotten that one (410) the set is listed again, so no change is ever missed: it is
+either told, or seen in the next list. What fails is tried again after a growing, jittered while, for ever.
 
 What is told is level-triggered for whoever follows: `listed` with the whole set, then `changed` one by one. Nothing
 that belongs to an earlier attempt is told: every message carries the attempt it came from.

@@ -40,6 +40,25 @@ class SourceRead(Message, frozen=True):
         return self.source
 
 
+class SourceChanged(Message, frozen=True):
+    """SourceActor -> StorageActor: of the set it told last, these pods are new or others now, and these UIDs are gone.
+
+    `source_ref` is told `ReadAgain` when the storage does not know that set.
+    """
+
+    source: str
+    changed: tuple[Pod, ...]
+    gone: frozenset[str]
+    source_ref: ActorRef
+
+
+class ReadAgain(Message, frozen=True):
+    """StorageActor -> SourceActor: tell the full set again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
 class PublishAgain(Message, frozen=True):
     """SyncLoopActor -> StorageActor: some changes were lost on the way; tell every desired pod again.
 

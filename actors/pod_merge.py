@@ -95,6 +95,35 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
     return Merged(Desire({**desire.sources, source: now}), changes, duplicates, source not in desire.sources)
 
 
+def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int) -> Merged:
+    """Take what has changed in the set of `source`, which has spoken before. Otherwise like `merge`.
+
+    The source answers for names being unique. Cost is that of the changes, and one copy of the source's index.
+    """
+    before = desire.sources[source]
+    now = dict(before)
+    told: dict[Operation, list[Change]] = {operation: [] for operation in TELLING_ORDER}
+    for uid in gone:
+        known = now.pop(uid, None)
+        if known is not None:
+            told[Operation.REMOVE].append(Change(Operation.REMOVE, known.pod))
+    seen_at = fixed_width_time(now_wall_ns)
+    for read in changed:
+        known = before.get(read.metadata.uid)
+        if known is None:
+            pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: seen_at})
+            now[read.metadata.uid] = Desired(read, pod)
+            told[Operation.ADD].append(Change(Operation.ADD, pod))
+            continue
+        operation = compare(known.pod, read)
+        if operation is not None:
+            pod = _with_annotations(read, local_annotations(known.pod))
+            now[read.metadata.uid] = Desired(read, pod)
+            told[operation].append(Change(operation, pod))
+    changes = tuple(change for operation in TELLING_ORDER for change in told[operation])
+    return Merged(Desire({**desire.sources, source: now}), changes, (), False)
+
+
 def compare(known: Pod, read: Pod) -> Operation | None:
     """How `read` differs from the `known` object of the same UID (spec 1.4); None when for a node it does not."""
     if _differs_in_meaning(known, read):

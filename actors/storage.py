@@ -2,25 +2,29 @@
 
 It owns the only picture of what is desired and tells the sync loop how it changes, pod by pod, in the order of
 `actors.pod_merge`. A source sends its full set whenever it has read it; a set that says nothing new costs nothing, so a
-message that was lost, or a restart of this actor, heals with the next reading. What the sync loop lost it asks for with
-`PublishAgain`, which names the pods it knows: it is then told every pod again, and the end of those that are gone.
+message that was lost, or a restart of this actor, heals with the next reading. A source with a watch tells what has
+changed of its set, and is asked for the whole (`ReadAgain`) where that set is not known here. What the sync loop lost
+it asks for with `PublishAgain`, which names the pods it knows: it is then told every pod again, and the end of those
+that are gone.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.kernel import Actor, ActorRef, handles
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
 from actors.messages import (
     Operation,
     PodChanged,
     PublishAgain,
+    ReadAgain,
+    SourceChanged,
     SourceRead,
     SourceReady,
     StorageStarted,
     pod_event,
 )
-from actors.pod_merge import NOTHING, Duplicate, merge
+from actors.pod_merge import NOTHING, Duplicate, merge, merge_changes
 from config.objects import Pod
 from config.pod_identity import source_of
 
@@ -42,6 +46,8 @@ class StorageActor(Actor):
         self._last_read: dict[str, tuple[Pod, ...]] = {}
         self._duplicates: dict[str, frozenset[tuple[str, str]]] = {}
         self._known_to_sync_loop: tuple[Pod, ...] = ()
+        self._readers: dict[str, ActorRef] = {}
+        """Of sources that tell changes, who can tell all."""
 
     def on_start(self) -> None:
         self._sync_loop.tell(StorageStarted())
@@ -60,6 +66,24 @@ class StorageActor(Actor):
         if merged.first:
             self._sync_loop.tell(SourceReady(source, self._all_ready()))
             self._end_what_is_gone()
+
+    @handles(SourceChanged)
+    def source_changed(self, message: SourceChanged) -> None:
+        source = message.source
+        self._readers[source] = message.source_ref
+        if source not in self._desire.sources:
+            message.source_ref.tell(ReadAgain())
+            return
+        merged = merge_changes(self._desire, source, message.changed, message.gone, self.wall_ns())
+        self._desire = merged.desire
+        self._last_read.pop(source, None)
+        for change in merged.changes:
+            self._sync_loop.tell(PodChanged(change.operation, change.pod, source))
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        for reader in self._readers.values():
+            reader.tell(ReadAgain())
 
     @handles(PublishAgain)
     def publish_again(self, message: PublishAgain) -> None:

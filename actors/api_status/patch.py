@@ -37,6 +37,8 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
             changes[json_name] = [{"$patch": "replace"}, *msgspec.to_builtins(new)]
         elif name in _MAPS and old:
             changes[json_name] = {"$patch": "replace", **msgspec.to_builtins(new)}
+        elif isinstance(new, tuple):
+            changes[json_name] = list(msgspec.to_builtins(new))
         else:
             changes[json_name] = msgspec.to_builtins(new)
     return {"metadata": {"uid": uid}, "status": changes} if changes else None

@@ -1,0 +1,91 @@
+"""`ApiSourceActor`: the pods that the API server has bound to this node (spec 1.1).
+
+It follows them with a watch. The storage is told the full set after each list, and what has changed in between: the
+pods of one moment go as one message, so a thousand pods that are bound at once are a few merges, and one that changes
+on a node of thousands costs one pod. Until the first list has come nothing is told: the pods of this source are then
+not known, which is not the same as none.
+
+While the API server is away the pods that were seen last stay desired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+from actors.kernel import ActorRef, Message, handles
+from actors.list_watch import Follower
+from actors.messages import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
+from config.api_resources import PODS
+from config.objects import Pod
+from config.pod_identity import SOURCE_API
+from runtime.api import Api
+
+SECOND_NS = 1_000_000_000
+FOLLOWED = "pods"
+
+
+class TellChanges(Message, frozen=True):
+    """To itself: tell what has changed since the last time. Waits behind the changes that have arrived already."""
+
+    def coalesce_key(self) -> Hashable:
+        return "tell"
+
+
+class ApiSourceActor(Follower):
+    """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(self, storage: ActorRef, api: Api, node_name: str) -> None:
+        super().__init__(api)
+        self._storage = storage
+        self._node_name = node_name
+        self._pods: dict[str, Pod] = {}
+        self._changed: dict[str, Pod] = {}
+        self._gone: set[str] = set()
+        self._known = False
+
+    def on_start(self) -> None:
+        self.follow(FOLLOWED, PODS, field_selector=f"spec.nodeName={self._node_name}")
+
+    def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
+        self._pods = {pod.metadata.uid: pod for pod in objects}
+        self._known = True
+        self._tell_all()
+
+    def changed(self, key: Hashable, event_type: str, value: Any) -> None:
+        pod: Pod = value
+        uid = pod.metadata.uid
+        if event_type == "DELETED":
+            self._pods.pop(uid, None)
+            self._changed.pop(uid, None)
+            self._gone.add(uid)
+        else:
+            self._pods[uid] = self._changed[uid] = pod
+            self._gone.discard(uid)
+        self.ref.tell(TellChanges())
+
+    @handles(TellChanges)
+    def tell_changes(self, _: TellChanges) -> None:
+        if not self._changed and not self._gone:
+            return
+        changed, gone = tuple(self._changed.values()), frozenset(self._gone)
+        self._changed.clear()
+        self._gone.clear()
+        self._storage.tell(SourceChanged(SOURCE_API, changed, gone, self.ref))
+
+    @handles(ReadAgain)
+    def read_again(self, _: ReadAgain) -> None:
+        """The storage has lost something on the way, or all."""
+        if self._known:
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        self._changed.clear()
+        self._gone.clear()
+        self._storage.tell(SourceRead(SOURCE_API, tuple(self._pods.values())))
+
+    @handles(ListProblems)
+    def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
+        return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())

@@ -1,0 +1,61 @@
+"""What the API is to show of a pod: our part as computed, the part of others as they left it."""
+
+from __future__ import annotations
+
+from actors.api_status.merge import status_to_write
+from config.objects import PodCondition, PodResourceClaimStatus, PodStatus
+
+
+def condition(kind: str, status: str = "True", reason: str | None = None) -> PodCondition:
+    return PodCondition(type=kind, status=status, reason=reason)
+
+
+def types(status: PodStatus) -> dict[str, str]:
+    return {each.type: each.status for each in status.conditions}
+
+
+def test_conditions_of_others_are_kept_and_ours_come_from_the_worker():
+    api = PodStatus(phase="Pending", conditions=(condition("Ready", "False"), condition("example.com/gate", "True")))
+    computed = PodStatus(phase="Running", conditions=(condition("Ready"), condition("example.com/gate", "False")))
+    written = status_to_write(computed, api, nothing_runs=False)
+    assert types(written) == {"Ready": "True", "example.com/gate": "True"}
+
+
+def test_a_disruption_is_kept_from_the_api_and_taken_from_the_worker_where_it_says_one():
+    api = PodStatus(conditions=(condition("DisruptionTarget", reason="PreemptionByScheduler"),))
+    kept = status_to_write(PodStatus(phase="Running"), api, nothing_runs=False)
+    assert [each.reason for each in kept.conditions] == ["PreemptionByScheduler"]
+    own = PodStatus(phase="Running", conditions=(condition("DisruptionTarget", reason="TerminationByKubelet"),))
+    assert [each.reason for each in status_to_write(own, api, nothing_runs=False).conditions] == [
+        "TerminationByKubelet"
+    ]
+
+
+def test_fields_of_the_scheduler_and_of_claims_are_never_ours():
+    claims = (PodResourceClaimStatus(name="gpu", resource_claim_name="gpu-x1"),)
+    api = PodStatus(nominated_node_name="other", resource_claim_statuses=claims, start_time="1", qos_class="Burstable")
+    written = status_to_write(PodStatus(phase="Running", start_time="2"), api, nothing_runs=False)
+    assert (written.nominated_node_name, written.resource_claim_statuses) == ("other", claims)
+    assert (written.start_time, written.qos_class) == ("1", "Burstable")
+
+
+def test_a_pod_has_not_ended_before_the_last_of_its_containers():
+    api = PodStatus(phase="Running", message="m")
+    computed = PodStatus(phase="Failed", reason="Evicted", conditions=(condition("Ready", "False"),))
+    early = status_to_write(computed, api, nothing_runs=False)
+    assert (early.phase, early.reason, early.message) == ("Running", None, "m")
+    late = status_to_write(computed, api, nothing_runs=True)
+    assert (late.phase, late.reason) == ("Failed", "Evicted")
+
+
+def test_what_the_api_already_calls_ended_stays_ended():
+    computed = PodStatus(phase="Failed")
+    assert status_to_write(computed, PodStatus(phase="Failed"), nothing_runs=False).phase == "Failed"
+
+
+def test_a_pod_that_has_ended_is_not_ready():
+    computed = PodStatus(phase="Succeeded", conditions=(condition("Ready"), condition("ContainersReady")))
+    written = status_to_write(computed, PodStatus(phase="Running"), nothing_runs=True)
+    assert [(each.status, each.reason) for each in written.conditions] == [("False", "PodCompleted")] * 2
+    failed = status_to_write(PodStatus(phase="Failed", conditions=(condition("Ready"),)), None, nothing_runs=True)
+    assert failed.conditions[0].reason == "PodFailed"

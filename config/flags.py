@@ -18,6 +18,7 @@ from config.codec import DocumentError
 from config.flag_table import BARE, FLAGS, REFUSED, SHORT, Flag
 from config.flag_values import read_value
 from config.kubelet.configuration import KubeletConfiguration
+from config.node_labels import node_label_faults
 
 
 class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +183,7 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
         missing = "bin-dir" if node.image_credential_provider_config else "config"
         reason = "is missing beside its other half"
         faults.append(DocumentError(f"--image-credential-provider-{missing}", reason, "give both, or neither"))
-    return faults
+    return [*faults, *node_label_faults(node.node_labels)]
 
 
 def flags_help(width: int = 100) -> str:

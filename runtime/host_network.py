@@ -1,0 +1,92 @@
+"""The network of a machine as a node sees it: the addresses of its interfaces, its default routes, what a name means.
+
+Three facts, and no choice among them: which address is the node's is `actors.node_object.addresses`. Nothing here
+fails; what cannot be read is empty. Looking a name up asks the resolver and may take its time: use a lane.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from dataclasses import dataclass
+
+import psutil
+
+_UP = 0x1
+_NO_IPV6_DESTINATION = "0" * 32
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceAddress:
+    """An address of an interface that is up."""
+
+    interface: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFacts:
+    """`default_routes`: interfaces that lead everywhere, best first. `looked_up`: what the name resolves to."""
+
+    interfaces: tuple[InterfaceAddress, ...] = ()
+    default_routes: tuple[str, ...] = ()
+    looked_up: tuple[str, ...] = ()
+
+
+def read_network(name: str) -> NetworkFacts:
+    """The network of this machine, and the addresses that `name` stands for."""
+    return NetworkFacts(interface_addresses(), default_routes(), look_up(name))
+
+
+def interface_addresses() -> tuple[InterfaceAddress, ...]:
+    """Every address of every interface that is up, loopback included."""
+    up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
+    return tuple(
+        InterfaceAddress(name, str(ipaddress.ip_address(address.address.partition("%")[0])))
+        for name, addresses in psutil.net_if_addrs().items()
+        if name in up
+        for address in addresses
+        if address.family in (socket.AF_INET, socket.AF_INET6)
+    )
+
+
+def default_routes(root: str = "/") -> tuple[str, ...]:
+    """Interfaces of default routes: those of IPv4 before those of IPv6, each by their metric."""
+    found = [*_ipv4_routes(_lines(root, "proc/net/route")), *_ipv6_routes(_lines(root, "proc/net/ipv6_route"))]
+    return tuple(dict.fromkeys(name for _, _, name in sorted(found, key=lambda route: route[:2])))
+
+
+def look_up(name: str) -> tuple[str, ...]:
+    """Addresses of a name, in the resolver's order; none where it does not know the name."""
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return ()
+    return tuple(dict.fromkeys(str(address[4][0]).partition("%")[0] for address in found))
+
+
+def _ipv4_routes(lines: list[list[str]]) -> list[tuple[int, int, str]]:
+    """Columns: interface, destination, gateway, flags, references, use, metric, mask, ..."""
+    routes = []
+    for parts in lines[1:]:
+        if len(parts) >= 8 and int(parts[1], 16) == 0 and int(parts[7], 16) == 0 and int(parts[3], 16) & _UP:
+            routes.append((4, int(parts[6]), parts[0]))
+    return routes
+
+
+def _ipv6_routes(lines: list[list[str]]) -> list[tuple[int, int, str]]:
+    """Columns: destination, its prefix length, source, its length, next hop, metric, references, use, flags, name."""
+    routes = []
+    for parts in lines:
+        if len(parts) >= 10 and parts[0] == _NO_IPV6_DESTINATION and int(parts[1], 16) == 0 and parts[9] != "lo":
+            routes.append((6, int(parts[5], 16), parts[9]))
+    return routes
+
+
+def _lines(root: str, path: str) -> list[list[str]]:
+    try:
+        with open(os.path.join(root, path), encoding="ascii", errors="replace") as file:
+            return [line.split() for line in file]
+    except OSError:
+        return []

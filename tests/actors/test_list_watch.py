@@ -1,0 +1,200 @@
+"""Following a set of the API: no change is missed, whatever ends the watch, and nobody is hammered."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import pytest
+
+from actors.kernel import Actor, ActorSystem, SimulatedDispatcher
+from actors.list_watch import FIRST_DELAY_NS, JITTER, MAX_DELAY_NS, Follower, retry_delay_ns
+from config.api_resources import PODS
+from config.objects import ObjectMeta, Pod
+from runtime.api import ApiError, ObjectList
+from tests.actors.hand_api import HandApi, gone, unreachable
+
+SECOND_NS = 1_000_000_000
+
+
+class PodFollower(Follower):
+    """Writes down what it is told."""
+
+    def __init__(self, api: HandApi, heard: list[Any]) -> None:
+        super().__init__(api)
+        self.heard = heard
+
+    def on_start(self) -> None:
+        self.follow("pods", PODS, field_selector="spec.nodeName=n1")
+
+    def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
+        self.heard.append(("listed", *(pod.metadata.name for pod in objects)))
+
+    def changed(self, key: Hashable, event_type: str, value: Any) -> None:
+        self.heard.append((event_type, value.metadata.name))
+
+
+def pod(name: str) -> Pod:
+    return Pod(metadata=ObjectMeta(name=name, namespace="default", uid=f"uid-{name}"))
+
+
+class World:
+    def __init__(self) -> None:
+        self.api = HandApi()
+        self.heard: list[Any] = []
+        self.dispatcher = SimulatedDispatcher(1)
+        self.system = ActorSystem(self.dispatcher)
+        self.ref = self.system.spawn(PodFollower, self.api, self.heard, name="follower")
+        self.run()
+
+    def run(self, ns: int = SECOND_NS // 10) -> None:
+        self.dispatcher.run_for(ns)
+
+    def watching(self, version: str = "5") -> None:
+        """Until the first watch."""
+        self.api.answer(ObjectList((pod("a"),), version))
+        self.run()
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    world.system.stop()
+
+
+def test_it_lists_and_watches_from_there(world: World):
+    assert dict(world.api.calls[0].query) == {"fieldSelector": "spec.nodeName=n1", "resourceVersion": "0"}
+    world.watching("5")
+    query = world.api.watches[0].query
+    assert (query["resourceVersion"], query["fieldSelector"]) == ("5", "spec.nodeName=n1")
+    assert 300 <= int(query["timeoutSeconds"]) <= 600
+    world.api.watches[0].say("ADDED", pod("b"), "6")
+    world.api.watches[0].say("DELETED", pod("a"), "7")
+    world.run()
+    assert world.heard == [("listed", "a"), ("ADDED", "b"), ("DELETED", "a")]
+
+
+def test_a_watch_that_ends_goes_on_from_the_last_version_bookmarks_included(world: World):
+    world.watching("5")
+    world.api.watches[0].say("MODIFIED", pod("a"), "6")
+    world.api.watches[0].say("BOOKMARK", None, "90")
+    world.run()
+    world.api.watches[0].end()
+    world.run()
+    assert world.api.watches[1].query["resourceVersion"] == "90"
+    assert len(world.api.calls) == 1  # nothing was listed again
+
+
+def test_where_the_history_is_gone_the_newest_set_is_listed_at_once(world: World):
+    world.watching("5")
+    world.api.watches[0].end(gone())
+    world.run()
+    again = world.api.answer(ObjectList((pod("a"), pod("c")), "200"))
+    assert "resourceVersion" not in dict(again.query)
+    world.run()
+    assert world.heard[-1] == ("listed", "a", "c")
+    assert world.api.watches[1].query["resourceVersion"] == "200"
+
+
+def test_a_long_list_comes_in_pages_and_is_told_as_one(world: World):
+    world.watching("5")
+    world.api.watches[0].end(gone())
+    world.run()
+    first = world.api.answer(ObjectList((pod("a"),), "200", "more"))
+    assert dict(first.query)["limit"] == "500"
+    world.run()
+    second = world.api.answer(ObjectList((pod("b"),), "200"))
+    assert dict(second.query)["continue"] == "more"
+    world.run()
+    assert world.heard[-1] == ("listed", "a", "b")
+
+
+def test_a_page_that_has_expired_begins_the_list_anew(world: World):
+    world.watching("5")
+    world.api.watches[0].end(gone())
+    world.run()
+    world.api.answer(ObjectList((pod("a"),), "200", "more"))
+    world.run()
+    world.api.fail(gone())
+    world.run(2 * SECOND_NS)
+    assert "continue" not in dict(world.api.open_calls[0][0].query)
+    world.api.answer(ObjectList((pod("b"),), "300"))
+    world.run()
+    assert world.heard[-1] == ("listed", "b")
+
+
+def test_a_server_that_is_away_is_asked_less_and_less_often(world: World):
+    for _ in range(8):
+        world.api.fail(unreachable())
+        world.run(int(MAX_DELAY_NS * (1 + JITTER)) + SECOND_NS)
+    assert len(world.api.calls) == 9
+    world.api.answer(ObjectList((), "1"))
+    world.run()
+    assert world.heard == [("listed",)]
+
+
+def test_after_an_outage_the_watch_goes_on_without_a_new_list(world: World):
+    world.watching("5")
+    world.api.watches[0].end(unreachable())
+    world.run(2 * SECOND_NS)
+    assert world.api.watches[1].query["resourceVersion"] == "5"
+    world.api.watches[1].say("ADDED", pod("b"), "6")
+    world.run()
+    assert world.heard[-1] == ("ADDED", "b")
+
+
+def test_what_an_earlier_attempt_still_says_is_not_told(world: World):
+    world.watching("5")
+    old = world.api.watches[0]
+    old.end(gone())
+    world.run()
+    world.api.answer(ObjectList((), "9"))
+    old.say("ADDED", pod("ghost"), "6")
+    world.run()
+    assert ("ADDED", "ghost") not in world.heard
+
+
+def test_a_watch_that_always_ends_at_once_does_not_spin(world: World):
+    world.watching("5")
+    for _ in range(5):
+        world.api.watches[-1].end()
+        world.run(int(FIRST_DELAY_NS * 0.5))
+    assert len(world.api.watches) <= 3
+
+
+def test_a_refusal_is_not_fatal(world: World):
+    world.api.fail(ApiError(403, "Forbidden", "not you", "list pods"))
+    world.run(2 * SECOND_NS)
+    world.watching()
+    assert world.heard == [("listed", "a")]
+
+
+def test_after_a_failure_of_the_actor_it_follows_again_and_the_old_watch_is_closed(world: World):
+    world.watching("5")
+    old = world.api.watches[0]
+
+    def fail(self: Actor, *_: Any) -> None:
+        raise RuntimeError("boom")
+
+    original, PodFollower.changed = PodFollower.changed, fail  # type: ignore[method-assign]
+    try:
+        old.say("ADDED", pod("b"), "6")
+        world.run()
+    finally:
+        PodFollower.changed = original  # type: ignore[method-assign]
+    world.run(2 * SECOND_NS)
+    world.api.answer(ObjectList((pod("a"), pod("b")), "6"))
+    world.run()
+    assert world.heard[-1] == ("listed", "a", "b")
+    old.say("ADDED", pod("c"), "7")
+    world.run()
+    assert old.closed
+
+
+@pytest.mark.parametrize(
+    ("failures", "least_ns"), [(1, 800_000_000), (2, 1_600_000_000), (7, MAX_DELAY_NS), (99, MAX_DELAY_NS)]
+)
+def test_the_pause_doubles_up_to_its_limit(failures: int, least_ns: int):
+    assert retry_delay_ns(failures, 0.0) == min(least_ns, MAX_DELAY_NS)
+    assert least_ns <= retry_delay_ns(failures, 0.999) <= least_ns * (1 + JITTER)

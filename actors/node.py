@@ -57,7 +57,8 @@ class Node:
     def problems(self) -> tuple[SourceProblem, ...]:
         """What the sources cannot use now."""
         none: tuple[SourceProblem, ...] = ()
-        return self._ask("source-file", ListProblems(), none) + self._ask("source-http", ListProblems(), none)
+        sources = ("source-file", "source-http", "source-api")
+        return tuple(problem for name in sources for problem in self._ask(name, ListProblems(), none))
 
     def pulls(self) -> tuple[PullInProgress, ...]:
         """The image pulls wanted now, oldest first."""

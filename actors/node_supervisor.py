@@ -19,6 +19,7 @@ from actors.pleg import PlegActor
 from actors.pod_services import NodeFacts, PodServices
 from actors.runtime_monitor import RuntimeMonitorActor
 from actors.source import decoder_of
+from actors.source_api import ApiSourceActor
 from actors.source_file import FileSourceActor
 from actors.source_http import HttpSourceActor
 from actors.status_manager import StatusManagerActor
@@ -26,7 +27,7 @@ from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
-from config.pod_identity import SOURCE_FILE, SOURCE_HTTP
+from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.manifest_files import ManifestDirectory
@@ -135,9 +136,10 @@ class NodeSupervisor(Actor):
             events=events,
         )
         self.furnish(refs["events"])
-        self.furnish(refs["status-manager"], sync_loop)
-        self.furnish(refs["storage"], sync_loop, events, plan.sources())
-        self.furnish(sync_loop, services, refs["storage"], plan.sources())
+        sources = plan.sources() if can.api is None else (*plan.sources(), SOURCE_API)
+        self.furnish(refs["status-manager"], sync_loop, None if can.api is None else can.api.main)
+        self.furnish(refs["storage"], sync_loop, events, sources)
+        self.furnish(sync_loop, services, refs["storage"], sources)
         self.furnish(refs["pleg"], can.cri, sync_loop, gc)
         self.furnish(refs["runtime-monitor"], can.cri, sync_loop)
         limits = PullLimits.of(
@@ -154,6 +156,8 @@ class NodeSupervisor(Actor):
     def _start_sources(self, storage: ActorRef) -> None:
         plan, can = self._plan, self._capabilities
         configuration = plan.configuration
+        if can.api is not None:
+            self.spawn(ApiSourceActor, storage, can.api.main, plan.facts.name, name="source-api", strategy=LONG_LIVED)
         if configuration.static_pod_path:
             self.spawn(
                 FileSourceActor,

@@ -221,14 +221,16 @@ class ContainersDied(Message, frozen=True):
 
 
 class RuntimeStateObserved(Message, frozen=True):
-    """RuntimeMonitorActor -> SyncLoopActor -> PodWorker: what the runtime says of itself (spec 2.12).
+    """RuntimeMonitorActor -> SyncLoopActor -> PodWorker, NodeStatusActor: what the runtime says of itself (spec 2.12).
 
     `error` is empty when all is well. `runtime_name` stands in front of container ids; empty before it is known.
+    `silent_since_ns` (monotonic): it has given no answer since; None: it answers.
     """
 
     error: str
     network_error: str
     runtime_name: str = ""
+    silent_since_ns: int | None = None
 
     def coalesce_key(self) -> Hashable:
         return "runtime"

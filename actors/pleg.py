@@ -23,6 +23,7 @@ from actors.messages import (
     PodWorkerStarted,
     UnknownPodsObserved,
 )
+from actors.node_messages import RuntimeListed
 from actors.runtime_listing import NOTHING, Difference, Picture, difference, picture_of
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
@@ -77,17 +78,18 @@ class DescribePleg(Message, frozen=True):
 
 class PlegActor(Actor):
     """See the module. `sync_loop` hears of running pods that no worker has announced (and of the first list in any
-    case), `gc` of containers that died.
+    case), `gc` of containers that died, `node_status` that the runtime could be listed.
     """
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = UNHEALTHY_NS
 
-    def __init__(self, cri: Cri, sync_loop: ActorRef, gc: ActorRef) -> None:
+    def __init__(self, cri: Cri, sync_loop: ActorRef, gc: ActorRef, node_status: ActorRef | None = None) -> None:
         super().__init__()
         self._cri = cri
         self._sync_loop = sync_loop
         self._gc = gc
+        self._node_status = node_status
         self._workers: dict[str, ActorRef] = {}
         self._picture: Picture = NOTHING
         self._listed_at_ns: int | None = None
@@ -163,6 +165,8 @@ class PlegActor(Actor):
             self._listing_failed = ""
         first = self._listed_at_ns is None
         self._listed_at_ns = self.now_ns()
+        if self._node_status is not None:
+            self._node_status.tell(RuntimeListed(self._listed_at_ns))
         before, self._picture = self._picture, picture
         self._tell(difference(before, picture))
         unknown = tuple(pod for uid, pod in picture.pods.items() if pod.running and uid not in self._workers)

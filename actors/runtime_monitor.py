@@ -1,7 +1,7 @@
 """`RuntimeMonitorActor`: is there a runtime, is it ready, has it a network? (spec 2.1, 2.2, 2.12)
 
-Asks the runtime for its version once and for its status every five seconds, and tells the sync loop what came of it
-whenever that changes. A runtime that is missing is waited for, and said so once; one that speaks another version is
+Asks the runtime for its version once and for its status every five seconds, and tells the sync loop and the node status
+what came of it whenever that changes. A runtime that is missing is waited for, and said so once; one that speaks another version is
 said so once and waited for as well, since an upgrade may fix it.
 """
 
@@ -11,8 +11,9 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
 from actors.messages import RuntimeStateObserved
+from actors.node_messages import RuntimeDescribed
 from runtime.cri import Cri, CriError
-from runtime.cri.messages import StatusRequest, VersionRequest, VersionResponse
+from runtime.cri.messages import StatusRequest, StatusResponse, VersionRequest, VersionResponse
 from runtime.cri.readiness import report, version_fault
 from runtime.cri.verbs import STATUS, VERSION
 
@@ -32,14 +33,18 @@ class DescribeRuntime(Message, frozen=True):
 
 
 class RuntimeMonitorActor(Actor):
-    """See the module."""
+    """See the module. `node_status` None: nobody publishes this node."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
-    def __init__(self, cri: Cri, sync_loop: ActorRef) -> None:
+    def __init__(self, cri: Cri, sync_loop: ActorRef, node_status: ActorRef | None = None) -> None:
         super().__init__()
         self._cri = cri
         self._sync_loop = sync_loop
+        self._node_status = node_status
+        self._answered_at_ns = self.now_ns()
+        """Of the last answer, or since when one is waited for."""
+        self._described: RuntimeDescribed | None = None
         self._version: VersionResponse | None = None
         self._told: RuntimeStateObserved | None = None
 
@@ -48,12 +53,15 @@ class RuntimeMonitorActor(Actor):
 
     @handles(Poll)
     async def poll(self, _: Poll) -> None:
+        silent_since_ns: int | None = None
         try:
             error, network_error = await self._ask()
+            self._answered_at_ns = self.now_ns()
         except (CriError, DeadlineExceededError) as failure:
             error, network_error = str(failure), "not known: the runtime does not answer"
+            silent_since_ns = self._answered_at_ns
         name = self._version.runtime_name if self._version is not None else ""
-        self._tell(RuntimeStateObserved(error, network_error, name))
+        self._tell(RuntimeStateObserved(error, network_error, name, silent_since_ns))
         self.after(POLL_MISSING_NS if error else POLL_NS, Poll())
 
     async def _ask(self) -> tuple[str, str]:
@@ -69,6 +77,7 @@ class RuntimeMonitorActor(Actor):
         response = await self.wait(
             self._cri.call(STATUS, StatusRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's status"
         )
+        self._describe(self._version, response)
         found = report(self._version, response)
         return found.runtime_trouble or "", found.network_trouble or ""
 
@@ -84,6 +93,16 @@ class RuntimeMonitorActor(Actor):
         if state.error:
             self._version = None  # what comes back may be another one
         self._sync_loop.tell(state)
+        if self._node_status is not None:
+            self._node_status.tell(state)
+
+    def _describe(self, version: VersionResponse, status: StatusResponse) -> None:
+        """Tell who the runtime is and what it is able to do, when that is news. Handlers come in any order."""
+        handlers = tuple(sorted(status.runtime_handlers, key=lambda handler: handler.name))
+        described = RuntimeDescribed(version.runtime_name, version.runtime_version, handlers, status.features)
+        if described != self._described and self._node_status is not None:
+            self._described = described
+            self._node_status.tell(described)
 
     @handles(DescribeRuntime)
     def describe(self, _: DescribeRuntime) -> VersionResponse | None:

@@ -1,0 +1,72 @@
+"""What is said of the node itself: to the `NodeStatusActor`, which publishes it, by those who know a part of it.
+
+All of it is state, not news: each message replaces the last one of its kind, and may be told again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from actors.kernel import Message
+from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
+
+
+class RuntimeDescribed(Message, frozen=True):
+    """RuntimeMonitorActor -> NodeStatusActor: which runtime this is, and what it is able to do."""
+
+    name: str
+    version: str
+    handlers: tuple[RuntimeHandler, ...] = ()
+    features: RuntimeFeatures | None = None
+
+    def coalesce_key(self) -> Hashable:
+        return "described"
+
+
+class RuntimeListed(Message, frozen=True):
+    """PlegActor -> NodeStatusActor: what the runtime runs has been listed, at that monotonic time."""
+
+    at_ns: int
+
+    def coalesce_key(self) -> Hashable:
+        return "listed"
+
+
+class NodePressureObserved(Message, frozen=True):
+    """EvictionActor -> NodeStatusActor, SyncLoopActor: what the node is short of now (spec 7.2)."""
+
+    memory: bool = False
+    disk: bool = False
+    pid: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return "pressure"
+
+
+class NodeTroubleObserved(Message, frozen=True):
+    """Anybody -> NodeStatusActor: why the node is not ready as far as `source` knows; empty: no reason any more.
+
+    A shutdown and storage that is not there tell so (spec 2.12, 9.7).
+    """
+
+    source: str
+    reason: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.source
+
+
+class ImagesChanged(Message, frozen=True):
+    """ImagePullActor, ImageGCActor -> NodeStatusActor: images have come or gone; list them at the next look."""
+
+    def coalesce_key(self) -> Hashable:
+        return "images"
+
+
+class VolumesInUseObserved(Message, frozen=True):
+    """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now."""
+
+    names: tuple[str, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return "volumes"

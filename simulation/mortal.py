@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
 from actors.kernel.dispatcher import Trace
+from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
+from runtime.api.calls import K, R
 from runtime.cri import Cri
 from runtime.cri.errors import CriError
 from runtime.cri.verbs import Req, Res, Verb
@@ -130,6 +132,37 @@ class MortalCri:
     ) -> Subscription:
         """See `Cri.stream`."""
         return self._cri.stream(verb, request, on_item, on_end) if self._agent.alive else _Nothing()
+
+
+class MortalApi:
+    """The API server as one agent reaches it. `close` ends its watches, as the end of a process ends its connections."""
+
+    def __init__(self, agent: MortalDispatcher, api: Api) -> None:
+        self._agent = agent
+        self._api = api
+        self._watches: list[Subscription] = []
+
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+        """See `Api.call`."""
+        return self._api.call(call, timeout_ns=timeout_ns) if self._agent.alive else Promise()
+
+    def watch(
+        self,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> Subscription:
+        """See `Api.watch`."""
+        if not self._agent.alive:
+            return _Nothing()
+        watch = self._api.watch(call, on_event, on_end)
+        self._watches.append(watch)
+        return watch
+
+    def close(self) -> None:
+        """The agent is dead."""
+        while self._watches:
+            self._watches.pop().close()
 
 
 class _Nothing:

@@ -20,6 +20,7 @@ from actors.start.container_config import NodeRules
 from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.objects import Pod
+from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
 from runtime.pending import Pending
@@ -27,7 +28,7 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
 from simulation.host import SimulatedHost
-from simulation.mortal import MortalCri, MortalDispatcher
+from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.pod_volumes import SimulatedPodVolumes
 
 ROOT = "/var/lib/actorlet"
@@ -44,7 +45,8 @@ class NoManifestServer:
 
 class SimulatedNode:
     """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
-    runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise.
+    runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the API
+    server that the node joins; None: it stands alone.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class SimulatedNode:
         gates: FeatureGates | None = None,
         gc_policy: GcPolicy | None = None,
         name: str = "node",
+        api: ApiLines | None = None,
     ) -> None:
         configuration = configuration or KubeletConfiguration()
         if not configuration.static_pod_path:
@@ -85,6 +88,8 @@ class SimulatedNode:
         self.volumes = SimulatedPodVolumes(self.host.tree, ROOT)
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
+        self._api = api
+        self._connections: tuple[MortalApi, ...] = ()
         self._life = 0
         self._agent, self.node = self._new_agent()
 
@@ -98,8 +103,16 @@ class SimulatedNode:
             files=self.host.pod_files,
             logs=self.host.pod_logs,
             volumes=self.volumes,
+            api=self._api_of(agent),
         )
         return agent, Node(agent, self.plan, capabilities)
+
+    def _api_of(self, agent: MortalDispatcher) -> ApiLines | None:
+        if self._api is None:
+            return None
+        main, leases, events = (MortalApi(agent, api) for api in (self._api.main, self._api.leases, self._api.events))
+        self._connections = (main, leases, events)
+        return ApiLines(main, leases, events)
 
     def reach(self, cri: Cri) -> Cri:
         """The runtime as the agent reaches it; a subclass may stand in the way."""
@@ -118,6 +131,8 @@ class SimulatedNode:
     def kill(self) -> None:
         """The agent dies on the spot. The runtime finishes what it had been asked."""
         self._agent.kill()
+        for connection in self._connections:
+            connection.close()
 
     def restart_agent(self) -> None:
         """A new agent on the same host, which begins at once. The old one is killed if it still lives."""

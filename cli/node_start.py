@@ -21,6 +21,8 @@ from runtime.manifest_files import LocalManifests
 from runtime.manifest_url import HttpManifests
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
+from runtime.volumes.capability import VolumePlugin
+from runtime.volumes.config_volume import config_volume_plugins
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts
@@ -96,7 +98,11 @@ def _rules(configuration: KubeletConfiguration, machine: Machine, root: str) -> 
 def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread) -> NodeCapabilities:
     """What a node on this machine can do."""
     facts, mounts = plan.facts, KernelMounts()
-    plugins = (EmptyDirPlugin(mounts, facts.memory_capacity_bytes), HostPathPlugin())
+    plugins: tuple[VolumePlugin, ...] = (
+        EmptyDirPlugin(mounts, facts.memory_capacity_bytes),
+        HostPathPlugin(),
+        *config_volume_plugins(mounts),
+    )
     return NodeCapabilities(
         cri=cri,
         manifests=LocalManifests(),

@@ -28,16 +28,48 @@ class VolumeFault(msgspec.Struct, frozen=True):
 
 
 class PreparedVolumes(msgspec.Struct, frozen=True):
-    """Volume name -> path on the host for those that are ready, and what is wrong with the others."""
+    """Volume name -> path on the host for those that can be used, and what is wrong.
+
+    One may be in both: it has its old content, and the new could not be had.
+    """
 
     host_paths: Mapping[str, str]
     faults: tuple[VolumeFault, ...] = ()
 
 
+class VolumeFile(msgspec.Struct, frozen=True, gc=False):
+    """One file of a payload. `mode`: permission bits. `uid`: its owner, None for the agent's."""
+
+    data: bytes
+    mode: int = 0o644
+    uid: int | None = None
+
+
+Payload = Mapping[str, VolumeFile]
+"""Path below the volume -> file. The paths are checked by whoever writes them."""
+
+_NO_PAYLOADS: Mapping[str, Payload] = {}
+_NO_REFUSALS: Mapping[str, str] = {}
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What is to be in the volumes of a pod that are made of objects of the API, by name of the volume.
+
+    `payloads`: where all is known. `refusals`: why it is not; such a volume is told as a fault, and what it held before
+    stays.
+    """
+
+    payloads: Mapping[str, Payload] = _NO_PAYLOADS
+    refusals: Mapping[str, str] = _NO_REFUSALS
+
+
+NO_CONTENTS = Contents()
+
+
 class PodVolumes(Protocol):
     """Directories and volumes of pods."""
 
-    def prepare(self, pod: Pod) -> PreparedVolumes:
+    def prepare(self, pod: Pod, contents: Contents = NO_CONTENTS) -> PreparedVolumes:
         """Make the pod's directories and every volume that one of its containers uses. Raises VolumeError, OSError."""
         ...
 
@@ -58,11 +90,15 @@ class VolumePlugin(Protocol):
     source: str
     """The attribute of `Volume` that it serves, such as `empty_dir`."""
 
-    def prepare(self, pod: Pod, volume: Volume, directory: str) -> str:
+    def prepare(self, pod: Pod, volume: Volume, directory: str, payload: Payload | None) -> str:
         """Make the volume; its path on the host. `directory` is the place for it, below the pod's, not made yet.
 
-        Raises VolumeError or OSError.
+        `payload`: its files, for kinds that are made of them; None where nobody has said. Raises VolumeError, OSError.
         """
+        ...
+
+    def is_usable(self, directory: str) -> bool:
+        """Whether what an earlier call has made there can be used as it is, though it cannot be renewed now."""
         ...
 
     def release(self, uid: str, directory: str) -> None:

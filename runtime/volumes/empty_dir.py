@@ -12,7 +12,7 @@ import stat
 from config.objects import Container, Pod, Volume
 from config.pod_identity import is_sidecar
 from config.quantity import parse_quantity
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import Payload, VolumeError
 from runtime.volumes.mounts import Mounts
 
 MEMORY = "Memory"
@@ -28,25 +28,41 @@ class EmptyDirPlugin:
         self._mounts = mounts
         self._memory_bytes = memory_bytes
 
-    def prepare(self, pod: Pod, volume: Volume, directory: str) -> str:
+    def prepare(self, pod: Pod, volume: Volume, directory: str, payload: Payload | None) -> str:
         source = volume.empty_dir
         medium = (source.medium if source is not None else None) or ""
         if medium not in ("", MEMORY):
             raise VolumeError(f"an emptyDir of medium {medium} is not supported yet; use Memory or none")
-        os.makedirs(os.path.dirname(directory), mode=0o750, exist_ok=True)
-        try:
-            os.mkdir(directory, mode=0o750)
-        except FileExistsError:
-            if not os.path.isdir(directory) or os.path.islink(directory):
-                raise
-        place = os.path.realpath(directory)
-        if medium == MEMORY and place not in self._mounts.below(place):
-            self._mounts.mount_tmpfs(place, memory_size_bytes(pod, volume, self._memory_bytes))
-        _open_to_all(directory, pod)
+        if medium == MEMORY:
+            make_empty_dir(pod, directory, self._mounts, memory_size_bytes(pod, volume, self._memory_bytes))
+        else:
+            make_empty_dir(pod, directory)
         return directory
+
+    def is_usable(self, directory: str) -> bool:
+        return False
 
     def release(self, uid: str, directory: str) -> None:
         """Nothing beyond the mount and the files."""
+
+
+def make_empty_dir(pod: Pod, directory: str, mounts: Mounts | None = None, size_bytes: int = 0) -> None:
+    """A directory that anybody in the pod may write to; with `mounts` in memory. Raises OSError."""
+    os.makedirs(os.path.dirname(directory), mode=0o750, exist_ok=True)
+    try:
+        os.mkdir(directory, mode=0o750)
+    except FileExistsError:
+        if not os.path.isdir(directory) or os.path.islink(directory):
+            raise
+    if mounts is not None and not mounts.is_mount_point(directory):
+        mounts.mount_tmpfs(os.path.realpath(directory), size_bytes)
+    _open_to_all(directory, pod)
+
+
+def fs_group(pod: Pod) -> int | None:
+    """The group that the pod's volumes belong to."""
+    context = pod.spec.security_context
+    return context.fs_group if context is not None else None
 
 
 def memory_size_bytes(pod: Pod, volume: Volume, node_bytes: int) -> int:
@@ -78,8 +94,7 @@ def _limit_bytes(container: Container) -> int:
 
 def _open_to_all(directory: str, pod: Pod) -> None:
     """Mode and group of the directory itself; what containers have put into it is theirs."""
-    context = pod.spec.security_context
-    group = context.fs_group if context is not None else None
+    group = fs_group(pod)
     info = os.stat(directory)
     mode = 0o777
     if group is not None:

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable
 
 from config.objects import Pod, Volume
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import Payload, VolumeError
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
     "Directory": (stat.S_ISDIR, "a directory"),
@@ -30,7 +30,7 @@ class HostPathPlugin:
     name = "kubernetes.io/host-path"
     source = "host_path"
 
-    def prepare(self, pod: Pod, volume: Volume, directory: str) -> str:
+    def prepare(self, pod: Pod, volume: Volume, directory: str, payload: Payload | None) -> str:
         source = volume.host_path
         path = source.path if source is not None else ""
         kind = (source.type if source is not None else None) or ""
@@ -49,6 +49,9 @@ class HostPathPlugin:
         if not check(mode):
             raise VolumeError(f"hostPath type check failed: {path} is not {what}")
         return path
+
+    def is_usable(self, directory: str) -> bool:
+        return False
 
     def release(self, uid: str, directory: str) -> None:
         """Nothing: it is the host's."""

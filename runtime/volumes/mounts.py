@@ -24,6 +24,10 @@ class Mounts(Protocol):
         """Mount points at or below `path`, in the order to unmount them: the latest mount first, deeper ones first."""
         ...
 
+    def is_mount_point(self, path: str) -> bool:
+        """Whether another file system is mounted at `path`. Costs two looks, however many mounts there are."""
+        ...
+
     def mount_tmpfs(self, path: str, size_bytes: int) -> None:
         """Mount memory at `path`, at most `size_bytes` of it (0: what the kernel gives), never swapped where it can."""
         ...
@@ -47,6 +51,9 @@ class KernelMounts:
         found = [point for point in points if point == root or point.startswith(f"{root}/")]
         # Later lines are later mounts; a mount below another can only have come after it.
         return tuple(reversed(found))
+
+    def is_mount_point(self, path: str) -> bool:
+        return os.path.ismount(path)
 
     def mount_tmpfs(self, path: str, size_bytes: int) -> None:
         options = f"size={size_bytes}" if size_bytes else ""

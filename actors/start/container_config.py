@@ -14,7 +14,7 @@ from actors.start.environment import NO_SOURCES, Sources, environment
 from actors.start.expansion import expand
 from actors.start.identity import container_annotations, container_labels
 from actors.start.logs import log_path
-from actors.start.mounts import container_mounts
+from actors.start.mounts import agent_volumes, container_mounts
 from actors.start.resources import ResourceRules, container_resources
 from actors.start.security import container_security
 from actors.start.termination_message import termination_file
@@ -67,7 +67,12 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
         working_dir=container.working_dir or "",
         envs=tuple(KeyValue(key=name, value=value.encode()) for name, value in variables.items()),
         mounts=container_mounts(
-            container, path, making.host_paths, termination_file=file, hosts_file=making.hosts_file
+            container,
+            path,
+            making.host_paths,
+            of_agent=agent_volumes(pod),
+            termination_file=file,
+            hosts_file=making.hosts_file,
         ),
         labels=container_labels(pod, container, making.sandbox_attempt),
         annotations=container_annotations(

@@ -1,7 +1,10 @@
 """What of the host appears inside a container (spec 3.8). Pure: paths on the host are given, none is touched.
 
-A `subPath` is refused. To join it as text would let a container lead the mount out of its volume through a symlink that
-it puts there itself; it has to be opened step by step, which is the business of the volumes.
+Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says.
+
+A `subPath` is refused elsewhere. To join it as text would let a container lead the mount out of its volume through a
+symlink that it puts there itself; it has to be opened step by step, which is the business of the volumes. Into a volume
+of the agent no container can put anything, so there the text will do.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from actors.start.refusal import StartRefusedError
-from config.objects import Container, VolumeMount
+from config.objects import Container, Pod, VolumeMount
 from runtime.cri.enums import MountPropagation
 from runtime.cri.messages import Mount
 
@@ -21,22 +24,36 @@ _PROPAGATION = {
 }
 
 
+def agent_volumes(pod: Pod) -> frozenset[str]:
+    """Names of the volumes that nobody but the agent writes to."""
+    return frozenset(
+        volume.name
+        for volume in pod.spec.volumes
+        if volume.config_map is not None
+        or volume.secret is not None
+        or volume.downward_api is not None
+        or volume.projected is not None
+    )
+
+
 def container_mounts(
     container: Container,
     path: str,
     host_paths: Mapping[str, str],
     *,
+    of_agent: frozenset[str] = frozenset(),
     termination_file: str = "",
     hosts_file: str = "",
 ) -> tuple[Mount, ...]:
     """Mounts in the order of the spec, then the agent's own. `host_paths`: volume name -> path on the host.
 
-    `path` is that of the container in the pod. A mount of the user's over one of ours wins. Raises StartRefusedError.
+    `path` is that of the container in the pod; `of_agent`: see `agent_volumes`. A mount of the user's over one of ours
+    wins. Raises StartRefusedError.
     """
     if container.volume_devices:
         raise StartRefusedError(f"{path}.volumeDevices", "block devices are not supported by this agent yet")
     mounts = [
-        _mount(mount, f"{path}.volumeMounts[{index}]", host_paths)
+        _mount(mount, f"{path}.volumeMounts[{index}]", host_paths, mount.name in of_agent)
         for index, mount in enumerate(container.volume_mounts)
     ]
     taken = {mount.container_path.rstrip("/") for mount in mounts}
@@ -48,8 +65,8 @@ def container_mounts(
     return tuple(mounts)
 
 
-def _mount(mount: VolumeMount, path: str, host_paths: Mapping[str, str]) -> Mount:
-    if mount.sub_path or mount.sub_path_expr:
+def _mount(mount: VolumeMount, path: str, host_paths: Mapping[str, str], of_agent: bool) -> Mount:
+    if mount.sub_path_expr or (mount.sub_path and not of_agent):
         field = "subPath" if mount.sub_path else "subPathExpr"
         raise StartRefusedError(f"{path}.{field}", "is not supported by this agent yet; mount the whole volume")
     if mount.recursive_read_only == "Enabled":
@@ -57,6 +74,8 @@ def _mount(mount: VolumeMount, path: str, host_paths: Mapping[str, str]) -> Moun
     host_path = host_paths.get(mount.name)
     if host_path is None:
         raise StartRefusedError(f"{path}.name", f"volume {mount.name!r} is not there yet")
+    if mount.sub_path:
+        host_path = _below(host_path, mount.sub_path, f"{path}.subPath")
     propagation = _PROPAGATION.get(mount.mount_propagation)
     if propagation is None:
         raise StartRefusedError(f"{path}.mountPropagation", f"{mount.mount_propagation!r} is not known")
@@ -64,7 +83,14 @@ def _mount(mount: VolumeMount, path: str, host_paths: Mapping[str, str]) -> Moun
     return Mount(
         container_path=inside,
         host_path=host_path,
-        readonly=bool(mount.read_only),
+        readonly=of_agent or bool(mount.read_only),
         selinux_relabel=True,
         propagation=propagation,
     )
+
+
+def _below(host_path: str, sub_path: str, path: str) -> str:
+    parts = [part for part in sub_path.split("/") if part not in ("", ".")]
+    if sub_path.startswith("/") or ".." in parts:
+        raise StartRefusedError(path, f"{sub_path!r} must be relative and must not contain '..'")
+    return "/".join((host_path, *parts))

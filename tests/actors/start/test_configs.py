@@ -10,16 +10,22 @@ from actors.start.container_config import Making, NodeRules, container_config, d
 from actors.start.hostname import pod_hostname
 from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from actors.start.logs import link_path, log_path
-from actors.start.mounts import container_mounts
+from actors.start.mounts import agent_volumes, container_mounts
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import port_mappings, sandbox_config
 from actors.start.termination_message import falls_back_to_log, joined_message, message_limit_bytes, termination_file
 from config.objects import (
+    ConfigMapVolumeSource,
     ContainerPort,
+    DownwardAPIVolumeSource,
+    EmptyDirVolumeSource,
     EnvVar,
     EphemeralContainer,
     PodSecurityContext,
+    ProjectedVolumeSource,
+    SecretVolumeSource,
     Sysctl,
+    Volume,
     VolumeDevice,
     VolumeMount,
 )
@@ -68,6 +74,40 @@ def test_a_mount_that_cannot_be_made_is_refused_by_path(mount: VolumeMount, path
     with pytest.raises(StartRefusedError) as refused:
         mounts(mount)
     assert refused.value.path == f"$.c.volumeMounts[0].{path}"
+
+
+@pytest.mark.parametrize(
+    ("sub_path", "host_path"),
+    [
+        pytest.param(None, "/pods/data", id="all of it"),
+        pytest.param("app.conf", "/pods/data/app.conf", id="one file"),
+        pytest.param("./a//b", "/pods/data/a/b", id="tidied"),
+        pytest.param("../x", None, id="out of it"),
+        pytest.param("/x", None, id="absolute"),
+    ],
+)
+def test_what_the_agent_writes_is_read_only_and_its_files_can_be_mounted(
+    sub_path: str | None, host_path: str | None
+) -> None:
+    mount = VolumeMount(name="data", mount_path="/d", read_only=False, sub_path=sub_path)
+    if host_path is None:
+        with pytest.raises(StartRefusedError, match=r"volumeMounts\[0\].subPath"):
+            mounts(mount, of_agent=frozenset({"data"}))
+    else:
+        [made] = mounts(mount, of_agent=frozenset({"data"}))
+        assert (made.host_path, made.readonly) == (host_path, True)
+
+
+def test_four_kinds_of_volumes_are_written_by_the_agent() -> None:
+    volumes = (
+        Volume(name="a", config_map=ConfigMapVolumeSource()),
+        Volume(name="b", secret=SecretVolumeSource()),
+        Volume(name="c", downward_api=DownwardAPIVolumeSource()),
+        Volume(name="d", projected=ProjectedVolumeSource()),
+        Volume(name="e", empty_dir=EmptyDirVolumeSource()),
+        Volume(name="f"),
+    )
+    assert agent_volumes(pod("a", volumes=volumes)) == {"a", "b", "c", "d"}
 
 
 def test_block_devices_are_refused() -> None:

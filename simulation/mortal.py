@@ -135,7 +135,7 @@ class MortalCri:
 
 
 class MortalApi:
-    """The API server as one agent reaches it. `close` ends its watches, as the end of a process ends its connections."""
+    """The API server as one agent reaches it. `close` ends its watches, as the end of a process does."""
 
     def __init__(self, agent: MortalDispatcher, api: Api) -> None:
         self._agent = agent

@@ -45,8 +45,8 @@ class NoManifestServer:
 
 class SimulatedNode:
     """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
-    runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the API
-    server that the node joins; None: it stands alone.
+    runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the
+    API server that the node joins; None: it stands alone.
     """
 
     def __init__(

@@ -1,0 +1,147 @@
+"""What follows the end of a list or a watch: the next one, from which resourceVersion, and after what wait. Pure.
+
+Owns the rules of following a collection, those of client-go's reflector with its gaps closed:
+
+- First a list at "0" (whatever a cache of the server has), then a watch from where the list stands.
+- A watch that ended goes on from the last resourceVersion seen, bookmarks included. Nothing is read twice because a
+  connection was cut, a server was restarted or asked for patience (no answer, 429, 5xx).
+- 410 means that the server has forgotten the changes since: list again, not older than what is known already. When the
+  server refuses even that (410 again, or 504 because it is behind: it was restored from a backup), list at "" instead:
+  the newest state, whatever it is.
+- Any other refusal of a watch (403, 404, an answer that cannot be read) is followed by a list, which fails in its own
+  words if it must.
+
+Waiting: none after success, otherwise 0.8 s, doubling, with as much again at random, 30 s at most; and never less than
+the server asked for. Only a watch that proved itself (an event came, or it lasted a second) makes the wait small again:
+a list that works and a watch that does not would otherwise go round without a pause.
+
+Refuses to know objects, timers and connections: who follows keeps a `Place`, reports each end, and does the `Step`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+import msgspec
+
+from runtime.api.errors import ApiError
+
+SECOND_NS = 1_000_000_000
+FIRST_WAIT_NS = 800_000_000
+LONGEST_WAIT_NS = 30 * SECOND_NS
+PROVEN_NS = SECOND_NS
+"""A watch that ends sooner, and without an event, counts as failed."""
+WATCH_SECONDS = 300
+"""A watch is asked to end after once to twice this time, so that the watches of many nodes spread out."""
+
+ANY_VERSION = "0"
+NEWEST_VERSION = ""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the following of one collection stands.
+
+    `resource_version`: up to where everything is known (`synced`), or what the first list asks for. `failures`: how
+    many ends in a row were failures. `fresh`: the watch in hand began at a list and has not proved itself.
+    """
+
+    resource_version: str = ANY_VERSION
+    synced: bool = False
+    fresh: bool = False
+    failures: int = 0
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A list succeeded, as of `resource_version`."""
+
+    resource_version: str
+
+
+class ListFailed(msgspec.Struct, frozen=True):
+    """A list failed."""
+
+    error: ApiError
+
+
+class WatchEnded(msgspec.Struct, frozen=True):
+    """A watch ended: in order (`error` None) or not.
+
+    `resource_version` is that of its last event or bookmark, "" when none came; `lasted_ns` from its beginning.
+    """
+
+    error: ApiError | None
+    resource_version: str = ""
+    lasted_ns: int = 0
+
+
+Outcome = Listed | ListFailed | WatchEnded
+
+
+class Action(enum.Enum):
+    LIST = "list"
+    WATCH = "watch"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Do `action` from `resource_version` once `after_ns` have passed."""
+
+    action: Action
+    resource_version: str
+    after_ns: int = 0
+
+
+def first_step(place: Place) -> Step:
+    """How to begin, or to go on from a place that was kept."""
+    return Step(Action.WATCH if place.synced else Action.LIST, place.resource_version)
+
+
+def next_step(place: Place, outcome: Outcome, chance: Callable[[], float]) -> tuple[Place, Step]:
+    """(where it stands now, what to do next). `chance` gives numbers in [0, 1), such as `Random.random`."""
+    if isinstance(outcome, Listed):
+        listed = Place(outcome.resource_version, synced=True, fresh=True, failures=place.failures)
+        return listed, first_step(listed)
+    if isinstance(outcome, ListFailed):
+        version = NEWEST_VERSION if _version_refused(outcome.error) else place.resource_version
+        failed = Place(version, failures=place.failures + 1)
+        return failed, _later(failed, outcome.error, chance)
+    return _after_watch(place, outcome, chance)
+
+
+def watch_seconds(chance: Callable[[], float], least_seconds: int = WATCH_SECONDS) -> int:
+    """The `timeoutSeconds` to ask for: between `least_seconds` and twice that."""
+    return least_seconds + int(least_seconds * chance())
+
+
+def wait_ns(failures: int, chance: Callable[[], float]) -> int:
+    """The pause after so many failures in a row: 0.8 to 1.6 s after the first, 15 to 30 s in the end."""
+    base_ns = min(FIRST_WAIT_NS << min(max(failures, 1) - 1, 16), LONGEST_WAIT_NS // 2)
+    return base_ns + int(base_ns * chance())
+
+
+def _after_watch(place: Place, ended: WatchEnded, chance: Callable[[], float]) -> tuple[Place, Step]:
+    error = ended.error
+    proven = bool(ended.resource_version) or ended.lasted_ns >= PROVEN_NS
+    version = ended.resource_version or place.resource_version
+    if error is None and proven:
+        after = Place(version, synced=True)
+        return after, first_step(after)
+    again = place.failures + 1 if not proven else 1
+    if error is not None and error.expired and not (place.fresh and not proven):
+        # The ordinary end of a long absence: the list need not wait, whatever the waits before it were.
+        expired = Place(version, failures=again - 1)
+        return expired, first_step(expired)
+    synced = error is None or error.code == 429 or error.outcome_unknown
+    failed = Place(version, synced=synced, fresh=place.fresh and not proven, failures=again)
+    return failed, _later(failed, error, chance)
+
+
+def _later(place: Place, error: ApiError | None, chance: Callable[[], float]) -> Step:
+    step = first_step(place)
+    asked_ns = error.retry_after_ns if error is not None else None
+    return Step(step.action, step.resource_version, max(wait_ns(place.failures, chance), asked_ns or 0))
+
+
+def _version_refused(error: ApiError) -> bool:
+    """The server no longer has that version (410), or has not got there (504)."""
+    return error.expired or error.code == 504

@@ -1,0 +1,181 @@
+"""What follows the end of a list or a watch."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.api import ApiError
+from runtime.api.resume import (
+    LONGEST_WAIT_NS,
+    PROVEN_NS,
+    SECOND_NS,
+    Action,
+    Listed,
+    ListFailed,
+    Outcome,
+    Place,
+    Step,
+    WatchEnded,
+    first_step,
+    next_step,
+    wait_ns,
+    watch_seconds,
+)
+
+FIRST_NS, SECOND_WAIT_NS = 800_000_000, 1_600_000_000
+
+
+def error(code: int, retry_after_ns: int | None = None) -> ApiError:
+    return ApiError(code, "Reason", "why", "list pods", retry_after_ns)
+
+
+def least() -> float:
+    return 0.0
+
+
+WATCHING = Place("7", synced=True)
+FRESH = Place("7", synced=True, fresh=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "outcome", "then", "step"),
+    [
+        pytest.param(Place(), Listed("7"), FRESH, Step(Action.WATCH, "7"), id="a list is followed by a watch"),
+        pytest.param(
+            Place(failures=3),
+            Listed("7"),
+            Place("7", True, True, 3),
+            Step(Action.WATCH, "7"),
+            id="a list alone does not forget the failures",
+        ),
+        pytest.param(
+            Place(),
+            ListFailed(error(0)),
+            Place(failures=1),
+            Step(Action.LIST, "0", FIRST_NS),
+            id="a failed list is repeated",
+        ),
+        pytest.param(
+            Place("7", failures=1),
+            ListFailed(error(503, 20 * SECOND_NS)),
+            Place("7", failures=2),
+            Step(Action.LIST, "7", 20 * SECOND_NS),
+            id="the server asks for a longer wait",
+        ),
+        pytest.param(
+            Place("7", failures=1),
+            ListFailed(error(503, 1)),
+            Place("7", failures=2),
+            Step(Action.LIST, "7", SECOND_WAIT_NS),
+            id="the server asks for a shorter wait",
+        ),
+        pytest.param(
+            Place("7"),
+            ListFailed(error(410)),
+            Place("", failures=1),
+            Step(Action.LIST, "", FIRST_NS),
+            id="the version of a list is forgotten",
+        ),
+        pytest.param(
+            Place("7"),
+            ListFailed(error(504)),
+            Place("", failures=1),
+            Step(Action.LIST, "", FIRST_NS),
+            id="the server is behind the version of a list",
+        ),
+        pytest.param(FRESH, WatchEnded(None, "9"), Place("9", True), Step(Action.WATCH, "9"), id="ended in order"),
+        pytest.param(
+            Place("7", True, True, 5),
+            WatchEnded(None, "", PROVEN_NS),
+            WATCHING,
+            Step(Action.WATCH, "7"),
+            id="ended in order, nothing happened",
+        ),
+        pytest.param(
+            FRESH,
+            WatchEnded(None, "", PROVEN_NS - 1),
+            Place("7", True, True, 1),
+            Step(Action.WATCH, "7", FIRST_NS),
+            id="ended in order far too soon",
+        ),
+        pytest.param(
+            WATCHING,
+            WatchEnded(error(0), "8"),
+            Place("8", True, False, 1),
+            Step(Action.WATCH, "8", FIRST_NS),
+            id="cut after an event",
+        ),
+        pytest.param(
+            Place("7", True, False, 1),
+            WatchEnded(error(0)),
+            Place("7", True, False, 2),
+            Step(Action.WATCH, "7", SECOND_WAIT_NS),
+            id="still unreachable",
+        ),
+        pytest.param(
+            WATCHING,
+            WatchEnded(error(429, 5 * SECOND_NS)),
+            Place("7", True, False, 1),
+            Step(Action.WATCH, "7", 5 * SECOND_NS),
+            id="too many requests",
+        ),
+        pytest.param(
+            Place("7", True, False, 9),
+            WatchEnded(error(410)),
+            Place("7", failures=9),
+            Step(Action.LIST, "7"),
+            id="forgotten after an absence: list at once",
+        ),
+        pytest.param(
+            FRESH,
+            WatchEnded(error(410), "8"),
+            Place("8"),
+            Step(Action.LIST, "8"),
+            id="forgotten in the midst of events: list at once",
+        ),
+        pytest.param(
+            FRESH,
+            WatchEnded(error(410)),
+            Place("7", fresh=True, failures=1),
+            Step(Action.LIST, "7", FIRST_NS),
+            id="forgotten right after a list: not at once",
+        ),
+        pytest.param(
+            WATCHING,
+            WatchEnded(error(403)),
+            Place("7", failures=1),
+            Step(Action.LIST, "7", FIRST_NS),
+            id="refused: the list will say why",
+        ),
+    ],
+)
+def test_what_follows(place: Place, outcome: Outcome, then: Place, step: Step) -> None:
+    assert next_step(place, outcome, least) == (then, step)
+
+
+def test_it_begins_with_whatever_the_cache_of_the_server_has() -> None:
+    assert first_step(Place()) == Step(Action.LIST, "0")
+    assert first_step(WATCHING) == Step(Action.WATCH, "7")
+
+
+def test_a_watch_that_never_works_after_a_list_waits_longer_each_time() -> None:
+    place, waits = Place(), []
+    for _ in range(8):
+        place, _ = next_step(place, Listed("7"), least)
+        place, step = next_step(place, WatchEnded(error(410)), least)
+        assert step.action is Action.LIST
+        waits.append(step.after_ns)
+    assert waits == [FIRST_NS * 2**n for n in range(5)] + [LONGEST_WAIT_NS // 2] * 3
+
+
+@given(st.integers(0, 10_000), st.floats(0, 1, exclude_max=True))
+def test_every_wait_is_between_the_shortest_and_the_longest(failures: int, part: float) -> None:
+    assert FIRST_NS <= wait_ns(failures, lambda: part) <= LONGEST_WAIT_NS
+
+
+def test_watches_spread_out() -> None:
+    assert watch_seconds(lambda: 0.0) == 300
+    assert watch_seconds(lambda: 0.5) == 450
+    assert watch_seconds(lambda: 0.999, 1800) == 3598

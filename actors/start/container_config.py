@@ -65,7 +65,9 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
         command=tuple(expand(each, variables) for each in container.command),
         args=tuple(expand(each, variables) for each in container.args),
         working_dir=container.working_dir or "",
-        envs=tuple(KeyValue(key=name, value=value.encode()) for name, value in variables.items()),
+        envs=tuple(
+            KeyValue(key=name, value=value.encode("utf-8", "surrogateescape")) for name, value in variables.items()
+        ),
         mounts=container_mounts(
             container,
             path,

@@ -76,8 +76,10 @@ def resource_value(
     resources = owner.resources
     if kind == "limits":
         together = pod.spec.resources.limits if pod.spec.resources is not None else _NO_AMOUNTS
-        amount = resources.limits.get(resource) if resources is not None else None
-        amount = amount or together.get(resource) or allocatable.get(resource)
+        own = resources.limits if resources is not None else _NO_AMOUNTS
+        amounts = (own.get(resource), together.get(resource), allocatable.get(resource))
+        # A limit of zero is none.
+        amount = next((each for each in amounts if each and parse_quantity(each).nanos), None)
         if amount is None:
             raise StartRefusedError(f"{path}.resource", f"no limit of {resource} is set, and the node's is not known")
     elif kind == "requests":

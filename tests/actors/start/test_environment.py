@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.start.environment import Sources, environment
+from actors.start.environment import FileText, Sources, environment, file_references
 from actors.start.expansion import expand
 from actors.start.refusal import StartRefusedError
 from config.objects import (
@@ -192,5 +192,99 @@ def test_an_optional_reference_that_leads_nowhere_leaves_the_variable_undefined(
 
 
 def test_an_origin_that_is_not_there_is_refused() -> None:
-    with pytest.raises(StartRefusedError, match=r"envFrom\[0\].configMapRef: ConfigMap 'm' is not there"):
+    with pytest.raises(StartRefusedError, match=r'envFrom\[0\].configMapRef: configmap "m" not found'):
         env(origins=(FROM_MAP,))
+
+
+UNREAD = Sources(failures={("ConfigMap", "m"): "no answer from the API server", ("Secret", "s"): "forbidden"})
+
+
+@pytest.mark.parametrize(
+    ("origin", "sources", "text"),
+    [
+        pytest.param(
+            EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="x", key="K")),
+            MAPS,
+            'configmap "x" not found',
+            id="map",
+        ),
+        pytest.param(
+            EnvVarSource(secret_key_ref=SecretKeySelector(name="x", key="K")), MAPS, 'secret "x" not found', id="secret"
+        ),
+        pytest.param(
+            EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="m", key="Z")),
+            MAPS,
+            "couldn't find key Z in ConfigMap shop/m",
+            id="key of a map",
+        ),
+        pytest.param(
+            EnvVarSource(secret_key_ref=SecretKeySelector(name="s", key="Z")),
+            MAPS,
+            "couldn't find key Z in Secret shop/s",
+            id="key of a secret",
+        ),
+        pytest.param(
+            EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="m", key="K", optional=True)),
+            UNREAD,
+            "no answer from the API server",
+            id="what could not be read is not absent, even where it is optional",
+        ),
+    ],
+)
+def test_a_refusal_says_what_people_look_for(origin: EnvVarSource, sources: Sources, text: str) -> None:
+    with pytest.raises(StartRefusedError) as refused:
+        env(EnvVar(name="X", value_from=origin), sources=sources)
+    assert refused.value.reason.startswith(text)
+
+
+def test_an_optional_origin_that_could_not_be_read_is_refused_too() -> None:
+    origin = EnvFromSource(secret_ref=SecretEnvSource(name="s", optional=True))
+    with pytest.raises(StartRefusedError, match="forbidden"):
+        env(origins=(origin,), sources=UNREAD)
+
+
+def file_key(key: str, optional: bool | None = None) -> EnvVarSource:
+    return EnvVarSource(file_key_ref=FileKeySelector(volume_name="v", path="a/env", key=key, optional=optional))
+
+
+def from_file(key: str, optional: bool | None, file: FileText | None) -> str | None:
+    sources = Sources(files=None if file is None else {("v", "a/env"): file})
+    return env(EnvVar(name="X", value_from=file_key(key, optional)), sources=sources).get("X")
+
+
+@pytest.mark.parametrize(
+    ("key", "optional", "file", "value"),
+    [
+        ("A", None, FileText("A='1'"), "1"),
+        ("B", True, FileText("A='1'"), None),
+        ("A", True, FileText("A=''"), None),
+        ("A", True, FileText(), None),
+    ],
+)
+def test_a_variable_comes_from_a_file(key: str, optional: bool | None, file: FileText, value: str | None) -> None:
+    assert from_file(key, optional, file) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "optional", "file", "reason"),
+    [
+        ("B", None, FileText("A='1'"), "couldn't find key B in file a/env of volume v"),
+        ("A", None, FileText("A=plain"), "couldn't find key A in file a/env of volume v"),
+        ("A", None, FileText(), "file a/env of volume v not found"),
+        ("A", True, FileText("A ='1'"), "couldn't parse file a/env of volume v: line 1"),
+        ("A", True, FileText(error="it is a link"), "couldn't read file a/env of volume v: it is a link"),
+        ("A", True, None, "variables from files are switched off"),
+    ],
+)
+def test_what_a_file_does_not_give_is_refused(
+    key: str, optional: bool | None, file: FileText | None, reason: str
+) -> None:
+    with pytest.raises(StartRefusedError, match=reason):
+        from_file(key, optional, file)
+
+
+def test_each_file_of_a_container_is_named_once() -> None:
+    written = EnvVar(name="C", value="own", value_from=file_key("C"))
+    variables = (EnvVar(name="A", value_from=file_key("A")), EnvVar(name="B", value_from=file_key("B")), written)
+    assert file_references(container("web", env=variables)) == (("v", "a/env"),)
+    assert file_references(container("web", env=(written,))) == ()

@@ -1,0 +1,156 @@
+"""Which events leave the node, and as what: the correlation rules of client-go (spec 15), with their memory.
+
+Three rules, in this order. *Combining*: when one object has had nine different messages of one type and reason, any
+further message of that type and reason goes into one combined event. It ends when none came for ten minutes.
+*Counting*: what equals an event that is known (a combined one equals itself) is no event of its own but raises the count
+of that. *The spam filter*: each object may send 25 events, and one more every five minutes; what is over is counted and
+not sent.
+
+Everything that is remembered is bounded, the least recently used goes first. Time comes in with each event; nothing
+here is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from actors.messages import RecordEvent
+
+SECOND_NS = 1_000_000_000
+REMEMBERED = 4096
+"""Of each rule: series, objects, and kinds of events of objects."""
+PLAIN_MESSAGES = 9
+"""Different messages of one object, type and reason that are events of their own."""
+COMBINING_NS = 600 * SECOND_NS
+BURST = 25
+REFILL_NS = 300 * SECOND_NS
+"""One more event of an object every so often."""
+COMBINED = "(combined from similar events): "
+
+T = TypeVar("T")
+
+
+class Series:
+    """One event as the API server will know it: what came of it, and how far that has been sent.
+
+    `key` is the same for the same series; `count`, `message` and `last_wall_ns` are of the newest event. The fields
+    below them belong to whoever sends.
+    """
+
+    __slots__ = (
+        "count",
+        "event",
+        "first_wall_ns",
+        "key",
+        "known",
+        "last_ns",
+        "last_wall_ns",
+        "message",
+        "name",
+        "raised",
+        "sending",
+        "tries",
+    )
+
+    def __init__(self, key: Hashable, event: RecordEvent, wall_ns: int) -> None:
+        self.key = key
+        self.event = event
+        self.message = event.message
+        self.count = 0
+        self.first_wall_ns = wall_ns
+        self.last_wall_ns = wall_ns
+        self.last_ns = 0
+        self.name = ""
+        """Of its object, once there is one."""
+        self.known = False
+        """The API server has it."""
+        self.sending = False
+        self.raised = False
+        """It is to be sent again, for it changed on the way."""
+        self.tries = 0
+
+
+class EventCorrelation:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._kinds = _Recent[_Kind](REMEMBERED)
+        self._series = _Recent[Series](REMEMBERED)
+        self._objects = _Recent[_Allowance](REMEMBERED)
+
+    def observe(self, event: RecordEvent, now_ns: int, wall_ns: int) -> tuple[Series, bool]:
+        """The series that `event` belongs to, with it counted in, and whether that is to be sent now."""
+        about = (event.kind, event.namespace, event.name, event.uid)
+        kind_key = (about, event.type, event.reason)
+        kind = self._kinds.get(kind_key) or self._kinds.put(kind_key, _Kind())
+        if kind.combines(event.message, now_ns):
+            series = self._series.get(kind_key) or self._series.put(kind_key, Series(kind_key, event, wall_ns))
+            series.message = COMBINED + event.message
+        else:
+            series = self._series.get(event) or self._series.put(event, Series(event, event, wall_ns))
+        series.count += 1
+        series.last_ns, series.last_wall_ns = now_ns, wall_ns
+        allowance = self._objects.get(about) or self._objects.put(about, _Allowance(now_ns))
+        return series, allowance.take(now_ns)
+
+
+class _Kind:
+    """The messages of one object, type and reason that are events of their own."""
+
+    __slots__ = ("_last_ns", "_messages")
+
+    def __init__(self) -> None:
+        self._messages: set[str] = set()
+        self._last_ns = 0
+
+    def combines(self, message: str, now_ns: int) -> bool:
+        if now_ns - self._last_ns > COMBINING_NS:
+            self._messages.clear()
+        self._last_ns = now_ns
+        if message in self._messages:
+            return False
+        if len(self._messages) == PLAIN_MESSAGES:
+            return True
+        self._messages.add(message)
+        return False
+
+
+class _Allowance:
+    """What one object may still send, as time saved up."""
+
+    __slots__ = ("_at_ns", "_saved_ns")
+
+    def __init__(self, now_ns: int) -> None:
+        self._saved_ns = BURST * REFILL_NS
+        self._at_ns = now_ns
+
+    def take(self, now_ns: int) -> bool:
+        self._saved_ns = min(BURST * REFILL_NS, self._saved_ns + now_ns - self._at_ns)
+        self._at_ns = now_ns
+        if self._saved_ns < REFILL_NS:
+            return False
+        self._saved_ns -= REFILL_NS
+        return True
+
+
+class _Recent(Generic[T]):
+    """The last so many values by key; looking one up is a use of it."""
+
+    __slots__ = ("_limit", "_values")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: dict[Hashable, T] = {}
+
+    def get(self, key: Hashable) -> T | None:
+        value = self._values.pop(key, None)
+        if value is not None:
+            self._values[key] = value
+        return value
+
+    def put(self, key: Hashable, value: T) -> T:
+        self._values[key] = value
+        if len(self._values) > self._limit:
+            del self._values[next(iter(self._values))]
+        return value

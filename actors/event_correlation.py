@@ -2,9 +2,9 @@
 
 Three rules, in this order. *Combining*: when one object has had nine different messages of one type and reason, any
 further message of that type and reason goes into one combined event. It ends when none came for ten minutes.
-*Counting*: what equals an event that is known (a combined one equals itself) is no event of its own but raises the count
-of that. *The spam filter*: each object may send 25 events, and one more every five minutes; what is over is counted and
-not sent.
+*Counting*: what equals an event that is known (a combined one equals itself) is no event of its own but raises the
+count of that. *The spam filter*: each object may send 25 events, and one more every five minutes; what is over is
+counted and not sent.
 
 Everything that is remembered is bounded, the least recently used goes first. Time comes in with each event; nothing
 here is sent.

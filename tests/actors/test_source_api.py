@@ -105,7 +105,7 @@ def test_each_change_reaches_the_sync_loop_for_what_it_is(world: World):
 
 def test_a_pod_that_came_and_went_during_an_outage_is_told(world: World):
     world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
-    world.run()
+    world.run(2 * SECOND_NS)
     world.heard()
     world.api.watches[0].end(gone())
     world.run()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from config.codec import decode
-from config.objects import ApiObject, Pod
+from config.objects import ApiObject, ConfigMap, Pod, Secret
 
 K = TypeVar("K", bound=ApiObject)
 
@@ -47,3 +47,5 @@ class Resource(Generic[K]):
 
 
 PODS = Resource("", "v1", "pods", Pod)
+CONFIG_MAPS = Resource("", "v1", "configmaps", ConfigMap)
+SECRETS = Resource("", "v1", "secrets", Secret)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from config.document_walk import Fault, Step, path_text, walk
-from config.objects import ApiStruct, Pod, UnknownFields
+from config.objects import ApiStruct, ConfigMap, Pod, Secret, UnknownFields
 from config.objects.base import UNKNOWN_KEY
 
 T = TypeVar("T", bound=ApiStruct)
@@ -151,7 +151,8 @@ def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 # msgspec learns a struct when it is first decoded, and two threads that do so at once crash the process. Sources decode
 # on lanes, so Pod and all that it is made of is learned here, while the lock of the import keeps other threads out.
 # Another kind that is to be decoded on threads stands here too.
-_decoder(Pod)
+for _kind in (Pod, ConfigMap, Secret):
+    _decoder(_kind)
 
 
 def _errors(faults: list[Fault]) -> DocumentError:

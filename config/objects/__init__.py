@@ -1,6 +1,7 @@
 """Objects of the Kubernetes API that a node has to do with, as frozen structs."""
 
 from config.objects.base import ApiObject, ApiStruct, Quantity, UnknownFields
+from config.objects.config_data import ConfigMap, ConfigMapList, Secret, SecretList
 from config.objects.config_volumes import (
     ClusterTrustBundleProjection,
     ConfigMapProjection,
@@ -161,8 +162,10 @@ __all__ = [
     "CephFSVolumeSource",
     "CinderVolumeSource",
     "ClusterTrustBundleProjection",
+    "ConfigMap",
     "ConfigMapEnvSource",
     "ConfigMapKeySelector",
+    "ConfigMapList",
     "ConfigMapProjection",
     "ConfigMapVolumeSource",
     "Container",
@@ -260,8 +263,10 @@ __all__ = [
     "SELinuxOptions",
     "ScaleIOVolumeSource",
     "SeccompProfile",
+    "Secret",
     "SecretEnvSource",
     "SecretKeySelector",
+    "SecretList",
     "SecretProjection",
     "SecretVolumeSource",
     "SecurityContext",

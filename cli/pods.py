@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from cli.local_views import PODS, pods_in
-from cli.pod_words import pod_line
 from cli.tables import pod_table
 from config.flags import NodeFlags
+from config.pod_words import pod_line
 from runtime.local_endpoint import Answer, LocalEndpointError, ask
 
 DEFAULT_ROOT = NodeFlags().root_dir

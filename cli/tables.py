@@ -9,8 +9,9 @@ from rich.text import Text
 
 from actors.kernel import ActorInfo
 from actors.messages import PullInProgress
-from cli.pod_words import SECOND_NS, PodLine, short_duration
+from config.ages import SECOND_NS, short_duration
 from config.objects import Pod
+from config.pod_words import PodLine
 
 _GOOD = frozenset({"Running", "Completed", "Succeeded"})
 _UNDER_WAY = frozenset({"Pending", "ContainerCreating", "PodInitializing", "Terminating"})

@@ -11,8 +11,8 @@ import msgspec
 from actors.kernel import SystemReport
 from actors.messages import PullInProgress, SourceProblem
 from actors.node import Node
-from cli.pod_words import has_arrived, pod_line, trouble
 from config.objects import Pod
+from config.pod_words import has_arrived, pod_line, trouble
 
 _AT_END = frozenset({"Running", "Succeeded", "Failed"})
 

@@ -15,9 +15,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from cli.pod_words import pod_line
 from cli.tables import actor_table, names_of, pod_table, pull_table
 from cli.up_progress import Look, Progress, as_document
+from config.pod_words import pod_line
 
 LINES_OF_LOG = 5
 _ROWS_AROUND = 8

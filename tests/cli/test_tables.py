@@ -8,8 +8,8 @@ from rich.console import Console, RenderableType
 
 from actors.kernel import ActorInfo
 from actors.messages import PullInProgress
-from cli.pod_words import PodLine
 from cli.tables import actor_table, pod_table, pull_table
+from config.pod_words import PodLine
 
 
 def drawn(table: RenderableType) -> list[list[str]]:

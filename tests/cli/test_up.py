@@ -16,7 +16,7 @@ from actors.messages import SourceProblem
 from cli.up import main
 from cli.up_progress import Look, progress
 from config.examples import TROUBLED
-from tests.cli.pods_made import pod, waiting
+from tests.config.pods_made import pod, waiting
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from config.ages import since
 from config.objects import Container, ContainerState, ContainerStatus, Pod, PodStatus
 from config.pod_identity import is_sidecar
 
-SECOND_NS = 1_000_000_000
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_NODE_LOST = "NodeLost"
+_GATED = "SchedulingGated"
 
 
 @dataclass(frozen=True, slots=True)
 class PodLine:
-    """One row: `ready` as `1/2`, `restarts` as `3 (20s ago)`, `age` as `5m`; empty where nothing is known."""
+    """One row: `ready` and `readiness_gates` as `1/2`, `restarts` as `3 (20s ago)`, `age` as `5m`; empty where nothing
+    is known.
+    """
 
     namespace: str
     name: str
@@ -28,6 +30,9 @@ class PodLine:
     restarts: str
     age: str
     ip: str
+    node: str = ""
+    nominated_node: str = ""
+    readiness_gates: str = ""
 
 
 def pod_line(pod: Pod, wall_ns: int) -> PodLine:
@@ -41,8 +46,11 @@ def pod_line(pod: Pod, wall_ns: int) -> PodLine:
         ready=f"{ready}/{total}",
         status=status_word(pod),
         restarts=_restarts(pod, status, wall_ns),
-        age=_since(began, wall_ns),
+        age=since(began, wall_ns),
         ip=status.pod_ip or "",
+        node=pod.spec.node_name or "",
+        nominated_node=status.nominated_node_name or "",
+        readiness_gates=_readiness_gates(pod, status),
     )
 
 
@@ -55,13 +63,18 @@ def status_word(pod: Pod) -> str:
     """The STATUS column."""
     status = pod.status or PodStatus()
     word = status.reason or status.phase or "Pending"
+    if any(condition.type == "PodScheduled" and condition.reason == _GATED for condition in status.conditions):
+        word = _GATED
     initializing = _initializing(pod, status)
     if initializing and _condition(status, "Initialized") != "True":
         word = initializing
     else:
         word = _word_of_containers(status, word)
     if pod.metadata.deletion_timestamp:
-        word = "Terminating"
+        if status.reason == _NODE_LOST:
+            return "Unknown"
+        if status.phase not in ("Succeeded", "Failed"):
+            return "Terminating"
     return word
 
 
@@ -77,27 +90,6 @@ def trouble(pod: Pod) -> str:
             message = (state.terminated.message or state.terminated.reason or "").strip()
             details.append(f"{state_of.name}: exit code {state.terminated.exit_code} {message}".rstrip())
     return ": ".join(part for part in (status_word(pod), "; ".join(filter(None, details))) if part)
-
-
-def short_duration(seconds: int) -> str:
-    """About how long, in at most two units: `95s`, `3m20s`, `45m`, `5h10m`, `3d`."""
-    seconds = max(seconds, 0)
-    if seconds < 2 * _MINUTE:
-        return f"{seconds}s"
-    if seconds < 10 * _MINUTE:
-        return _two(seconds, _MINUTE, "m", 1, "s")
-    if seconds < 3 * _HOUR:
-        return f"{seconds // _MINUTE}m"
-    if seconds < 8 * _HOUR:
-        return _two(seconds, _HOUR, "h", _MINUTE, "m")
-    if seconds < 2 * _DAY:
-        return f"{seconds // _HOUR}h"
-    return _two(seconds, _DAY, "d", _HOUR, "h") if seconds < 8 * _DAY else f"{seconds // _DAY}d"
-
-
-def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
-    rest = seconds % large // small
-    return f"{seconds // large}{large_name}" + (f"{rest}{small_name}" if rest else "")
 
 
 def _initializing(pod: Pod, status: PodStatus) -> str:
@@ -154,6 +146,12 @@ def _ready_count(pod: Pod, status: PodStatus) -> tuple[int, int]:
     return sum(state_of.ready for state_of in statuses if state_of.name in names), len(lasting)
 
 
+def _readiness_gates(pod: Pod, status: PodStatus) -> str:
+    gates = {gate.condition_type for gate in pod.spec.readiness_gates}
+    fulfilled = {condition.type for condition in status.conditions if condition.status == "True"}
+    return f"{len(gates & fulfilled)}/{len(gates)}" if gates else ""
+
+
 def _lasting(pod: Pod) -> tuple[Container, ...]:
     return (*pod.spec.containers, *filter(is_sidecar, pod.spec.init_containers))
 
@@ -167,7 +165,7 @@ def _restarts(pod: Pod, status: PodStatus, wall_ns: int) -> str:
         if state_of.last_state is not None and state_of.last_state.terminated is not None
     ]
     latest = max((end for end in ends if end), default=None)
-    return f"{count} ({_since(latest, wall_ns)} ago)" if count and latest else str(count)
+    return f"{count} ({since(latest, wall_ns)} ago)" if count and latest else str(count)
 
 
 def _counted(pod: Pod, status: PodStatus) -> Iterator[ContainerStatus]:
@@ -178,15 +176,3 @@ def _counted(pod: Pod, status: PodStatus) -> Iterator[ContainerStatus]:
     names = {container.name for container in _lasting(pod)}
     statuses = (*status.container_statuses, *status.init_container_statuses)
     yield from (state_of for state_of in statuses if state_of.name in names)
-
-
-def _since(timestamp: str | None, wall_ns: int) -> str:
-    if not timestamp:
-        return ""
-    try:
-        then = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return "?"
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return short_duration(int(wall_ns // SECOND_NS - then.timestamp()))

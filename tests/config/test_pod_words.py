@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from cli.pod_words import has_arrived, pod_line, short_duration, status_word, trouble
-from tests.cli.pods_made import START, START_NS, ended, pod, running, waiting
+from config.objects import PodReadinessGate
+from config.pod_words import has_arrived, pod_line, status_word, trouble
+from tests.config.pods_made import START, START_NS, ended, pod, running, waiting
 
 INIT = [{"name": "first", "image": "i"}, {"name": "second", "image": "i"}]
 SIDECAR = [{"name": "proxy", "image": "i", "restartPolicy": "Always"}]
@@ -67,6 +69,29 @@ def test_a_pod_that_is_being_deleted_says_so_before_all_else() -> None:
     assert status_word(pod(status, deletionTimestamp=START)) == "Terminating"
 
 
+def test_what_has_ended_keeps_its_word_while_it_is_being_deleted() -> None:
+    status = {"phase": "Succeeded", "containerStatuses": [ended("c0", 0, "Completed")]}
+    assert status_word(pod(status, deletionTimestamp=START)) == "Completed"
+
+
+def test_a_pod_to_be_deleted_on_a_lost_node_is_in_an_unknown_state() -> None:
+    assert status_word(pod({"phase": "Running", "reason": "NodeLost"}, deletionTimestamp=START)) == "Unknown"
+    assert status_word(pod({"phase": "Running", "reason": "NodeLost"})) == "NodeLost"
+
+
+def test_a_pod_that_may_not_be_scheduled_yet_says_so() -> None:
+    gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
+    assert status_word(pod({"phase": "Pending", "conditions": [gated]})) == "SchedulingGated"
+
+
+def test_a_line_counts_the_readiness_gates_that_are_fulfilled() -> None:
+    made = pod({"conditions": [{"type": "a/b", "status": "True"}, {"type": "a/c", "status": "False"}]})
+    gates = tuple(PodReadinessGate(condition_type=name) for name in ("a/b", "a/c"))
+    gated = replace(made, spec=replace(made.spec, readiness_gates=gates))
+    assert pod_line(gated, START_NS).readiness_gates == "1/2"
+    assert pod_line(made, START_NS).readiness_gates == ""
+
+
 def test_a_line_counts_sidecars_and_restarts() -> None:
     last = {"lastState": {"terminated": {"exitCode": 1, "finishedAt": START}}}
     status = {
@@ -96,23 +121,3 @@ def test_trouble_is_told_with_the_messages_of_the_containers_concerned() -> None
     statuses = [waiting("c0", "ErrImagePull", "no such host"), ended("c1", 3, "Error"), running("c2")]
     told = trouble(pod({"phase": "Pending", "message": "sad", "containerStatuses": statuses}, containers=3))
     assert told == "ErrImagePull: sad; c0: no such host; c1: exit code 3 Error"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (-5, "0s"),
-        (0, "0s"),
-        (119, "119s"),
-        (120, "2m"),
-        (200, "3m20s"),
-        (600, "10m"),
-        (7200, "120m"),
-        (3 * 3600 + 600, "3h10m"),
-        (8 * 3600, "8h"),
-        (49 * 3600, "2d1h"),
-        (8 * 86400, "8d"),
-    ],
-)
-def test_durations_have_two_units_at_most(seconds: int, expected: str) -> None:
-    assert short_duration(seconds) == expected

@@ -1,4 +1,4 @@
-"""What is said about the objects that a pod refers to: config maps, secrets, services, tokens.
+"""What is said about the objects that a pod refers to: config maps, secrets, services, runtime classes, tokens.
 
 Split from `actors.messages` because only those who need such objects know of them: pod workers, the
 `VolumeReconcilerActor`, the `ImagePullActor`, the `ObjectCacheActor` and the `TokenActor`.
@@ -78,6 +78,66 @@ class ObjectsChanged(Message, frozen=True):
     """ObjectCacheActor -> VolumeReconcilerActor: objects that these pods hold have changed; their files are old."""
 
     uids: frozenset[str]
+
+
+class ObjectCacheStarted(Message, frozen=True):
+    """ObjectCacheActor -> SyncLoopActor: I know no pod (any more); let the workers say again what they hold."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
+class ObjectTtlAnnounced(Message, frozen=True):
+    """Whoever reads the Node object -> ObjectCacheActor: how old an answer of strategy Cache may be; None: as usual.
+
+    Controllers write it on the node (annotation `node.alpha.kubernetes.io/ttl`, seconds), by the size of the cluster.
+    """
+
+    ttl_ns: int | None
+
+    def coalesce_key(self) -> Hashable:
+        return "ttl"
+
+
+class ReadServices(Message, frozen=True):
+    """PodWorker -> ClusterCacheActor: the variables of services for a pod of this namespace (spec 13.1).
+
+    `own_namespace`: its `enableServiceLinks`. With `wait` the answer may take seconds, until the services are known.
+    Answered once by `ServicesRead` with the same `tag`.
+    """
+
+    reader: ActorRef
+    tag: Any
+    namespace: str
+    own_namespace: bool
+    wait: bool
+
+
+class ServicesRead(Message, frozen=True):
+    """ClusterCacheActor -> reader: the variables; not `synced`: the services are not known yet."""
+
+    tag: Any
+    variables: Mapping[str, str]
+    synced: bool
+
+
+class ReadRuntimeClass(Message, frozen=True):
+    """PodWorker -> ClusterCacheActor: which handler of the runtime this RuntimeClass means (spec 9.8).
+
+    Answered once by `RuntimeClassRead` with the same `tag`.
+    """
+
+    reader: ActorRef
+    tag: Any
+    name: str
+
+
+class RuntimeClassRead(Message, frozen=True):
+    """ClusterCacheActor -> reader: the handler, or why there is none (`error` not empty)."""
+
+    tag: Any
+    handler: str
+    error: str = ""
 
 
 class RequestToken(Message, frozen=True):

@@ -1,0 +1,35 @@
+"""The API server of a node that stands alone: there is none, and every call says so at once."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable
+
+from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.api.errors import UNREACHABLE, ApiError
+from runtime.pending import Pending, Subscription
+
+REASON = "this node stands alone, it has no API server"
+
+
+class NoApiServer:
+    """`runtime.api.capability.Api`."""
+
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+        ended: concurrent.futures.Future[R] = concurrent.futures.Future()
+        ended.set_exception(ApiError(0, UNREACHABLE, REASON, call.verb))
+        return ended
+
+    def watch(
+        self,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> Subscription:
+        on_end(ApiError(0, UNREACHABLE, REASON, call.verb))
+        return _Nothing()
+
+
+class _Nothing:
+    def close(self) -> None:
+        """There was nothing to follow."""

@@ -6,10 +6,30 @@ One constant per resource. Pure data; what can be asked of a resource is `runtim
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from config.codec import decode
-from config.objects import ApiObject, ConfigMap, Pod, Secret
+from config.objects import (
+    ApiObject,
+    CertificateSigningRequest,
+    ConfigMap,
+    CSIDriver,
+    CSINode,
+    Event,
+    Lease,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    RuntimeClass,
+    Secret,
+    Service,
+    ServiceAccount,
+    SubjectAccessReview,
+    TokenReview,
+    VolumeAttachment,
+)
 
 K = TypeVar("K", bound=ApiObject)
 
@@ -47,5 +67,45 @@ class Resource(Generic[K]):
 
 
 PODS = Resource("", "v1", "pods", Pod)
+NODES = Resource("", "v1", "nodes", Node, namespaced=False)
+NAMESPACES = Resource("", "v1", "namespaces", Namespace, namespaced=False)
+EVENTS = Resource("", "v1", "events", Event)
 CONFIG_MAPS = Resource("", "v1", "configmaps", ConfigMap)
 SECRETS = Resource("", "v1", "secrets", Secret)
+SERVICES = Resource("", "v1", "services", Service)
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", ServiceAccount)
+PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", PersistentVolume, namespaced=False)
+PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", PersistentVolumeClaim)
+LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
+RUNTIME_CLASSES = Resource("node.k8s.io", "v1", "runtimeclasses", RuntimeClass, namespaced=False)
+CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", CSINode, namespaced=False)
+CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", CSIDriver, namespaced=False)
+VOLUME_ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments", VolumeAttachment, namespaced=False)
+CERTIFICATE_SIGNING_REQUESTS = Resource(
+    "certificates.k8s.io", "v1", "certificatesigningrequests", CertificateSigningRequest, namespaced=False
+)
+TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", TokenReview, namespaced=False)
+SUBJECT_ACCESS_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", SubjectAccessReview, namespaced=False
+)
+
+ALL_RESOURCES: tuple[Resource[Any], ...] = (
+    PODS,
+    NODES,
+    NAMESPACES,
+    EVENTS,
+    CONFIG_MAPS,
+    SECRETS,
+    SERVICES,
+    SERVICE_ACCOUNTS,
+    PERSISTENT_VOLUMES,
+    PERSISTENT_VOLUME_CLAIMS,
+    LEASES,
+    RUNTIME_CLASSES,
+    CSI_NODES,
+    CSI_DRIVERS,
+    VOLUME_ATTACHMENTS,
+    CERTIFICATE_SIGNING_REQUESTS,
+    TOKEN_REVIEWS,
+    SUBJECT_ACCESS_REVIEWS,
+)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from config.document_walk import Fault, Step, path_text, walk
-from config.objects import ApiStruct, ConfigMap, Pod, Secret, UnknownFields
+from config.objects import ApiObject, ApiStruct, UnknownFields
 from config.objects.base import UNKNOWN_KEY
 
 T = TypeVar("T", bound=ApiStruct)
@@ -148,10 +148,10 @@ def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     return msgspec.json.Decoder(kind)
 
 
-# msgspec learns a struct when it is first decoded, and two threads that do so at once crash the process. Sources decode
-# on lanes, so Pod and all that it is made of is learned here, while the lock of the import keeps other threads out.
-# Another kind that is to be decoded on threads stands here too.
-for _kind in (Pod, ConfigMap, Secret):
+# msgspec learns a struct when it is first decoded, and two threads that do so at once crash the process. Sources and
+# the lines to the API server decode on lanes, so every kind and all that it is made of is learned here, while the lock
+# of the import keeps other threads out.
+for _kind in ApiObject.__subclasses__():
     _decoder(_kind)
 
 

@@ -1,4 +1,4 @@
-"""Namespaces' data for pods: config maps and secrets. Bytes stay the base64 text of the document.
+"""Data for pods: config maps and secrets. Bytes stay the base64 text of the document.
 
 `config.secret_data` turns them into bytes.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from config.objects.base import ApiObject, written
-from config.objects.meta import ListMeta, ObjectMeta
+from config.objects.meta import ObjectMeta
 
 
 class ConfigMap(ApiObject, frozen=True):
@@ -23,15 +23,6 @@ class ConfigMap(ApiObject, frozen=True):
     immutable: bool | None = None
 
 
-class ConfigMapList(ApiObject, frozen=True):
-    """core/v1 ConfigMapList."""
-
-    api_version: Literal["v1"] = written("v1")
-    kind: Literal["ConfigMapList"] = written("ConfigMapList")
-    metadata: ListMeta = ListMeta()
-    items: tuple[ConfigMap, ...] = ()
-
-
 class Secret(ApiObject, frozen=True):
     """core/v1 Secret. The values of `data` are base64; `string_data` is written by users and never read back."""
 
@@ -42,12 +33,3 @@ class Secret(ApiObject, frozen=True):
     immutable: bool | None = None
     string_data: Mapping[str, str] = {}
     type: str | None = None
-
-
-class SecretList(ApiObject, frozen=True):
-    """core/v1 SecretList."""
-
-    api_version: Literal["v1"] = written("v1")
-    kind: Literal["SecretList"] = written("SecretList")
-    metadata: ListMeta = ListMeta()
-    items: tuple[Secret, ...] = ()

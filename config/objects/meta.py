@@ -67,3 +67,14 @@ class ListMeta(ApiStruct, frozen=True):
     remaining_item_count: int | None = None
     self_link: str | None = None
     shard_info: ShardInfo | None = None
+
+
+class Condition(ApiStruct, frozen=True):
+    """meta/v1 Condition."""
+
+    last_transition_time: str = written("")
+    message: str = written("")
+    observed_generation: int | None = None
+    reason: str = written("")
+    status: str = written("")
+    type: str = written("")

@@ -45,6 +45,26 @@ def test_every_kind_survives_decoding_and_encoding(api_objects: list[tuple[str, 
     assert seen
 
 
+def test_every_public_object_is_of_a_kind_we_know(api_objects: list[tuple[str, bytes]]) -> None:
+    assert {name for name, _ in api_objects} <= {kind.__name__ for kind in ApiObject.__subclasses__()}
+
+
+def test_a_field_of_tomorrow_survives_in_every_part_of_every_kind(api_objects: list[tuple[str, bytes]]) -> None:
+    for name, data in api_objects:
+        kind: type[ApiObject] = getattr(config.objects, name)
+        document = json.loads(data)
+        parts = ("", "metadata", "spec", "status")
+        told = set()
+        for part in parts:
+            into = document.get(part) if part else document
+            if isinstance(into, dict):
+                into["fieldOfTomorrow"] = {"a": [1, None]}
+                told.add("$.fieldOfTomorrow" if not part else f"$.{part}.fieldOfTomorrow")
+        value = decode(json.dumps(document).encode(), kind)
+        assert json.loads(encode(value)) == document, name
+        assert set(unknown_fields(value)) == told
+
+
 def maps_of(value: Any, path: str = "$") -> Iterator[tuple[str, dict[str, Any]]]:
     """Every map of the document that has fields, with its path."""
     if isinstance(value, dict):

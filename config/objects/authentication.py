@@ -1,0 +1,94 @@
+"""Who somebody is: service accounts, their tokens, and the review of tokens.
+
+TokenRequest and TokenReview are questions: the API server answers them with the same kind and a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from config.objects.base import ApiObject, ApiStruct, written
+from config.objects.meta import ObjectMeta
+from config.objects.references import ObjectReference
+from config.objects.selectors import LocalObjectReference
+
+
+class ServiceAccount(ApiObject, frozen=True):
+    """core/v1 ServiceAccount."""
+
+    api_version: Literal["v1"] = written("v1")
+    kind: Literal["ServiceAccount"] = written("ServiceAccount")
+    metadata: ObjectMeta = ObjectMeta()
+    automount_service_account_token: bool | None = None
+    image_pull_secrets: tuple[LocalObjectReference, ...] = ()
+    secrets: tuple[ObjectReference, ...] = ()
+
+
+class BoundObjectReference(ApiStruct, frozen=True):
+    """authentication/v1 BoundObjectReference."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+
+
+class TokenRequestSpec(ApiStruct, frozen=True):
+    """authentication/v1 TokenRequestSpec."""
+
+    audiences: tuple[str, ...] = ()
+    bound_object_ref: BoundObjectReference | None = None
+    expiration_seconds: int | None = None
+
+
+class TokenRequestStatus(ApiStruct, frozen=True):
+    """authentication/v1 TokenRequestStatus."""
+
+    expiration_timestamp: str | None = None
+    token: str | None = None
+
+
+class TokenRequest(ApiObject, frozen=True):
+    """authentication/v1 TokenRequest."""
+
+    api_version: Literal["authentication.k8s.io/v1"] = written("authentication.k8s.io/v1")
+    kind: Literal["TokenRequest"] = written("TokenRequest")
+    metadata: ObjectMeta = ObjectMeta()
+    spec: TokenRequestSpec = TokenRequestSpec()
+    status: TokenRequestStatus | None = None
+
+
+class UserInfo(ApiStruct, frozen=True):
+    """authentication/v1 UserInfo."""
+
+    extra: Mapping[str, tuple[str, ...]] = {}
+    groups: tuple[str, ...] = ()
+    uid: str | None = None
+    username: str | None = None
+
+
+class TokenReviewSpec(ApiStruct, frozen=True):
+    """authentication/v1 TokenReviewSpec."""
+
+    audiences: tuple[str, ...] = ()
+    token: str | None = None
+
+
+class TokenReviewStatus(ApiStruct, frozen=True):
+    """authentication/v1 TokenReviewStatus."""
+
+    audiences: tuple[str, ...] = ()
+    authenticated: bool | None = None
+    error: str | None = None
+    user: UserInfo | None = None
+
+
+class TokenReview(ApiObject, frozen=True):
+    """authentication/v1 TokenReview."""
+
+    api_version: Literal["authentication.k8s.io/v1"] = written("authentication.k8s.io/v1")
+    kind: Literal["TokenReview"] = written("TokenReview")
+    metadata: ObjectMeta = ObjectMeta()
+    spec: TokenReviewSpec = TokenReviewSpec()
+    status: TokenReviewStatus | None = None

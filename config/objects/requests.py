@@ -1,0 +1,47 @@
+"""What is sent to the path of an object and not stored: deletion, eviction, binding to a node."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from config.objects.base import ApiObject, ApiStruct, written
+from config.objects.meta import ObjectMeta
+from config.objects.references import ObjectReference
+
+
+class Preconditions(ApiStruct, frozen=True):
+    """meta/v1 Preconditions."""
+
+    resource_version: str | None = None
+    uid: str | None = None
+
+
+class DeleteOptions(ApiObject, frozen=True):
+    """meta/v1 DeleteOptions."""
+
+    api_version: Literal["v1"] = written("v1")
+    kind: Literal["DeleteOptions"] = written("DeleteOptions")
+    dry_run: tuple[str, ...] = ()
+    grace_period_seconds: int | None = None
+    ignore_store_read_error_with_cluster_breaking_potential: bool | None = None
+    orphan_dependents: bool | None = None
+    preconditions: Preconditions | None = None
+    propagation_policy: str | None = None
+
+
+class Eviction(ApiObject, frozen=True):
+    """policy/v1 Eviction."""
+
+    api_version: Literal["policy/v1"] = written("policy/v1")
+    kind: Literal["Eviction"] = written("Eviction")
+    metadata: ObjectMeta = ObjectMeta()
+    delete_options: DeleteOptions | None = None
+
+
+class Binding(ApiObject, frozen=True):
+    """core/v1 Binding."""
+
+    api_version: Literal["v1"] = written("v1")
+    kind: Literal["Binding"] = written("Binding")
+    metadata: ObjectMeta = ObjectMeta()
+    target: ObjectReference = ObjectReference()

@@ -97,6 +97,12 @@ def _status(kind: str, group: str = "") -> dict[str, SubResource]:
     return {"status": SubResource(kind, group, "v1", CHANGE)}
 
 
+def _review(group: str, kind: str, *, namespaced: bool = False) -> ServedResource:
+    """What is asked by being created, and never stored."""
+    name = kind.lower()
+    return ServedResource(group, "v1", f"{name}s", name, kind, namespaced, verbs=CREATE_ONLY)
+
+
 _CERTIFICATES = "certificates.k8s.io"
 _STORAGE = "storage.k8s.io"
 _AUTHENTICATION = "authentication.k8s.io"
@@ -143,7 +149,9 @@ SERVED: tuple[ServedResource, ...] = (
     ServedResource(
         "", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", True, ("sa",), subresources=_ACCOUNT_PARTS
     ),
-    ServedResource("", "v1", "services", "service", "Service", True, ("svc",), ("all",), subresources=_status("Service")),
+    ServedResource(
+        "", "v1", "services", "service", "Service", True, ("svc",), ("all",), subresources=_status("Service")
+    ),
     ServedResource("coordination.k8s.io", "v1", "leases", "lease", "Lease", True),
     ServedResource("events.k8s.io", "v1", "events", "event", "Event", True, ("ev",), storage="events"),
     ServedResource("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", False),
@@ -171,19 +179,13 @@ SERVED: tuple[ServedResource, ...] = (
             "status": SubResource("CertificateSigningRequest", _CERTIFICATES, "v1", CHANGE),
         },
     ),
-    ServedResource(_AUTHENTICATION, "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview", False, verbs=CREATE_ONLY),
-    ServedResource(_AUTHENTICATION, "v1", "tokenreviews", "tokenreview", "TokenReview", False, verbs=CREATE_ONLY),
-    ServedResource(
-        _AUTHORIZATION, "v1", "localsubjectaccessreviews", "localsubjectaccessreview", "LocalSubjectAccessReview", True, verbs=CREATE_ONLY
-    ),
-    ServedResource(
-        _AUTHORIZATION, "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview", "SelfSubjectAccessReview", False, verbs=CREATE_ONLY
-    ),
-    ServedResource(
-        _AUTHORIZATION, "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview", "SelfSubjectRulesReview", False, verbs=CREATE_ONLY
-    ),
-    ServedResource(_AUTHORIZATION, "v1", "subjectaccessreviews", "subjectaccessreview", "SubjectAccessReview", False, verbs=CREATE_ONLY),
-)  # fmt: skip
+    _review(_AUTHENTICATION, "SelfSubjectReview"),
+    _review(_AUTHENTICATION, "TokenReview"),
+    _review(_AUTHORIZATION, "LocalSubjectAccessReview", namespaced=True),
+    _review(_AUTHORIZATION, "SelfSubjectAccessReview"),
+    _review(_AUTHORIZATION, "SelfSubjectRulesReview"),
+    _review(_AUTHORIZATION, "SubjectAccessReview"),
+)
 
 _BY_NAME = {(served.group, served.version, served.plural): served for served in SERVED}
 

@@ -1,42 +1,82 @@
-"""`EventRecorderActor`: the events of this node, kept for a while and said in the log (spec 15).
+"""`EventRecorderActor`: the events of this node, kept for a while, said in the log, sent to the API server (spec 15).
 
 It never makes anybody wait: events are told, not asked for, and when too many come at once some are dropped and
 counted. Equal events are one with a count. The last `KEPT` are held in memory, and nothing is on disk. An event is
 logged when it is new and then each time its count has doubled, so that what repeats for ever is still seen.
 
-Events do not leave the node yet. With an API server they will leave from `_record`, correlated and at a limited rate.
+With an API server, what the rules of `actors.event_correlation` let through waits in `actors.event_queue` until one of
+a few calls is free. Of one series at most one call is under way, and it carries the newest count. When the API server
+does not answer, one call in ten seconds tries it; the events wait meanwhile, within their bound. What it refuses is
+given up, and so is what it answers with a fault of its own time after time.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import ClassVar
+from collections import Counter
+from typing import Any, ClassVar
 
 import msgspec
 
-from actors.kernel import Actor, MailboxOverflowed, handles
+from actors.event_correlation import EventCorrelation, Series
+from actors.event_objects import creation, event_name, raising
+from actors.event_queue import EventQueue
+from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
 from actors.messages import ListEvents, RecordedEvent, RecordEvent
+from runtime.api import Api, ApiError
 
 SECOND_NS = 1_000_000_000
 KEPT = 2_000
+MAX_CALLS = 8
+"""Under way at a time."""
+CALL_LIMIT_NS = 30 * SECOND_NS
+PAUSE_NS = 10 * SECOND_NS
+MAX_TRIES = 12
+
+
+class CallEnded(Message, frozen=True):
+    """To itself: the API server has answered a call about `series`, or not. `created` says which call it was."""
+
+    series: Any
+    created: bool
+    count: int
+    error: ApiError | None
+
+
+class PauseOver(Message, frozen=True):
+    """To itself: try again whether the API server answers."""
 
 
 class EventRecorderActor(Actor):
-    """See the module."""
+    """See the module. `api` None: the node stands alone, and events stay on it."""
 
     mailbox_capacity: ClassVar[int] = 20_000
+    max_effects: ClassVar[int] = MAX_CALLS
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self) -> None:
+    def __init__(self, api: Api | None = None, node_name: str = "") -> None:
         super().__init__()
+        self._api = api
+        self._node_name = node_name
         self._events: dict[RecordEvent, RecordedEvent] = {}
         """In the order of the last time each came."""
+        self._correlation = EventCorrelation()
+        self._queue = EventQueue()
+        self._calls = 0
+        self._pausing = False
+        self._probing = False
+        """The API server has not answered lately: one call at a time."""
+        self._last_stamp_ns = 0
+        self._given_up: Counter[str] = Counter()
+        self._lost_said = 0
 
     @handles(RecordEvent)
     def record(self, message: RecordEvent) -> None:
         recorded = self._record(message)
         if recorded.count & (recorded.count - 1) == 0:
             self._say(recorded)
+        if self._api is not None:
+            self._correlate(message)
 
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:
@@ -63,6 +103,114 @@ class EventRecorderActor(Actor):
         if self.log.isEnabledFor(level):
             self.log.log(level, "%s", sentence(recorded))
 
+    # --- to the API server ------------------------------------------------------------------------------------------
+
+    def _correlate(self, event: RecordEvent) -> None:
+        series, to_be_sent = self._correlation.observe(event, self.now_ns(), self.wall_ns())
+        if not to_be_sent:
+            return
+        if series.sending:
+            series.raised = True
+            return
+        self._queue.offer(series)
+        self._pump()
+
+    def _pump(self) -> None:
+        limit = 1 if self._probing else MAX_CALLS
+        while not self._pausing and self._calls < limit:
+            series = self._queue.take(self.now_ns())
+            if series is None:
+                break
+            self._send(series)
+        self._say_lost()
+
+    def _send(self, series: Series) -> None:
+        api = self._api
+        assert api is not None, "nothing is queued without an API server"
+        if not series.name:
+            series.name = self._new_name(series.event.name)
+        created, count = not series.known, series.count
+        call = creation(series, self._node_name) if created else raising(series)
+        series.sending, series.raised = True, False
+        self._calls += 1
+        self.begin(
+            lambda: api.call(call, timeout_ns=CALL_LIMIT_NS),
+            lambda done: CallEnded(series, created, count, _error_of(done, call.verb)),
+        )
+
+    def _new_name(self, object_name: str) -> str:
+        """No two of this node are the same, whatever the clock does."""
+        self._last_stamp_ns = max(self.wall_ns(), self._last_stamp_ns + 1)
+        return event_name(object_name, self._last_stamp_ns, self.new_uid())
+
+    @handles(CallEnded)
+    def call_ended(self, message: CallEnded) -> None:
+        self._calls -= 1
+        series: Series = message.series
+        series.sending = False
+        error = message.error
+        if error is not None and (error.outcome_unknown or error.code == 429):
+            self._unanswered(series, error)
+        else:
+            self._probing = False
+            self._answered(series, message, error)
+        self._pump()
+
+    def _answered(self, series: Series, message: CallEnded, error: ApiError | None) -> None:
+        series.tries = 0
+        if error is None:
+            series.known = True
+        elif message.created and error.already_exists:
+            # An earlier try has arrived after all, with what was known then.
+            series.known = True
+            series.raised = series.raised or message.count > 1
+        elif error.not_found and not message.created:
+            # An API server forgets events; this one goes on as a new one of the same name.
+            series.known = False
+            series.raised = True
+        else:
+            self._give_up(series, error)
+        if series.raised:
+            self._queue.offer(series)
+
+    def _unanswered(self, series: Series, error: ApiError) -> None:
+        """Wait, and then try with one call. The series goes to the end, so that it cannot stop the others."""
+        if error.code:
+            series.tries += 1
+        if series.tries >= MAX_TRIES:
+            series.tries = 0
+            self._give_up(series, error)
+        else:
+            self._queue.offer(series)
+        if self._pausing:
+            return  # another call of the same moment has seen to it
+        pause_ns = PAUSE_NS
+        if not self._probing:
+            self.log.warning("events cannot be sent now: %s", error)
+            pause_ns = int(PAUSE_NS * self.chance.random())
+        self._probing = self._pausing = True
+        self.after(max(pause_ns, error.retry_after_ns or 0), PauseOver())
+
+    @handles(PauseOver)
+    def pause_over(self, _: PauseOver) -> None:
+        self._pausing = False
+        self._pump()
+
+    def _give_up(self, series: Series, error: ApiError) -> None:
+        """Said for the first of its cause and each time there are twice as many."""
+        cause = f"{error.code} {error.reason}"
+        self._given_up[cause] += 1
+        times = self._given_up[cause]
+        if times & (times - 1) == 0:
+            level = logging.DEBUG if "being terminated" in error.message else logging.WARNING
+            self.log.log(level, "an event %s is given up (%s so far: %d): %s", series.name, cause, times, error)
+
+    def _say_lost(self) -> None:
+        lost = self._queue.lost
+        if lost >= max(1, 2 * self._lost_said):
+            self._lost_said = lost
+            self.log.warning("%d events were not sent, for too many waited or they were too old", lost)
+
 
 def sentence(recorded: RecordedEvent) -> str:
     """An event as a line for people."""
@@ -71,3 +219,10 @@ def sentence(recorded: RecordedEvent) -> str:
     place = f" {event.field_path}" if event.field_path else ""
     times = f" (x{recorded.count})" if recorded.count > 1 else ""
     return f"{about}{place}: {event.reason}: {event.message}{times}"
+
+
+def _error_of(done: Pending[Any], verb: str) -> ApiError | None:
+    error = outcome_of(done).error
+    if error is None or isinstance(error, ApiError):
+        return error
+    return ApiError(0, "Unknown", f"{type(error).__name__}: {error}", verb)

@@ -135,7 +135,7 @@ class NodeSupervisor(Actor):
             status_manager=refs["status-manager"],
             events=events,
         )
-        self.furnish(refs["events"])
+        self.furnish(refs["events"], None if can.api is None else can.api.events, plan.facts.name)
         sources = plan.sources() if can.api is None else (*plan.sources(), SOURCE_API)
         self.furnish(refs["status-manager"], sync_loop, None if can.api is None else can.api.main)
         self.furnish(refs["storage"], sync_loop, events, sources)

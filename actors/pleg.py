@@ -6,7 +6,8 @@ harm. Where the runtime serves an event stream, each event is one more hint and 
 net; where it does not, the list is taken every second (spec 2.1, 2.5).
 
 What may fail: a list (kept as "not known", never as "nothing runs"), the stream (opened again with back-off). A list
-that does not come back is given up after its deadline; one pod's hanging status call is never waited for here.
+that does not come back is given up after its deadline, and hints are passed on meanwhile; one pod's hanging status
+call is never waited for here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar
 
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, MailboxOverflowed, Message, handles
+from actors.kernel import (
+    Actor,
+    ActorRef,
+    DeadlineExceededError,
+    MailboxOverflowed,
+    Message,
+    Pending,
+    all_done,
+    handles,
+)
 from actors.messages import (
     ContainersDied,
     LookAgain,
@@ -30,7 +40,9 @@ from runtime.cri.messages import (
     ContainerEventResponse,
     GetEventsRequest,
     ListContainersRequest,
+    ListContainersResponse,
     ListPodSandboxRequest,
+    ListPodSandboxResponse,
 )
 from runtime.cri.verbs import GET_CONTAINER_EVENTS, LIST_CONTAINERS, LIST_POD_SANDBOX
 from runtime.pending import Subscription
@@ -50,6 +62,12 @@ UNHEALTHY_NS = 180 * SECOND_NS
 
 class Relist(Message, frozen=True):
     """To itself: time for the next list."""
+
+
+class ListEnded(Message, frozen=True):
+    """To itself: a list has ended, or has had its time. `listing` is which: the two calls."""
+
+    listing: tuple[Pending[ListPodSandboxResponse], Pending[ListContainersResponse]]
 
 
 class OpenStream(Message, frozen=True):
@@ -95,6 +113,10 @@ class PlegActor(Actor):
         self._listed_at_ns: int | None = None
         self._listing_failed = ""
         self._next_list_at_ns: int | None = None
+        self._listing: tuple[Pending[ListPodSandboxResponse], Pending[ListContainersResponse]] | None = None
+        """The list under way."""
+        self._again_within_ns: int | None = None
+        """How soon after it the next one must come, for what happened meanwhile."""
         self._stream: Subscription | None = None
         self._stopping = False
 
@@ -131,22 +153,39 @@ class PlegActor(Actor):
     # --- the list ---------------------------------------------------------------------------------------------------
 
     @handles(Relist)
-    async def relist(self, _: Relist) -> None:
+    def relist(self, _: Relist) -> None:
+        if self._listing is not None:
+            return
         sandboxes = self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=LIST_TIMEOUT_NS)
         containers = self._cri.call(LIST_CONTAINERS, ListContainersRequest(), timeout_ns=LIST_TIMEOUT_NS)
+        listing = self._listing = (sandboxes, containers)
+        self.begin(lambda: all_done(listing), lambda _: ListEnded(listing))
+        self.after(GIVE_UP_NS, ListEnded(listing))
+
+    @handles(ListEnded)
+    def list_ended(self, message: ListEnded) -> None:
+        if message.listing is not self._listing or self._listing is None:
+            return
+        sandboxes, containers = self._listing
+        self._listing = None
+        self.cancel_timer(ListEnded)
         try:
-            listed_sandboxes = await self.wait(sandboxes, timeout_ns=GIVE_UP_NS, what="the list of all sandboxes")
-            listed_containers = await self.wait(containers, timeout_ns=GIVE_UP_NS, what="the list of all containers")
+            _end(sandboxes, containers)
+            self._list_came(picture_of(sandboxes.result().items, containers.result().containers))
         except (CriError, DeadlineExceededError) as failure:
             self._list_failed(failure)
-        else:
-            self._list_came(picture_of(listed_sandboxes.items, listed_containers.containers))
         # From the end of a list to the next, so that a slow runtime is not asked without pause.
-        self._next_list_at_ns = None
-        self._list_within(RELIST_NS if self._stream is None else RELIST_WITH_EVENTS_NS)
+        within_ns = RELIST_NS if self._stream is None else RELIST_WITH_EVENTS_NS
+        if self._again_within_ns is not None:
+            within_ns = min(within_ns, self._again_within_ns)
+        self._next_list_at_ns = self._again_within_ns = None
+        self._list_within(within_ns)
 
     def _list_within(self, ns: int) -> None:
-        """The next list comes in `ns` ns, or sooner where it was to come sooner."""
+        """The next list comes in `ns` ns, or sooner where it was to come sooner. One under way may have missed it."""
+        if self._listing is not None:
+            self._again_within_ns = ns if self._again_within_ns is None else min(ns, self._again_within_ns)
+            return
         due_ns = self.now_ns() + ns
         if self._next_list_at_ns is None or due_ns < self._next_list_at_ns:
             self._next_list_at_ns = due_ns
@@ -225,3 +264,12 @@ class PlegActor(Actor):
     def describe(self, _: DescribePleg) -> tuple[int, int, bool]:
         age_ns = -1 if self._listed_at_ns is None else self.now_ns() - self._listed_at_ns
         return age_ns, len(self._picture.entries), self._stream is not None
+
+
+def _end(*calls: Pending[Any]) -> None:
+    """Raises DeadlineExceededError when one has not ended; all of them are over then."""
+    late = [call for call in calls if not call.done()]
+    for call in late:
+        call.cancel()
+    if late:
+        raise DeadlineExceededError("the list of all that runs", GIVE_UP_NS)

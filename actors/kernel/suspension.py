@@ -104,14 +104,14 @@ def outcome_of(pending: Pending[T]) -> Outcome[T]:
 def all_done(pendings: Sequence[Pending[Any]]) -> Promise[None]:
     """A promise kept when every one of `pendings` has ended, well or badly."""
     promise: Promise[None] = Promise()
-    left = [None] * len(pendings)
-    if not left:
+    if not pendings:
         promise.set_result(None)
         return promise
+    # Effects end on any thread: whoever takes the first one out is the last, and there is one such.
+    left = [True] + [False] * (len(pendings) - 1)
 
     def one_ended(_: Any) -> None:
-        left.pop()
-        if not left:
+        if left.pop():
             promise.set_result(None)
 
     for pending in pendings:

@@ -46,6 +46,8 @@ class RuntimeMonitorActor(Actor):
         """Of the last answer, or since when one is waited for."""
         self._described: RuntimeDescribed | None = None
         self._version: VersionResponse | None = None
+        self._name = ""
+        """Of the runtime that answered last."""
         self._told: RuntimeStateObserved | None = None
 
     def on_start(self) -> None:
@@ -60,8 +62,7 @@ class RuntimeMonitorActor(Actor):
         except (CriError, DeadlineExceededError) as failure:
             error, network_error = str(failure), "not known: the runtime does not answer"
             silent_since_ns = self._answered_at_ns
-        name = self._version.runtime_name if self._version is not None else ""
-        self._tell(RuntimeStateObserved(error, network_error, name, silent_since_ns))
+        self._tell(RuntimeStateObserved(error, network_error, self._name, silent_since_ns))
         self.after(POLL_MISSING_NS if error else POLL_NS, Poll())
 
     async def _ask(self) -> tuple[str, str]:
@@ -73,6 +74,7 @@ class RuntimeMonitorActor(Actor):
             if fault is not None:
                 return str(fault), "not known"
             self._version = version
+            self._name = version.runtime_name
             self.log.info("runtime: %s %s", version.runtime_name, version.runtime_version)
         response = await self.wait(
             self._cri.call(STATUS, StatusRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's status"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from actors.kernel import Message
+from config.objects import Node
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 
 
@@ -61,6 +62,19 @@ class ImagesChanged(Message, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return "images"
+
+
+class NodeSeen(Message, frozen=True):
+    """NodeWatchActor -> NodeStatusActor: the Node object as the API shows it; None: there is none.
+
+    Not `live`: changes are not heard of now, and nothing is known.
+    """
+
+    node: Node | None
+    live: bool = True
+
+    def coalesce_key(self) -> Hashable:
+        return "node"
 
 
 class VolumesInUseObserved(Message, frozen=True):

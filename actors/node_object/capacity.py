@@ -1,0 +1,106 @@
+"""How much there is on the node, and how much of it pods may have (spec 9.5).
+
+Capacity is what the machine has. Allocatable is capacity less what is reserved for the system, for the agent, and for
+the hard eviction thresholds, never below zero; huge pages are taken out of allocatable memory. Resources that others
+advertise are kept. What cannot be read now keeps its last value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from config.kubelet import KubeletConfiguration
+from config.kubelet.eviction import hard_thresholds
+from config.kubelet.node_resources import parse_cpu_set
+from config.quantity import ZERO, Quantity, Suffixes, add_all, of_value, parse_quantity
+from runtime.host_machine import MachineFacts
+
+CPU, MEMORY, PODS, EPHEMERAL_STORAGE = "cpu", "memory", "pods", "ephemeral-storage"
+HUGE_PAGES = "hugepages-"
+THRESHOLD_OF = {MEMORY: "memory.available", EPHEMERAL_STORAGE: "nodefs.available"}
+"""The eviction signals that keep a part of a resource free."""
+
+
+def capacity(
+    existing: Mapping[str, str], machine: MachineFacts, disk_bytes: int | None, configuration: KubeletConfiguration
+) -> dict[str, str]:
+    """The capacity to publish. `disk_bytes` None: not known now. Sizes of huge pages that are gone are left out."""
+    own = {
+        CPU: str(machine.cpus),
+        MEMORY: str(of_value(machine.memory_bytes, Suffixes.BINARY)),
+        PODS: str(pod_limit(machine.cpus, configuration)),
+    }
+    for size_bytes, count in machine.huge_pages:
+        own[huge_page_resource(size_bytes)] = str(of_value(size_bytes * count, Suffixes.BINARY))
+    if disk_bytes is not None and configuration.local_storage_capacity_isolation:
+        own[EPHEMERAL_STORAGE] = str(of_value(disk_bytes, Suffixes.BINARY))
+    foreign = {name: amount for name, amount in existing.items() if not name.startswith(HUGE_PAGES)}
+    return {**foreign, **own}
+
+
+def pod_limit(cpus: int, configuration: KubeletConfiguration) -> int:
+    """Pods that may run at once."""
+    if configuration.pods_per_core > 0:
+        return min(configuration.pods_per_core * cpus, configuration.max_pods)
+    return configuration.max_pods
+
+
+def huge_page_resource(size_bytes: int) -> str:
+    """hugepages-2Mi, hugepages-1Gi."""
+    return f"{HUGE_PAGES}{of_value(size_bytes, Suffixes.BINARY)}"
+
+
+def allocatable(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, str]:
+    """What of `capacities` pods may have."""
+    reserved = reservations(capacities, configuration)
+    amounts = {name: parse_quantity(amount) for name, amount in capacities.items()}
+    left = {name: _less(amount, reserved.get(name, ZERO)) for name, amount in amounts.items()}
+    if MEMORY in left:
+        pages = add_all(amount for name, amount in amounts.items() if name.startswith(HUGE_PAGES))
+        left[MEMORY] = _less(left[MEMORY], pages)
+    return {name: str(amount) for name, amount in left.items()}
+
+
+def reservations(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, Quantity]:
+    """What is kept from pods, by resource: for the system, the agent, and the hard eviction thresholds."""
+    system, kube = dict(configuration.system_reserved), dict(configuration.kube_reserved)
+    if configuration.reserved_system_cpus:
+        # A set of CPUs says it all: what else is reserved of them counts no more.
+        system[CPU] = str(len(parse_cpu_set(configuration.reserved_system_cpus)))
+        kube.pop(CPU, None)
+    kept = {
+        name: parse_quantity(system.get(name, "0")) + parse_quantity(kube.get(name, "0"))
+        for name in (CPU, MEMORY, EPHEMERAL_STORAGE)
+    }
+    thresholds = hard_thresholds(configuration)
+    for name, signal in THRESHOLD_OF.items():
+        if signal in thresholds and name in capacities:
+            kept[name] = kept[name] + _threshold(thresholds[signal], parse_quantity(capacities[name]))
+    return kept
+
+
+def is_extended(resource: str) -> bool:
+    """Whether a resource is one that device plugins or people advertise: its name has a domain of their own."""
+    domain, slash, _ = resource.partition("/")
+    return bool(slash) and not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
+
+
+def missing(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> tuple[str, ...]:
+    """Resources without which a node is not ready, and that are not known."""
+    needed = [CPU, MEMORY, PODS]
+    if configuration.local_storage_capacity_isolation:
+        needed.append(EPHEMERAL_STORAGE)
+    return tuple(name for name in needed if name not in capacities)
+
+
+def _less(amount: Quantity, taken: Quantity) -> Quantity:
+    left = amount - taken
+    return Quantity(max(left.nanos, 0), amount.suffixes)
+
+
+def _threshold(text: str, whole: Quantity) -> Quantity:
+    """A threshold as an amount, a share of the whole where it is one."""
+    if not text.endswith("%"):
+        return parse_quantity(text)
+    share_milli = round(float(text[:-1]) * 1000)
+    return of_value(whole.value() * share_milli // 100_000, Suffixes.BINARY)

@@ -1,0 +1,116 @@
+"""The conditions of the node that are the agent's own (spec 9.3): three pressures and Ready.
+
+A condition keeps its transition time while its status stays, and each look renews its heartbeat. Conditions of others
+(NetworkUnavailable) are left where they are.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.node_messages import NodePressureObserved
+from actors.node_object.readiness import message_of
+from actors.pod_status.times import api_time
+from config.objects import NodeCondition
+
+READY = "Ready"
+TRUE, FALSE = "True", "False"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What a condition should say."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class _Pressure(msgspec.Struct, frozen=True):
+    type: str
+    high: tuple[str, str]
+    low: tuple[str, str]
+    events: tuple[str, str]
+
+
+_MEMORY = _Pressure(
+    "MemoryPressure",
+    ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
+    ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("NodeHasInsufficientMemory", "NodeHasSufficientMemory"),
+)
+_DISK = _Pressure(
+    "DiskPressure",
+    ("KubeletHasDiskPressure", "kubelet has disk pressure"),
+    ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("NodeHasDiskPressure", "NodeHasNoDiskPressure"),
+)
+_PID = _Pressure(
+    "PIDPressure",
+    ("KubeletHasInsufficientPID", "kubelet has insufficient PID available"),
+    ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("NodeHasInsufficientPID", "NodeHasSufficientPID"),
+)
+_EVENTS = {pressure.type: pressure.events for pressure in (_MEMORY, _DISK, _PID)} | {
+    READY: ("NodeReady", "NodeNotReady")
+}
+OWN = tuple(_EVENTS)
+
+
+def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple[Verdict, ...]:
+    """The conditions in their order. `unready`: why the node is not ready, nothing when it is."""
+    ready = (
+        Verdict(READY, FALSE, "KubeletNotReady", message_of(unready))
+        if unready
+        else Verdict(READY, TRUE, "KubeletReady", "kubelet is posting ready status")
+    )
+    return (
+        _pressure(_MEMORY, pressures.memory),
+        _pressure(_DISK, pressures.disk),
+        _pressure(_PID, pressures.pid),
+        ready,
+    )
+
+
+def next_conditions(
+    existing: tuple[NodeCondition, ...], wanted: tuple[Verdict, ...], wall_ns: int
+) -> tuple[NodeCondition, ...]:
+    """`existing` with the agent's own as `wanted`, each in its place, new ones last."""
+    now = api_time(wall_ns)
+    by_type = {condition.type: condition for condition in existing}
+    own: dict[str, NodeCondition] = {}
+    for verdict in wanted:
+        old = by_type.get(verdict.type)
+        same = old is not None and old.status == verdict.status
+        own[verdict.type] = NodeCondition(
+            type=verdict.type,
+            status=verdict.status,
+            reason=verdict.reason,
+            message=verdict.message,
+            last_heartbeat_time=now,
+            last_transition_time=old.last_transition_time if same and old is not None else now,
+        )
+    kept = tuple(own.pop(condition.type, condition) for condition in existing)
+    return (*kept, *own.values())
+
+
+def events_of_change(before: tuple[NodeCondition, ...], after: tuple[NodeCondition, ...]) -> tuple[str, ...]:
+    """Reasons of the events that tell what changed. A node that has never said Ready has not lost it."""
+    old = {condition.type: condition.status for condition in before}
+    said = []
+    for condition in after:
+        known = old.get(condition.type)
+        if condition.type not in _EVENTS or known == condition.status or (condition.type == READY and known is None):
+            continue
+        said.append(_EVENTS[condition.type][condition.status != TRUE])
+    return tuple(said)
+
+
+def is_ready(conditions: tuple[NodeCondition, ...]) -> bool:
+    """Whether they say so."""
+    return any(condition.type == READY and condition.status == TRUE for condition in conditions)
+
+
+def _pressure(which: _Pressure, high: bool) -> Verdict:
+    reason, message = which.high if high else which.low
+    return Verdict(which.type, TRUE if high else FALSE, reason, message)

@@ -1,0 +1,31 @@
+"""Who the node is: ids, kernel, system, runtime and agent (`status.nodeInfo`, spec 9.5)."""
+
+from __future__ import annotations
+
+from config.objects import NodeSwapStatus, NodeSystemInfo
+from runtime.host_machine import MachineFacts
+
+UNKNOWN_VERSION = "Unknown"
+
+
+def system_info(machine: MachineFacts, runtime_name: str, runtime_version: str, version: str) -> NodeSystemInfo:
+    """`runtime_name` empty: the runtime has not said yet who it is. kube-proxy's version is nobody's to know."""
+    runtime = f"{runtime_name or 'unknown'}://{runtime_version or UNKNOWN_VERSION}"
+    return NodeSystemInfo(
+        machine_id=machine.machine_id,
+        system_uuid=machine.system_uuid,
+        boot_id=machine.boot_id,
+        kernel_version=machine.kernel_version,
+        os_image=machine.os_image,
+        container_runtime_version=runtime,
+        kubelet_version=version,
+        kube_proxy_version="",
+        operating_system=machine.operating_system,
+        architecture=machine.architecture,
+        swap=NodeSwapStatus(capacity=machine.swap_bytes) if machine.swap_bytes else None,
+    )
+
+
+def has_rebooted(published: NodeSystemInfo | None, machine: MachineFacts) -> bool:
+    """Whether the machine was booted since it was last published."""
+    return published is not None and bool(published.boot_id) and published.boot_id != machine.boot_id

@@ -1,0 +1,78 @@
+"""Why the node is not ready (spec 2.12, 9.3): everything that stands in the way, worst first; nothing means ready.
+
+The runtime: it must have been asked, have answered within the last 30 s, say that it is ready, have been listed within
+the last three minutes, and have a network. Others tell their own reasons: a shutdown, storage that is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.messages import RuntimeStateObserved
+from config.durations import format_duration_ns
+
+SECOND_NS = 1_000_000_000
+SILENCE_NS = 30 * SECOND_NS
+"""A runtime may be silent for so long: restarting it takes a while and harms no pod."""
+LISTING_NS = 180 * SECOND_NS
+"""The runtime's pods must have been listed within this (spec 2.1)."""
+
+
+class RuntimeHealth(msgspec.Struct, frozen=True):
+    """What is known of the runtime. Times are monotonic ns; None: never, or not known yet."""
+
+    state: RuntimeStateObserved | None = None
+    listed_at_ns: int | None = None
+
+
+def unready_reasons(
+    health: RuntimeHealth, others: Mapping[str, str], missing_capacity: tuple[str, ...], now_ns: int
+) -> tuple[str, ...]:
+    """`others`: reasons by who tells them, empty ones do not count."""
+    reasons = [*_runtime(health, now_ns), *(text for _, text in sorted(others.items()) if text)]
+    if missing_capacity:
+        reasons.append(f"missing node capacity for resources: {', '.join(missing_capacity)}")
+    return tuple(reasons)
+
+
+def message_of(reasons: tuple[str, ...]) -> str:
+    """Several reasons as one text, as users know it from kubelets."""
+    return reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]"
+
+
+def look_again_ns(health: RuntimeHealth, now_ns: int) -> int | None:
+    """How long until silence alone makes a node unready; None when nothing is about to."""
+    since = [
+        at_ns + limit_ns
+        for at_ns, limit_ns in (
+            (health.state.silent_since_ns if health.state is not None else None, SILENCE_NS),
+            (health.listed_at_ns, LISTING_NS),
+        )
+        if at_ns is not None
+    ]
+    left = [at_ns - now_ns for at_ns in since if at_ns > now_ns]
+    return min(left, default=None)
+
+
+def _runtime(health: RuntimeHealth, now_ns: int) -> list[str]:
+    state, listed_ns = health.state, health.listed_at_ns
+    if state is None:
+        return ["container runtime status check may not have completed yet"]
+    reasons = []
+    silent_ns = state.silent_since_ns
+    if silent_ns is not None:
+        if now_ns - silent_ns >= SILENCE_NS:
+            reasons.append(f"container runtime is down: {state.error}")
+    elif state.error:
+        reasons.append(f"container runtime not ready: {state.error}")
+    if listed_ns is None:
+        reasons.append("PLEG is not healthy: the pods of the runtime have yet to be listed")
+    elif now_ns - listed_ns >= LISTING_NS:
+        # Not for how long: a text that changes with time would be a write at every look.
+        limit = format_duration_ns(LISTING_NS)
+        reasons.append(f"PLEG is not healthy: the pods of the runtime have not been listed for more than {limit}")
+    if silent_ns is None and state.network_error:
+        reasons.append(f"container runtime network not ready: {state.network_error}")
+    return reasons

@@ -1,0 +1,121 @@
+"""The Node object as it is registered, and what is mended in one that is there already (spec 9.1).
+
+A node with this name that exists belongs to an earlier life of this agent, or to somebody who prepared it: its labels,
+taints and annotations are kept. Only labels that describe the machine, the annotation that says who attaches volumes,
+and resources of devices that nobody here knows any more are set right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.node_object.capacity import HUGE_PAGES, is_extended
+from actors.node_object.settings import NodeSettings
+from config.objects import Node, NodeSpec, NodeStatus, ObjectMeta, Taint
+from runtime.host_machine import MachineFacts
+
+CONTROLLER_ATTACHES = "volumes.kubernetes.io/controller-managed-attach-detach"
+PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip"
+UNINITIALIZED = Taint(key="node.cloudprovider.kubernetes.io/uninitialized", value="true", effect="NoSchedule")
+HOST_NAME = "kubernetes.io/hostname"
+
+SYNCED_LABELS = (
+    HOST_NAME,
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+)
+"""Labels that are set right in a node that exists; all others are left as they are."""
+
+
+def initial_node(
+    settings: NodeSettings, machine: MachineFacts, status: NodeStatus, *, unschedulable: bool = False
+) -> Node:
+    """The object to create. `unschedulable`: it was deleted while it was cordoned, and comes back cordoned."""
+    return Node(
+        metadata=ObjectMeta(
+            name=settings.name, labels=own_labels(settings, machine), annotations=own_annotations(settings)
+        ),
+        spec=NodeSpec(
+            provider_id=settings.configuration.provider_id or None,
+            taints=own_taints(settings),
+            unschedulable=True if unschedulable else None,
+        ),
+        status=status,
+    )
+
+
+def own_labels(settings: NodeSettings, machine: MachineFacts) -> dict[str, str]:
+    """What the machine is, then what flags say; the flags win."""
+    return {
+        HOST_NAME: settings.host_name,
+        "kubernetes.io/os": machine.operating_system,
+        "kubernetes.io/arch": machine.architecture,
+        "beta.kubernetes.io/os": machine.operating_system,
+        "beta.kubernetes.io/arch": machine.architecture,
+        **settings.registration.labels,
+    }
+
+
+def own_annotations(settings: NodeSettings) -> dict[str, str]:
+    """Annotations of the agent."""
+    own = {CONTROLLER_ATTACHES: "true"} if settings.configuration.enable_controller_attach_detach else {}
+    return {**own, **provided_ip(settings)}
+
+
+def provided_ip(settings: NodeSettings) -> dict[str, str]:
+    """The annotation that hands `--node-ip` on to an external cloud provider."""
+    wished = settings.registration
+    return {PROVIDED_IP: ",".join(wished.node_ips)} if wished.external_cloud and wished.node_ips else {}
+
+
+def own_taints(settings: NodeSettings) -> tuple[Taint, ...]:
+    """Taints to be born with."""
+    given = tuple(
+        Taint(key=taint.key, value=taint.value or None, effect=taint.effect)
+        for taint in settings.configuration.register_with_taints
+    )
+    return (*given, UNINITIALIZED) if settings.registration.external_cloud else given
+
+
+def reconciled(existing: Node, initial: Node) -> Node:
+    """`existing` set right; equal to it when there is nothing to do."""
+    status = existing.status or NodeStatus()
+    known = status.capacity
+    gone = {name: "0" for name in known if is_extended(name)}
+    return msgspec.structs.replace(
+        existing,
+        metadata=msgspec.structs.replace(
+            existing.metadata,
+            labels=_synced_labels(existing.metadata.labels, initial.metadata.labels),
+            annotations=_with_attacher(existing.metadata.annotations, initial.metadata.annotations),
+        ),
+        status=msgspec.structs.replace(
+            status,
+            capacity=_with_own_pages({**known, **gone}, (initial.status or NodeStatus()).capacity),
+            allocatable=_with_own_pages({**status.allocatable, **gone}, (initial.status or NodeStatus()).allocatable),
+        ),
+    )
+
+
+def _synced_labels(existing: Mapping[str, str], initial: Mapping[str, str]) -> dict[str, str]:
+    wanted = {**existing, **{name: initial[name] for name in SYNCED_LABELS if name in initial}}
+    return {name: value for name, value in wanted.items() if value or name not in SYNCED_LABELS}
+
+
+def _with_attacher(existing: Mapping[str, str], initial: Mapping[str, str]) -> dict[str, str]:
+    others = {name: value for name, value in existing.items() if name != CONTROLLER_ATTACHES}
+    return others | {name: initial[name] for name in (CONTROLLER_ATTACHES,) if name in initial}
+
+
+def _with_own_pages(existing: Mapping[str, str], initial: Mapping[str, str]) -> dict[str, str]:
+    """Huge pages as the machine has them now; sizes it has no more are left out."""
+    kept = {name: amount for name, amount in existing.items() if not name.startswith(HUGE_PAGES)}
+    return kept | {name: amount for name, amount in initial.items() if name.startswith(HUGE_PAGES)}

@@ -1,0 +1,45 @@
+"""What the Node object says that does not change while the agent runs: what flags and configuration ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from config.feature_gates import FeatureGates
+from config.kubelet import KubeletConfiguration
+
+KUBERNETES_VERSION = "v1.36.2"
+"""The release whose kubelet this agent stands in for: what version checks of a cluster compare."""
+
+
+def agent_version(own: str = "") -> str:
+    """`kubeletVersion`: the release, then the agent and its own version as build metadata, which nobody compares."""
+    return f"{KUBERNETES_VERSION}+actorlet" + (f".{own}" if own else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What only flags say of the node (spec 12.3). `node_ips`: as in `--node-ip`; `host_name`: the label
+    `kubernetes.io/hostname` and the address of type Hostname, empty for the node's name.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_ips: tuple[str, ...] = ()
+    external_cloud: bool = False
+    host_name: str = ""
+    version: str = agent_version()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """See the module. `root_directory`: its file system is the node's ephemeral storage."""
+
+    name: str
+    root_directory: str
+    configuration: KubeletConfiguration
+    registration: Registration = field(default_factory=Registration)
+    gates: FeatureGates = field(default_factory=lambda: FeatureGates({}))
+
+    @property
+    def host_name(self) -> str:
+        return self.registration.host_name or self.name

@@ -1,0 +1,95 @@
+"""The next Node object out of the last one and what has been seen: all rules in their order (spec 9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.node_messages import NodePressureObserved
+from actors.node_object import capacity as amounts
+from actors.node_object.addresses import NodeIps, node_addresses
+from actors.node_object.conditions import Verdict, next_conditions, verdicts
+from actors.node_object.features import declared_features, node_features, runtime_handlers
+from actors.node_object.images import status_images
+from actors.node_object.node_info import system_info
+from actors.node_object.readiness import RuntimeHealth, unready_reasons
+from actors.node_object.registration import provided_ip
+from actors.node_object.settings import NodeSettings
+from config.objects import ContainerImage, DaemonEndpoint, Node, NodeDaemonEndpoints, NodeStatus
+from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
+from runtime.host_machine import MachineFacts
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the agent knows of its node now, but for the machine. None: not known (yet), the last word stays."""
+
+    disk_bytes: int | None = None
+    ips: NodeIps | None = None
+    runtime_name: str = ""
+    runtime_version: str = ""
+    handlers: tuple[RuntimeHandler, ...] | None = None
+    features: RuntimeFeatures | None = None
+    images: tuple[Image, ...] | None = None
+    health: RuntimeHealth = RuntimeHealth()
+    pressures: NodePressureObserved = NodePressureObserved()
+    troubles: Mapping[str, str] = {}
+    volumes_in_use: tuple[str, ...] = ()
+
+
+def next_node(
+    existing: Node, machine: MachineFacts, seen: Seen, settings: NodeSettings, *, now_ns: int, wall_ns: int
+) -> Node:
+    """`existing` as it should be published now."""
+    old = existing.status or NodeStatus()
+    metadata = existing.metadata
+    handed_on = provided_ip(settings)
+    if handed_on:
+        metadata = msgspec.structs.replace(metadata, annotations={**metadata.annotations, **handed_on})
+    return msgspec.structs.replace(
+        existing, metadata=metadata, status=next_status(old, machine, seen, settings, now_ns=now_ns, wall_ns=wall_ns)
+    )
+
+
+def next_status(
+    old: NodeStatus, machine: MachineFacts, seen: Seen, settings: NodeSettings, *, now_ns: int, wall_ns: int
+) -> NodeStatus:
+    """The status to publish, given the last one."""
+    configuration, registration = settings.configuration, settings.registration
+    capacity = amounts.capacity(old.capacity, machine, seen.disk_bytes, configuration)
+    addresses = old.addresses
+    if seen.ips is not None:
+        addresses = node_addresses(old.addresses, seen.ips, settings.host_name, registration.external_cloud)
+    info = system_info(machine, seen.runtime_name, seen.runtime_version, registration.version)
+    if not seen.runtime_name and old.node_info is not None:
+        known = old.node_info.container_runtime_version
+        info = msgspec.structs.replace(info, container_runtime_version=known or info.container_runtime_version)
+    wanted = wanted_conditions(seen, settings, capacity, now_ns)
+    return msgspec.structs.replace(
+        old,
+        addresses=addresses,
+        capacity=capacity,
+        allocatable=amounts.allocatable(capacity, configuration),
+        node_info=info,
+        daemon_endpoints=NodeDaemonEndpoints(
+            kubelet_endpoint=DaemonEndpoint(port=configuration.port if configuration.enable_server else 0)
+        ),
+        images=_images(old, seen, configuration.node_status_max_images),
+        runtime_handlers=old.runtime_handlers if seen.handlers is None else runtime_handlers(seen.handlers),
+        features=old.features if seen.handlers is None else node_features(seen.features),
+        declared_features=declared_features(settings.gates),
+        volumes_in_use=seen.volumes_in_use,
+        conditions=next_conditions(old.conditions, wanted, wall_ns),
+    )
+
+
+def wanted_conditions(
+    seen: Seen, settings: NodeSettings, capacity: Mapping[str, str], now_ns: int
+) -> tuple[Verdict, ...]:
+    """What the conditions should say."""
+    missing = amounts.missing(capacity, settings.configuration)
+    return verdicts(seen.pressures, unready_reasons(seen.health, seen.troubles, missing, now_ns))
+
+
+def _images(old: NodeStatus, seen: Seen, at_most: int) -> tuple[ContainerImage, ...]:
+    return old.images if seen.images is None else status_images(seen.images, at_most)

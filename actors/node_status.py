@@ -1,0 +1,586 @@
+"""`NodeStatusActor`: the Node object of this node, and it alone writes it (spec 9.1 to 9.5).
+
+It registers the node, or sets right the one that is there, then looks every `nodeStatusUpdateFrequency` and writes
+what has changed, and what has not after `nodeStatusReportFrequency`. What turns the node ready or not is looked at as
+soon as somebody tells it, so nothing polls at the start. What the machine says is read on a lane and the images are
+listed aside: none of it delays a look, which goes by the last word of each. While the API does not answer, the look
+waits for it, bounded, and all who tell something are heard right after.
+
+The object as others change it comes from a child that follows it; while that does not hear, it is read before each
+look. Those who need the node (labels, addresses, resources) are told `NodeObserved` when it changes.
+
+A Node that somebody deletes is registered again after one update period. A kubelet would not do that before its next
+start, and users take it for a fault: a node that was deleted by mistake, or lost with the state of a cluster, would be
+gone for good while its pods run. Those who delete a node before they shut the machine down have cordoned it, so it
+comes back cordoned, and gets no pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, Pending, handles, outcome_of
+from actors.messages import FollowNode, NodeObserved, RecordEvent, RuntimeStateObserved
+from actors.node_messages import (
+    ImagesChanged,
+    NodePressureObserved,
+    NodeSeen,
+    NodeTroubleObserved,
+    RuntimeDescribed,
+    RuntimeListed,
+    VolumesInUseObserved,
+)
+from actors.node_object import capacity as amounts
+from actors.node_object.addresses import node_ips
+from actors.node_object.change import (
+    delay_after_change_ns,
+    is_older,
+    is_report_due,
+    node_has_changed,
+    status_has_changed,
+)
+from actors.node_object.conditions import Verdict, events_of_change, is_ready
+from actors.node_object.node_info import has_rebooted
+from actors.node_object.patch import node_patch
+from actors.node_object.readiness import look_again_ns
+from actors.node_object.registration import initial_node, reconciled
+from actors.node_object.settings import NodeSettings
+from actors.node_object.status import Seen, next_node, wanted_conditions
+from actors.node_watch import NodeWatchActor
+from config.api_resources import NODES
+from config.objects import Node, NodeStatus
+from runtime.api import Api, ApiCall, ApiError, create, get, patch
+from runtime.cri import Cri
+from runtime.cri.messages import (
+    Image,
+    ListImagesRequest,
+    ListImagesResponse,
+    NetworkConfig,
+    RuntimeConfig,
+    UpdateRuntimeConfigRequest,
+)
+from runtime.cri.verbs import LIST_IMAGES, UPDATE_RUNTIME_CONFIG
+from runtime.host_facts import HostFacts
+from runtime.host_machine import MachineFacts
+from runtime.host_network import NetworkFacts
+
+R = TypeVar("R")
+
+MILLISECOND_NS = 1_000_000
+SECOND_NS = 1_000_000_000
+FIRST_NS = 100 * MILLISECOND_NS
+"""Before the first look, and the first step of the back-off of registering. Others say what they know in that time."""
+REGISTER_MAX_NS = 7 * SECOND_NS
+TRIES = 5
+JITTER = 0.04
+SOON_NS = SECOND_NS
+"""Between two looks at the least, once the node has been ready; before that it is `FIRST_NS`."""
+LOOK_NS = 5 * SECOND_NS
+"""What the machine does not say within this, it does not say."""
+IMAGES_NS = 60 * SECOND_NS
+IMAGES_TIMEOUT_NS = 60 * SECOND_NS
+SLACK_NS = SECOND_NS
+"""For an API client that does not keep its own deadline."""
+
+NO_LISTENERS: tuple[ActorRef, ...] = ()
+
+
+class Compute(Message, frozen=True):
+    """To itself: time to look, and to write what is worth it."""
+
+    def coalesce_key(self) -> Hashable:
+        return "compute"
+
+
+class Reconsider(Message, frozen=True):
+    """To itself: somebody has been silent for so long that it may count now."""
+
+
+class MachineRead(Message, frozen=True):
+    """To itself: what the machine is; None: it has not said."""
+
+    machine: MachineFacts | None
+
+
+class NetworkRead(Message, frozen=True):
+    """To itself: the machine's network; None: it has not said."""
+
+    network: NetworkFacts | None
+
+
+class DiskMeasured(Message, frozen=True):
+    """To itself: size of the file system of pods; None: it has not said."""
+
+    size_bytes: int | None
+
+
+class ImagesListed(Message, frozen=True):
+    """To itself: the images of the runtime; None: it has not said."""
+
+    images: tuple[Image, ...] | None
+
+
+class PodCidrTold(Message, frozen=True):
+    """To itself: the runtime has been told the addresses of pods, or why not."""
+
+    cidr: str
+    error: str
+
+
+class NodeStatusActor(Actor):
+    """See the module.
+
+    `api`: the line for heartbeats (`ApiLines.leases`), which waits for nothing; None: the node stands alone, and its
+    object is known here only. `listeners` are told `NodeObserved`. `reset_connections` is called when the API has
+    failed more than once in a row: a connection that is dead and does not say so is the usual cause.
+    """
+
+    health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
+
+    def __init__(
+        self,
+        api: Api | None,
+        cri: Cri,
+        host: HostFacts,
+        settings: NodeSettings,
+        events: ActorRef,
+        listeners: tuple[ActorRef, ...] = NO_LISTENERS,
+        reset_connections: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self._api = api
+        self._cri = cri
+        self._host = host
+        self._settings = settings
+        self._events = events
+        self._listeners = listeners
+        self._reset_connections = reset_connections
+        self._machine: MachineFacts | None = None
+        self._seen = Seen()
+        self._wanted: tuple[Verdict, ...] = ()
+        """What the conditions were to say at the last look."""
+        self._node: Node | None = None
+        self._told: Node | None = None
+        self._watched = False
+        """Whether changes of others come by themselves."""
+        self._registered = False
+        self._register_step_ns = FIRST_NS
+        self._cordoned = False
+        self._looked_at_ns = self.now_ns()
+        self._last_report_ns: int | None = None
+        self._report_delay_ns = 0
+        self._unsaid: dict[str, RecordEvent] = {}
+        """Events of a write whose answer has not come yet."""
+        self._looking: set[str] = set()
+        self._images_at_ns: int | None = None
+        self._pod_cidr = ""
+        self._failing = ""
+
+    def on_start(self) -> None:
+        self._say("Normal", "Starting", "Starting kubelet.")
+        if self._api is not None and "watch" not in self.children:
+            self.spawn(NodeWatchActor, self._api, self._settings.name, self.ref, name="watch")
+        self._look_at_machine()
+        self._look_around()
+        self.after(FIRST_NS, Compute())
+
+    # --- the look ---------------------------------------------------------------------------------------------------
+
+    @handles(Compute)
+    async def compute(self, _: Compute) -> None:
+        next_ns = await self._attempt()
+        self._looked_at_ns = self.now_ns()
+        self.after(next_ns, Compute())
+        self._look_around()
+        self._wait_for_silence()
+
+    async def _attempt(self) -> int:
+        """Register or update. How long until the next look."""
+        if self._machine is None:
+            self._look_at_machine()
+            return FIRST_NS
+        if not self._registered and not await self._register(self._machine):
+            self._register_step_ns = min(2 * self._register_step_ns, REGISTER_MAX_NS)
+            return self._register_step_ns
+        await self._update()
+        return self._frequency_ns()
+
+    def _frequency_ns(self) -> int:
+        frequency_ns = self._settings.configuration.node_status_update_frequency
+        return int(frequency_ns * (1 + JITTER * self.chance.random()))
+
+    # --- registering ------------------------------------------------------------------------------------------------
+
+    async def _register(self, machine: MachineFacts) -> bool:
+        """Whether there is a Node object of this node now, and it is set right."""
+        if not self._settings.configuration.register_node:
+            self._registered = True
+            return True
+        bare = initial_node(self._settings, machine, NodeStatus(), unschedulable=self._cordoned)
+        initial = self._next(bare)
+        if self._api is None:
+            self._registered = True
+            self._hold(initial)
+            return True
+        try:
+            try:
+                node = await self._call(self._api, create(NODES, "", initial))
+            except ApiError as failure:
+                # A node that may not create, or may not create this, may still use one that somebody made for it.
+                if not (failure.already_exists or failure.forbidden):
+                    raise
+                await self._take_over(self._api, initial, failure)
+            else:
+                self._written(Node(), node, changed=True)
+                self.log.info("registered as node %s", self._settings.name)
+        except (ApiError, DeadlineExceededError) as failure:
+            self._failed(f"cannot register node {self._settings.name}: {failure}")
+            return False
+        self._registered = True
+        self._register_step_ns = FIRST_NS
+        self._well()
+        return True
+
+    async def _take_over(self, api: Api, initial: Node, refusal: ApiError) -> None:
+        """Set right the Node object that is there. Raises ApiError, for want of one the `refusal` to make it."""
+        try:
+            existing = await self._call(api, get(NODES, "", self._settings.name))
+        except ApiError as failure:
+            raise (refusal if failure.not_found else failure) from None
+        self.log.info("node %s has been registered before", self._settings.name)
+        await self._post(api, existing, self._next(reconciled(existing, initial)), changed=True)
+
+    # --- updating ---------------------------------------------------------------------------------------------------
+
+    async def _update(self) -> None:
+        """Write what is worth it, in up to `TRIES` tries."""
+        if self._api is None:
+            self._update_alone()
+            return
+        failure: Exception | None = None
+        for attempt in range(TRIES):
+            try:
+                await self._try_update(self._api, attempt)
+            except (ApiError, DeadlineExceededError) as error:
+                if attempt and isinstance(error, ApiError) and error.not_found:
+                    self._lost()  # the first try may have asked a cache
+                    return
+                failure = error
+                if attempt and self._reset_connections is not None:
+                    self._reset_connections()
+            else:
+                self._well()
+                return
+        self._failed(f"cannot write the status of node {self._settings.name}: {failure}")
+
+    async def _try_update(self, api: Api, attempt: int) -> None:
+        """One try. The first is content with what is known here or cached there."""
+        node = self._node
+        if attempt or not self._watched or node is None:
+            version = "" if attempt else "0"
+            node = self._hold(await self._call(api, get(NODES, "", self._settings.name, resource_version=version)))
+        after = self._next(node)
+        changed = node.metadata != after.metadata or status_has_changed(_status(node), _status(after))
+        frequency_ns = self._settings.configuration.node_status_report_frequency
+        if changed or is_report_due(self._last_report_ns, self.now_ns(), frequency_ns, self._report_delay_ns):
+            await self._post(api, node, after, changed=changed)
+        else:
+            self._confirm()
+
+    async def _post(self, api: Api, before: Node, after: Node, *, changed: bool) -> None:
+        """Write the difference. Raises ApiError."""
+        self._unsaid.update(self._events_of(before, after))
+        body = node_patch(before, after)
+        answer = await self._call(api, patch(NODES, "", self._settings.name, body, subresource="status"))
+        self._written(before, answer, changed=changed)
+
+    def _update_alone(self) -> None:
+        node = self._node
+        assert node is not None, "a node that stands alone registers with itself"
+        after = self._next(node)
+        if status_has_changed(_status(node), _status(after)):
+            self._written(node, after, changed=True)
+
+    def _next(self, node: Node) -> Node:
+        assert self._machine is not None, "nothing is registered before the machine is known"
+        self._wanted = self._wanted_now(_status(node), self._machine)
+        now_ns, wall_ns = self.now_ns(), self.wall_ns()
+        return next_node(node, self._machine, self._seen, self._settings, now_ns=now_ns, wall_ns=wall_ns)
+
+    def _written(self, before: Node, node: Node, *, changed: bool) -> None:
+        """`node` is what the API shows now in place of `before`."""
+        self._last_report_ns = self.now_ns()
+        frequency_ns = self._settings.configuration.node_status_report_frequency
+        self._report_delay_ns = delay_after_change_ns(frequency_ns, self.chance.random()) if changed else 0
+        self._unsaid.update(self._events_of(before, node))
+        self._confirm()
+        self._hold(node)
+
+    def _confirm(self) -> None:
+        """The API shows what was written last: say the events of it."""
+        for event in self._unsaid.values():
+            self._events.tell(event)
+        self._unsaid.clear()
+
+    def _lost(self) -> None:
+        """The Node object is gone. Registered again at the next look (see the module)."""
+        name = self._settings.name
+        if self._node is not None:
+            self._cordoned = bool(self._node.spec.unschedulable)
+            self.log.warning("the Node object %s was deleted; it is registered again", name)
+        elif not self._settings.configuration.register_node:
+            self._failed(f"there is no Node object {name}, and registerNode is false: make one")
+        self._node = self._told = None
+        self._last_report_ns = None
+        self._registered = False
+
+    async def _call(self, api: Api, call: ApiCall[R]) -> R:
+        configuration = self._settings.configuration
+        timeout_ns = min(
+            configuration.node_status_update_frequency, configuration.node_lease_duration_seconds * SECOND_NS
+        )
+        pending = api.call(call, timeout_ns=timeout_ns)
+        return await self.wait(pending, timeout_ns=timeout_ns + SLACK_NS, what=call.verb)
+
+    def _failed(self, text: str) -> None:
+        """Said when it is news."""
+        if text != self._failing:
+            self.log.warning("%s", text)
+            self._failing = text
+
+    def _well(self) -> None:
+        if self._failing:
+            self._failing = ""
+            self.log.info("the status of node %s is written again", self._settings.name)
+
+    # --- the object as it is ----------------------------------------------------------------------------------------
+
+    @handles(NodeSeen)
+    def node_seen(self, message: NodeSeen) -> None:
+        """From the child that follows it."""
+        # A node that is not seen may have been deleted, or be too new to be seen: the look asks.
+        self._watched = message.live and message.node is not None
+        if not self._registered:
+            return
+        if message.node is not None:
+            self._hold(message.node)
+        elif message.live and self._node is not None:
+            self._look_soon(SOON_NS)
+
+    @handles(FollowNode)
+    def follow_node(self, message: FollowNode) -> None:
+        if message.follower not in self._listeners:
+            self._listeners = (*self._listeners, message.follower)
+        if self._told is not None:
+            message.follower.tell(NodeObserved(self._told))
+
+    def _hold(self, node: Node) -> Node:
+        """Keep `node` unless a newer one is known, and tell who follows. Gives the one that is kept."""
+        known = self._node
+        if known is not None and _is_older(node, known):
+            return known
+        self._node = node
+        cordoned = bool(node.spec.unschedulable)
+        if cordoned != self._cordoned:
+            self._cordoned = cordoned
+            self._say_status("NodeNotSchedulable" if cordoned else "NodeSchedulable")
+        if node_has_changed(self._told, node):
+            self._told = node
+            for listener in self._listeners:
+                listener.tell(NodeObserved(node))
+        return node
+
+    # --- what others know -------------------------------------------------------------------------------------------
+
+    @handles(RuntimeStateObserved)
+    def runtime_state(self, message: RuntimeStateObserved) -> None:
+        self._health(state=message)
+
+    @handles(RuntimeListed)
+    def runtime_listed(self, message: RuntimeListed) -> None:
+        self._health(listed_at_ns=message.at_ns)
+
+    @handles(RuntimeDescribed)
+    def runtime_described(self, message: RuntimeDescribed) -> None:
+        self._learn(
+            runtime_name=message.name,
+            runtime_version=message.version,
+            handlers=message.handlers,
+            features=message.features,
+        )
+
+    @handles(NodePressureObserved)
+    def pressure(self, message: NodePressureObserved) -> None:
+        self._learn(pressures=message)
+        self._consider()
+
+    @handles(NodeTroubleObserved)
+    def trouble(self, message: NodeTroubleObserved) -> None:
+        self._learn(troubles={**self._seen.troubles, message.source: message.reason})
+        self._consider()
+
+    @handles(VolumesInUseObserved)
+    def volumes_in_use(self, message: VolumesInUseObserved) -> None:
+        self._learn(volumes_in_use=tuple(sorted(message.names)))
+
+    @handles(ImagesChanged)
+    def images_changed(self, _: ImagesChanged) -> None:
+        self._images_at_ns = None
+
+    @handles(Reconsider)
+    def reconsider(self, _: Reconsider) -> None:
+        self._consider()
+
+    def _health(self, **fields: Any) -> None:
+        self._learn(health=msgspec.structs.replace(self._seen.health, **fields))
+        self._consider()
+
+    def _learn(self, **fields: Any) -> None:
+        self._seen = msgspec.structs.replace(self._seen, **fields)
+
+    def _consider(self) -> None:
+        """Look soon when the conditions would say something else than at the last look. What fails has its own pace."""
+        if not self._registered or self._failing or self._node is None or self._machine is None:
+            return
+        status = _status(self._node)
+        if self._wanted_now(status, self._machine) != self._wanted:
+            self._look_soon(SOON_NS if is_ready(status.conditions) else FIRST_NS)
+        self._wait_for_silence()
+
+    def _look_soon(self, pause_ns: int) -> None:
+        """Look at once, but not within the pause after the last look."""
+        self.after(max(0, self._looked_at_ns + pause_ns - self.now_ns()), Compute())
+
+    def _wanted_now(self, status: NodeStatus, machine: MachineFacts) -> tuple[Verdict, ...]:
+        configuration = self._settings.configuration
+        capacity = amounts.capacity(status.capacity, machine, self._seen.disk_bytes, configuration)
+        return wanted_conditions(self._seen, self._settings, capacity, self.now_ns())
+
+    def _wait_for_silence(self) -> None:
+        left_ns = look_again_ns(self._seen.health, self.now_ns())
+        if left_ns is not None:
+            self.after(left_ns, Reconsider())
+
+    # --- what the machine and the runtime say -----------------------------------------------------------------------
+
+    def _look_at_machine(self) -> None:
+        self._ask_host("machine", self._host.machine, lambda found: MachineRead(found))
+
+    def _look_around(self) -> None:
+        """Ask for what may have changed, for the next look."""
+        name, directory = self._settings.name, self._settings.root_directory
+        self._ask_host("network", lambda: self._host.network(name), lambda found: NetworkRead(found))
+        self._ask_host("disk", lambda: self._host.disk_bytes(directory), lambda found: DiskMeasured(found))
+        self._list_images()
+        self._tell_pod_cidr()
+
+    def _ask_host(self, what: str, ask: Callable[[], R], then: Callable[[R | None], Message]) -> None:
+        if what in self._looking:
+            return
+        self._looking.add(what)
+        lane = self.lane("host-facts", size=3, per_key=1)
+        self.begin(lambda: lane.submit(what, ask, deadline_ns=LOOK_NS), lambda done: then(outcome_of(done).value))
+
+    @handles(MachineRead)
+    def machine_read(self, message: MachineRead) -> None:
+        self._looking.discard("machine")
+        if self._machine is None:
+            self._machine = message.machine
+
+    @handles(NetworkRead)
+    def network_read(self, message: NetworkRead) -> None:
+        self._looking.discard("network")
+        if message.network is None:
+            return
+        ips = node_ips(self._settings.name, self._settings.registration.node_ips, message.network)
+        if ips.fault and self._seen.ips != ips:
+            self.log.warning("the node's address: %s", ips.fault)
+        self._learn(ips=ips)
+
+    @handles(DiskMeasured)
+    def disk_measured(self, message: DiskMeasured) -> None:
+        self._looking.discard("disk")
+        if message.size_bytes is not None:
+            self._learn(disk_bytes=message.size_bytes)
+
+    def _list_images(self) -> None:
+        at_ns = self._images_at_ns
+        if "images" in self._looking or (at_ns is not None and self.now_ns() - at_ns < IMAGES_NS):
+            return
+        self._looking.add("images")
+        self._images_at_ns = self.now_ns()
+        self.begin(lambda: self._cri.call(LIST_IMAGES, ListImagesRequest(), timeout_ns=IMAGES_TIMEOUT_NS), _images_in)
+
+    @handles(ImagesListed)
+    def images_listed(self, message: ImagesListed) -> None:
+        self._looking.discard("images")
+        if message.images is None:
+            self._images_at_ns = None
+        else:
+            self._learn(images=message.images)
+
+    def _tell_pod_cidr(self) -> None:
+        """The runtime may need to know which addresses the pods of this node have (spec 9.2)."""
+        if self._node is None:
+            return
+        spec = self._node.spec
+        cidr = ",".join(spec.pod_cidrs) or spec.pod_cidr or ""
+        if not cidr or cidr == self._pod_cidr or "cidr" in self._looking:
+            return
+        self._looking.add("cidr")
+        request = UpdateRuntimeConfigRequest(runtime_config=RuntimeConfig(network_config=NetworkConfig(pod_cidr=cidr)))
+        self.begin(
+            lambda: self._cri.call(UPDATE_RUNTIME_CONFIG, request, timeout_ns=LOOK_NS),
+            lambda done: PodCidrTold(cidr, str(outcome_of(done).error or "")),
+        )
+
+    @handles(PodCidrTold)
+    def pod_cidr_told(self, message: PodCidrTold) -> None:
+        self._looking.discard("cidr")
+        if message.error:
+            self.log.warning("the runtime does not take the pods' addresses %s: %s", message.cidr, message.error)
+        else:
+            self._pod_cidr = message.cidr
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def _events_of(self, before: Node, after: Node) -> dict[str, RecordEvent]:
+        """What is to be said of the change, by reason."""
+        name = self._settings.name
+        old, new = _status(before), _status(after)
+        events = {
+            reason: self._event("Normal", reason, f"Node {name} status is now: {reason}")
+            for reason in events_of_change(old.conditions, new.conditions)
+        }
+        if self._machine is not None and has_rebooted(old.node_info, self._machine):
+            text = f"Node {name} has been rebooted, boot id: {self._machine.boot_id}"
+            events["Rebooted"] = self._event("Warning", "Rebooted", text)
+        return events
+
+    def _say_status(self, reason: str) -> None:
+        self._say("Normal", reason, f"Node {self._settings.name} status is now: {reason}")
+
+    def _say(self, event_type: str, reason: str, message: str) -> None:
+        self._events.tell(self._event(event_type, reason, message))
+
+    def _event(self, event_type: str, reason: str, message: str) -> RecordEvent:
+        """The UID of a node's events is its name, as users and tools look for them."""
+        name = self._settings.name
+        return RecordEvent("Node", name, "", name, event_type, reason, message)
+
+
+def _status(node: Node) -> NodeStatus:
+    return node.status or NodeStatus()
+
+
+def _is_older(node: Node, known: Node) -> bool:
+    old, new = known.metadata, node.metadata
+    return old.uid == new.uid and is_older(new.resource_version, old.resource_version)
+
+
+def _images_in(done: Pending[ListImagesResponse]) -> ImagesListed:
+    response = outcome_of(done).value
+    return ImagesListed(None if response is None else response.images)

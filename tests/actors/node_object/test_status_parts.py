@@ -1,0 +1,124 @@
+"""Images, ids, features and the lease: the smaller rules of the Node object (spec 9.5, 9.6, 10.19)."""
+
+from __future__ import annotations
+
+from actors.node_object.features import declared_features, node_features, runtime_handlers
+from actors.node_object.images import status_images
+from actors.node_object.lease import micro_time, next_lease, renew_interval_ns
+from actors.node_object.node_info import has_rebooted, system_info
+from config.feature_gates import FeatureGates
+from config.objects import (
+    ContainerImage,
+    Lease,
+    LeaseSpec,
+    Node,
+    NodeFeatures,
+    NodeRuntimeHandler,
+    NodeRuntimeHandlerFeatures,
+    NodeSystemInfo,
+    ObjectMeta,
+    OwnerReference,
+)
+from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler, RuntimeHandlerFeatures
+from runtime.host_machine import MachineFacts
+
+SECOND_NS = 10**9
+
+
+def test_the_largest_images_are_named_digests_first_and_no_more_than_five_names() -> None:
+    many = tuple(f"example.com/a:{index}" for index in range(6))
+    images = [
+        Image(id="1", repo_tags=("small:1",), size=1),
+        Image(id="2", repo_tags=many, repo_digests=("example.com/a@sha256:1",), size=30),
+        Image(id="3", size=100),
+        Image(id="4", repo_tags=("b:2",), size=20),
+    ]
+    assert status_images(images, 2) == (
+        ContainerImage(names=("example.com/a@sha256:1", *many[:4]), size_bytes=30),
+        ContainerImage(names=("b:2",), size_bytes=20),
+    )
+    assert len(status_images(images, -1)) == 3
+    assert status_images(images, 0) == ()
+
+
+def test_equal_sizes_keep_one_order_however_the_runtime_lists_them() -> None:
+    one, two = Image(id="1", repo_tags=("a",), size=1), Image(id="2", repo_tags=("b",), size=1)
+    assert status_images([one, two], 5) == status_images([two, one], 5)
+
+
+def test_a_node_says_who_it_is() -> None:
+    machine = MachineFacts(
+        "host", 1, 1, swap_bytes=5, machine_id="m", system_uuid="s", boot_id="b", kernel_version="6.1"
+    )
+    info = system_info(machine, "containerd", "2.0.0", "v1.36.2")
+    assert (info.machine_id, info.system_uuid, info.boot_id, info.kernel_version) == ("m", "s", "b", "6.1")
+    assert (info.container_runtime_version, info.kubelet_version) == ("containerd://2.0.0", "v1.36.2")
+    assert (info.operating_system, info.architecture, info.kube_proxy_version) == ("linux", "amd64", "")
+    assert info.swap is not None
+    assert info.swap.capacity == 5
+    assert system_info(MachineFacts("host", 1, 1), "", "", "v").container_runtime_version == "unknown://Unknown"
+
+
+def test_a_reboot_is_another_boot_id_than_the_one_published() -> None:
+    machine = MachineFacts("host", 1, 1, boot_id="new")
+    assert has_rebooted(NodeSystemInfo(boot_id="old"), machine)
+    assert not has_rebooted(NodeSystemInfo(boot_id="new"), machine)
+    assert not has_rebooted(NodeSystemInfo(), machine)
+    assert not has_rebooted(None, machine)
+
+
+def test_handlers_are_told_by_name_with_what_they_are_able_to_do() -> None:
+    able = RuntimeHandlerFeatures(recursive_read_only_mounts=True, user_namespaces=True)
+    told = runtime_handlers((RuntimeHandler(name="runc", features=able), RuntimeHandler(name="")))
+    assert told == (
+        NodeRuntimeHandler(
+            name="", features=NodeRuntimeHandlerFeatures(recursive_read_only_mounts=False, user_namespaces=False)
+        ),
+        NodeRuntimeHandler(
+            name="runc", features=NodeRuntimeHandlerFeatures(recursive_read_only_mounts=True, user_namespaces=True)
+        ),
+    )
+    assert node_features(None) is None
+    assert node_features(RuntimeFeatures(supplemental_groups_policy=True)) == NodeFeatures(
+        supplemental_groups_policy=True
+    )
+
+
+def test_features_are_declared_sorted_and_only_with_their_gate() -> None:
+    honoured = ("RestartAllContainersOnContainerExits", "ExtendWebSocketsToKubelet", "UserNamespacesHostNetworkSupport")
+    assert declared_features(FeatureGates({}), honoured) == (
+        "ExtendWebSocketsToKubelet",
+        "RestartAllContainersOnContainerExits",
+    )
+    assert declared_features(FeatureGates({"NodeDeclaredFeatures": False}), honoured) == ()
+
+
+NODE = Node(metadata=ObjectMeta(name="n", uid="u2"))
+
+
+def test_a_lease_is_renewed_four_times_in_its_duration() -> None:
+    assert renew_interval_ns(40) == 10 * SECOND_NS
+
+
+def test_a_new_lease_belongs_to_nobody_until_the_node_is_known() -> None:
+    lease = next_lease(None, "n", 40, 1_500_000_000, None)
+    assert lease.metadata == ObjectMeta(name="n", namespace="kube-node-lease")
+    assert lease.spec == LeaseSpec(
+        holder_identity="n", lease_duration_seconds=40, renew_time="1970-01-01T00:00:01.500000Z"
+    )
+    owned = next_lease(lease, "n", 40, 2 * SECOND_NS, NODE)
+    assert owned.metadata.owner_references == (OwnerReference(api_version="v1", kind="Node", name="n", uid="u2"),)
+    assert owned.spec.renew_time == "1970-01-01T00:00:02.000000Z"
+
+
+def test_the_owner_is_the_node_of_today_and_other_owners_stay() -> None:
+    old = OwnerReference(api_version="v1", kind="Node", name="n", uid="u1")
+    other = OwnerReference(api_version="v1", kind="ConfigMap", name="c", uid="u9")
+    base = Lease(metadata=ObjectMeta(name="n", resource_version="7", owner_references=(old, other)))
+    lease = next_lease(base, "n", 40, 0, NODE)
+    assert [owner.uid for owner in lease.metadata.owner_references] == ["u9", "u2"]
+    assert lease.metadata.resource_version == "7"
+
+
+def test_micro_times_have_six_digits() -> None:
+    assert micro_time(1_000_001_999) == "1970-01-01T00:00:01.000001Z"

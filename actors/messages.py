@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from actors.kernel import ActorRef, Message
-from config.objects import Pod, PodStatus
+from config.objects import Node, Pod, PodStatus
 
 
 class Operation(enum.Enum):
@@ -236,6 +236,30 @@ class RuntimeStateObserved(Message, frozen=True):
         return "runtime"
 
 
+# --- the node itself ------------------------------------------------------------------------------------------------
+
+
+class NodeObserved(Message, frozen=True):
+    """NodeStatusActor -> whoever uses the Node object (labels, addresses, resources, its UID): this is it now.
+
+    Told when something other than heartbeats has changed. A node that stands alone has one as well, without a UID.
+    """
+
+    node: Node
+
+    def coalesce_key(self) -> Hashable:
+        return "node"
+
+
+class FollowNode(Message, frozen=True):
+    """Anybody -> NodeStatusActor: tell me `NodeObserved`, at once if the node is known, and whenever it changes."""
+
+    follower: ActorRef
+
+    def coalesce_key(self) -> Hashable:
+        return self.follower.path
+
+
 # --- images ---------------------------------------------------------------------------------------------------------
 
 
@@ -275,13 +299,32 @@ class ImagePullFailed(Message, frozen=True):
 
 
 class PrepareVolumes(Message, frozen=True):
-    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes."""
+    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes; asked again when the pod changes.
+
+    Answered by `VolumesPrepared`. `renewal`: only what is in the volumes may be other than before; then an answer comes
+    only if it is another than the last.
+    """
 
     worker: ActorRef
     pod: Pod
+    renewal: bool = False
 
     def coalesce_key(self) -> Hashable:
-        return self.pod.metadata.uid
+        return (self.pod.metadata.uid, self.renewal)
+
+
+class RenewVolumes(Message, frozen=True):
+    """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask for the volumes again, as a renewal, if the pod runs."""
+
+    def coalesce_key(self) -> Hashable:
+        return "renew"
+
+
+class VolumeReconcilerStarted(Message, frozen=True):
+    """VolumeReconcilerActor -> SyncLoopActor: it knows nothing; every worker is to hear `RenewVolumes`."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
 
 
 class VolumesPrepared(Message, frozen=True):

@@ -31,14 +31,17 @@ from actors.termination import (
 )
 from actors.unhonoured import unhonoured_fields
 from actors.unhonoured import warning as unhonoured_warning
+from actors.volume_payloads import has_config_volumes
 from config.objects import Pod
 from runtime.cri import CriError
 from runtime.cri.messages import PodSandboxConfig
+from runtime.volumes.pod_volumes import used_volumes
 
 SECOND_NS = 1_000_000_000
 NETWORK_RETRY_NS = SECOND_NS
 RUNTIME_RETRY_NS = 5 * SECOND_NS
-VOLUME_RETRY_NS = 10 * SECOND_NS
+VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
+"""Longer than whoever makes the volumes waits before the next try: then it has been restarted, or has not heard."""
 REFUSED_RETRY_NS = 60 * SECOND_NS
 """Only another form of the pod helps, and that is a reason to look by itself."""
 
@@ -53,22 +56,31 @@ class PodSync:
         self._show = show
         self.starts = ContainerStarts(worker, services, view)
         self._volumes: VolumesPrepared | None = None
+        self._volumes_at_ns = 0
         self._question = Question(worker, "volumes")
         self._backing_off: dict[str, int] = {}
         self._said = ("", "")
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
 
-    def volumes_prepared(self, message: VolumesPrepared) -> None:
+    def volumes_prepared(self, message: VolumesPrepared) -> bool:
+        """Take the answer; whether it is news."""
         self._question.answered()
-        self._volumes = message
+        before, self._volumes = self._volumes, message
+        self._volumes_at_ns = self._worker.now_ns()
+        return message != before
+
+    def renew_volumes(self) -> None:
+        """Ask again, because what is in the volumes may have to change. Nothing waits for it."""
+        if self._view.pod is not None:
+            self._services.volumes.tell(PrepareVolumes(self._worker.ref, self._view.pod, renewal=True))
 
     async def sync(self, life: PodLife, runtime: RuntimeStateObserved) -> bool:
         """One pass; True when the phase of the pod is final. Raises CriError, RetryLaterError."""
         view = self._view
         pod = view.pod
         assert pod is not None, "only a pod that is desired is synced"
-        self._warn_of_unhonoured(pod)
+        self._notice_new_form(pod)
         try:
             observed = await view.look()
         except CriError:
@@ -110,10 +122,12 @@ class PodSync:
 
     # --- what a pass waits for --------------------------------------------------------------------------------------
 
-    def _warn_of_unhonoured(self, pod: Pod) -> None:
-        """Once for each form of the pod: what it asks for and does not get."""
+    def _notice_new_form(self, pod: Pod) -> None:
+        """Once for each form of the pod: what its volumes must know, and what it asks for and does not get."""
         if pod is self._checked:
             return
+        if self._checked is not None:
+            self._tell_volumes_of_change(pod, self._checked)
         self._checked = pod
         paths = unhonoured_fields(pod)
         if paths and paths != self._warned:
@@ -121,16 +135,29 @@ class PodSync:
         self._warned = paths
 
     def _volumes_are_ready(self, pod: Pod) -> bool:
-        """Ask for the volumes once; after a failure again, a while later."""
+        """Ask for the volumes once. What fails is tried again without being asked for, and told when it changes."""
         prepared = self._volumes
-        if prepared is None:
-            if self._question.may_ask():
-                self._services.volumes.tell(PrepareVolumes(self._worker.ref, pod))
-            return False
-        if prepared.error:
+        if prepared is not None and not prepared.error:
+            return True
+        if prepared is not None:
+            over_ns = self._volumes_at_ns + VOLUME_ASK_AGAIN_NS - self._worker.now_ns()
+            if over_ns > 0:
+                raise RetryLaterError(over_ns)
             self._volumes = None
-            raise RetryLaterError(VOLUME_RETRY_NS)
-        return True
+        self._ask_for_volumes(pod)
+        return False
+
+    def _ask_for_volumes(self, pod: Pod) -> None:
+        if self._question.may_ask():
+            self._services.volumes.tell(PrepareVolumes(self._worker.ref, pod))
+
+    def _tell_volumes_of_change(self, pod: Pod, before: Pod) -> None:
+        """The pod has another form: what is in its volumes may have to change, or it may use more of them."""
+        prepared = self._volumes
+        if prepared is not None and not prepared.error and not used_volumes(pod) <= prepared.host_paths.keys():
+            self._ask_for_volumes(pod)
+        elif _differs(pod, before) and has_config_volumes(pod):
+            self.renew_volumes()
 
     def _set_alarm(self, pod: Pod, actions: PodActions) -> None:
         """Look again when the first back-off or the active deadline is over."""
@@ -223,3 +250,9 @@ class PodSync:
             if not failure.not_found:
                 raise
         await self._view.look_at_container(kill.id)
+
+
+def _differs(pod: Pod, before: Pod) -> bool:
+    """Whether anything is different that a volume may show."""
+    old, new = before.metadata, pod.metadata
+    return old.labels != new.labels or old.annotations != new.annotations or before.spec != pod.spec

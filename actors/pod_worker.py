@@ -24,6 +24,7 @@ from actors.messages import (
     PodCollected,
     PodFinished,
     PodWorkerStarted,
+    RenewVolumes,
     RuntimePod,
     RuntimeStateObserved,
     StatusManagerStarted,
@@ -197,8 +198,14 @@ class PodWorker(Actor):
 
     @handles(VolumesPrepared)
     def volumes_prepared(self, message: VolumesPrepared) -> None:
-        self._sync.volumes_prepared(message)
-        self._look_soon()
+        if self._sync.volumes_prepared(message):
+            self._look_soon()
+
+    @handles(RenewVolumes)
+    def renew_volumes(self, _: RenewVolumes) -> None:
+        # Of a pod that ends nothing is renewed: it could come after the order to remove all.
+        if self._life.stage is Stage.SYNCING:
+            self._sync.renew_volumes()
 
     @handles(VolumesReleased)
     def volumes_released(self, message: VolumesReleased) -> None:

@@ -41,6 +41,7 @@ from actors.messages import (
     PodWorkerEnded,
     PodWorkerStarted,
     PublishAgain,
+    RenewVolumes,
     RuntimePod,
     RuntimeStateObserved,
     SourceReady,
@@ -52,6 +53,7 @@ from actors.messages import (
     SyncPod,
     TerminatePod,
     UnknownPodsObserved,
+    VolumeReconcilerStarted,
     pod_event,
 )
 from actors.pod_services import PodServices
@@ -429,6 +431,12 @@ class SyncLoopActor(Actor):
         for entry in self._entries.values():
             if entry.worker is not None:
                 entry.worker.tell(message)
+
+    @handles(VolumeReconcilerStarted)
+    def volume_reconciler_started(self, _: VolumeReconcilerStarted) -> None:
+        for entry in self._entries.values():
+            if entry.worker is not None:
+                entry.worker.tell(RenewVolumes())
 
     @handles(PlegStarted)
     def pleg_started(self, _: PlegStarted) -> None:

@@ -5,6 +5,12 @@ pod's UID with a deadline, so a dead mount costs its own pod alone. Of one pod o
 asked meanwhile waits, and the newest wins. Everything may be asked again, and is then done again, which changes
 nothing.
 
+Volumes made of objects (config maps, secrets, tokens, the pod's own labels) are prepared when their contents have been
+gathered (`volume_contents`), and again when those may have changed: an object or the pod has, a token grows old, a
+while has gone by. Then the pod's worker is told to ask again (`RenewVolumes`), because it has the newest form of the
+pod, and knows whether the pod still runs; nothing is kept here but a digest of what was written. The same way whatever
+cannot be had is tried again, with a growing delay, and at once when something it refers to changes.
+
 What is on disk of pods that nobody knows (a crash in the middle of a release, a pod removed while the agent was down)
 is released as soon as every source has spoken (`KnownPods`), and at each later word until it is gone.
 """
@@ -16,9 +22,22 @@ from typing import ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, Lane, Message, Pending, handles, outcome_of
-from actors.messages import KnownPods, PrepareVolumes, ReleaseVolumes, VolumesPrepared, VolumesReleased, pod_event
+from actors.messages import (
+    KnownPods,
+    PrepareVolumes,
+    ReleaseVolumes,
+    RenewVolumes,
+    VolumeReconcilerStarted,
+    VolumesPrepared,
+    VolumesReleased,
+    pod_event,
+)
+from actors.reference_messages import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
+from actors.volume_contents import ContentSources, Gathered, GatheringLate, VolumeContents, digest_of
+from actors.volume_payloads import has_config_volumes
 from config.objects import Pod
-from runtime.volumes.capability import PodVolumes, PreparedVolumes
+from runtime.volumes.capability import NO_CONTENTS, Contents, PodVolumes, PreparedVolumes, VolumeFault
+from runtime.volumes.pod_volumes import used_volumes
 
 SECOND_NS = 1_000_000_000
 PREPARE_LIMIT_NS = 123 * SECOND_NS
@@ -28,7 +47,29 @@ LANE_SIZE = 4
 LANE_PER_POD = 2
 """One for a call that hangs, one so that the pod can still be released."""
 
-Wish = PrepareVolumes | ReleaseVolumes
+RETRY_INITIAL_NS = SECOND_NS // 2
+RETRY_MAX_NS = 122 * SECOND_NS
+REFRESH_AT_LEAST_NS = 5 * SECOND_NS
+"""Not sooner is anything renewed, whatever a token says."""
+RESYNC_JITTER = 0.5
+
+
+class _Prepare(msgspec.Struct, frozen=True):
+    """The contents are known: make the volumes. `asked`: the worker waits for an answer.
+
+    `refresh_wall_ns`, `refers`: as in `Gathered`.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    asked: bool
+    contents: Contents = NO_CONTENTS
+    digest: bytes = b""
+    refresh_wall_ns: int = 0
+    refers: bool = False
+
+
+Wish = _Prepare | ReleaseVolumes
 
 
 class WishEnded(Message, frozen=True):
@@ -37,6 +78,12 @@ class WishEnded(Message, frozen=True):
     wish: Wish
     prepared: PreparedVolumes | None
     error: str
+
+
+class RenewalDue(Message, frozen=True):
+    """To itself: the volumes of this pod are to be looked at again."""
+
+    uid: str
 
 
 class PodsListed(Message, frozen=True):
@@ -53,6 +100,24 @@ class _Work(msgspec.Struct):
     next: Wish | None = None
 
 
+class _Pod(msgspec.Struct):
+    """A pod whose volumes have to be looked at again some time.
+
+    `asked`: its worker has asked since contents were last gathered. `answer`: what it was told last. `digest`: of the
+    contents that lie on disk, empty when that is not known or not all. `failures`: how often in a row something could
+    not be had.
+    """
+
+    worker: ActorRef
+    asked: bool = False
+    answer: VolumesPrepared | None = None
+    digest: bytes = b""
+    failures: int = 0
+
+
+ALONE = ContentSources()
+
+
 class VolumeReconcilerActor(Actor):
     """See the module."""
 
@@ -60,24 +125,46 @@ class VolumeReconcilerActor(Actor):
     max_effects: ClassVar[int] = 20_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, volumes: PodVolumes, events: ActorRef) -> None:
+    def __init__(
+        self, volumes: PodVolumes, events: ActorRef, sources: ContentSources = ALONE, sync_loop: ActorRef | None = None
+    ) -> None:
         super().__init__()
         self._volumes = volumes
         self._events = events
+        self._sources = sources
+        self._sync_loop = sync_loop
+        self._contents = VolumeContents(self, sources)
+        self._pods: dict[str, _Pod] = {}
         self._work: dict[str, _Work] = {}
         self._known: frozenset[str] | None = None
         self._since_known: set[str] = set()
         self._listing = False
 
+    def on_start(self) -> None:
+        # What an earlier life knew of pods is lost; their workers say it again.
+        if self._sync_loop is not None:
+            self._sync_loop.tell(VolumeReconcilerStarted())
+
     # --- wishes -----------------------------------------------------------------------------------------------------
 
     @handles(PrepareVolumes)
     def prepare_volumes(self, message: PrepareVolumes) -> None:
-        self._since_known.add(message.pod.metadata.uid)
-        self._wish(message)
+        pod = message.pod
+        uid = pod.metadata.uid
+        self._since_known.add(uid)
+        if not has_config_volumes(pod):
+            self._wish(_Prepare(message.worker, pod, not message.renewal))
+            return
+        known = self._pods.setdefault(uid, _Pod(message.worker))
+        known.worker = message.worker
+        known.asked = known.asked or not message.renewal
+        self._go_on(self._contents.gather(pod))
 
     @handles(ReleaseVolumes)
     def release_volumes(self, message: ReleaseVolumes) -> None:
+        self._contents.forget(message.uid)
+        if self._pods.pop(message.uid, None) is not None:
+            self.cancel_timer(message.uid)
         self._wish(message)
 
     def _wish(self, wish: Wish) -> None:
@@ -86,17 +173,22 @@ class VolumeReconcilerActor(Actor):
         if work is None:
             self._work[uid] = _Work(wish)
             self._begin(wish)
+        elif isinstance(wish, _Prepare) and isinstance(work.next, _Prepare) and work.next.asked:
+            work.next = msgspec.structs.replace(wish, asked=True)
         else:
             work.next = wish
 
     def _begin(self, wish: Wish) -> None:
-        if isinstance(wish, PrepareVolumes):
-            self.begin(lambda: self._prepare(wish.pod), lambda done: _ended(wish, done))
+        if isinstance(wish, _Prepare):
+            self.begin(lambda: self._prepare(wish), lambda done: _ended(wish, done))
         else:
             self.begin(lambda: self._release(wish.uid), lambda done: _ended(wish, done))
 
-    def _prepare(self, pod: Pod) -> Pending[PreparedVolumes]:
-        return self._lane().submit(pod.metadata.uid, self._volumes.prepare, pod, deadline_ns=PREPARE_LIMIT_NS)
+    def _prepare(self, wish: _Prepare) -> Pending[PreparedVolumes]:
+        pod = wish.pod
+        return self._lane().submit(
+            pod.metadata.uid, self._volumes.prepare, pod, wish.contents, deadline_ns=PREPARE_LIMIT_NS
+        )
 
     def _release(self, uid: str) -> Pending[None]:
         return self._lane().submit(uid, self._volumes.release, uid, deadline_ns=RELEASE_LIMIT_NS)
@@ -107,7 +199,7 @@ class VolumeReconcilerActor(Actor):
     @handles(WishEnded)
     def wish_ended(self, message: WishEnded) -> None:
         wish = message.wish
-        if isinstance(wish, PrepareVolumes):
+        if isinstance(wish, _Prepare):
             self._tell_prepared(wish, message)
         else:
             self._tell_released(wish, message.error)
@@ -119,16 +211,54 @@ class VolumeReconcilerActor(Actor):
             self._work[uid] = _Work(following)
             self._begin(following)
 
-    def _tell_prepared(self, wish: PrepareVolumes, message: WishEnded) -> None:
-        if message.prepared is None:
-            self._warn(wish.pod, message.error, "")
-            wish.worker.tell(VolumesPrepared({}, message.error))
+    def _tell_prepared(self, wish: _Prepare, message: WishEnded) -> None:
+        pod = wish.pod
+        uid = pod.metadata.uid
+        known = self._pods.get(uid)
+        faults = message.prepared.faults if message.prepared is not None else ()
+        answer = self._answer(pod, message, known)
+        if message.error:
+            self._warn(pod, message.error, "")
+        for fault in faults:
+            self._warn(pod, _text_of(fault), fault.field_path)
+        if wish.asked or known is None or answer != known.answer:
+            wish.worker.tell(answer)
+        sound = not (faults or message.error)
+        if known is None:
+            if sound or isinstance(self._next_of(uid), ReleaseVolumes):
+                return
+            known = self._pods[uid] = _Pod(wish.worker)
+        known.worker, known.answer = wish.worker, answer
+        known.digest = wish.digest if sound else b""
+        if not sound:
+            self._retry_later(uid, known)
             return
-        texts = []
-        for fault in message.prepared.faults:
-            texts.append(f'volume "{fault.volume}": {fault.reason}')
-            self._warn(wish.pod, texts[-1], fault.field_path)
-        wish.worker.tell(VolumesPrepared(message.prepared.host_paths, "; ".join(texts)))
+        known.failures = 0
+        self.cancel_timer(uid)
+        if wish.refers:
+            self._refresh_later(uid, wish.refresh_wall_ns)
+        elif not wish.digest:
+            del self._pods[uid]
+
+    def _answer(self, pod: Pod, message: WishEnded, known: _Pod | None) -> VolumesPrepared:
+        """What can be used is no error, though something may be wrong with it: it has its old content."""
+        if message.prepared is not None:
+            paths = message.prepared.host_paths
+            texts = [_text_of(fault) for fault in message.prepared.faults if fault.volume not in paths]
+            return VolumesPrepared(paths, "; ".join(texts))
+        before = known.answer if known is not None else None
+        if before is not None and not before.error and used_volumes(pod) <= before.host_paths.keys():
+            return before
+        return VolumesPrepared({}, message.error)
+
+    def _retry_later(self, uid: str, known: _Pod) -> None:
+        delay_ns = min(RETRY_INITIAL_NS << min(known.failures, 20), RETRY_MAX_NS)
+        known.failures += 1
+        self.after(delay_ns, RenewalDue(uid), key=uid)
+
+    def _next_of(self, uid: str) -> Wish | None:
+        work = self._work.get(uid)
+        return work.next if work is not None else None
 
     def _tell_released(self, wish: ReleaseVolumes, error: str) -> None:
         if error:
@@ -138,6 +268,60 @@ class VolumeReconcilerActor(Actor):
 
     def _warn(self, pod: Pod, text: str, field_path: str) -> None:
         self._events.tell(pod_event(pod, "Warning", "FailedMount", text, field_path))
+
+    # --- contents ---------------------------------------------------------------------------------------------------
+
+    @handles(ObjectsRead)
+    def objects_read(self, message: ObjectsRead) -> None:
+        self._go_on(self._contents.objects_read(message))
+
+    @handles(TokenIssued)
+    def token_issued(self, message: TokenIssued) -> None:
+        self._go_on(self._contents.token_issued(message))
+
+    @handles(TokenRefused)
+    def token_refused(self, message: TokenRefused) -> None:
+        self._go_on(self._contents.token_refused(message))
+
+    @handles(GatheringLate)
+    def gathering_late(self, message: GatheringLate) -> None:
+        self._go_on(self._contents.late(message))
+
+    def _go_on(self, gathered: Gathered | None) -> None:
+        """The contents of a pod are known: to the disk with them, where they are news or the worker waits."""
+        if gathered is None:
+            return
+        uid = gathered.pod.metadata.uid
+        known = self._pods[uid]
+        digest = digest_of(gathered.contents)
+        if digest == known.digest and not known.asked:
+            if gathered.refers:
+                self._refresh_later(uid, gathered.refresh_wall_ns)
+            return
+        asked, known.asked = known.asked, False
+        contents, refresh_wall_ns = gathered.contents, gathered.refresh_wall_ns
+        self._wish(_Prepare(known.worker, gathered.pod, asked, contents, digest, refresh_wall_ns, gathered.refers))
+
+    def _refresh_later(self, uid: str, refresh_wall_ns: int) -> None:
+        delay_ns = int(self._sources.resync_ns * (1 + RESYNC_JITTER * self.chance.random()))
+        if refresh_wall_ns:
+            delay_ns = min(delay_ns, max(refresh_wall_ns - self.wall_ns(), REFRESH_AT_LEAST_NS))
+        self.after(delay_ns, RenewalDue(uid), key=uid)
+
+    @handles(RenewalDue)
+    def renewal_due(self, message: RenewalDue) -> None:
+        self._renew(message.uid)
+
+    @handles(ObjectsChanged)
+    def objects_changed(self, message: ObjectsChanged) -> None:
+        for uid in sorted(message.uids):
+            self._renew(uid)
+
+    def _renew(self, uid: str) -> None:
+        known = self._pods.get(uid)
+        if known is not None:
+            self._refresh_later(uid, 0)  # for the case that the worker cannot hear it just now
+            known.worker.tell(RenewVolumes())
 
     # --- what nobody knows ------------------------------------------------------------------------------------------
 
@@ -165,7 +349,11 @@ class VolumeReconcilerActor(Actor):
 
 
 def _uid_of(wish: Wish) -> str:
-    return wish.pod.metadata.uid if isinstance(wish, PrepareVolumes) else wish.uid
+    return wish.pod.metadata.uid if isinstance(wish, _Prepare) else wish.uid
+
+
+def _text_of(fault: VolumeFault) -> str:
+    return f'MountVolume.SetUp failed for volume "{fault.volume}" : {fault.reason}'
 
 
 def _ended(wish: Wish, done: Pending[PreparedVolumes | None]) -> WishEnded:

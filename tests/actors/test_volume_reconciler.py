@@ -18,7 +18,7 @@ from actors.messages import (
 )
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.objects import ObjectMeta, Pod
-from runtime.volumes.capability import PreparedVolumes, VolumeError, VolumeFault
+from runtime.volumes.capability import Contents, PreparedVolumes, VolumeError, VolumeFault
 from tests.actors.probes import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -34,7 +34,7 @@ class Disk:
         self.broken: set[str] = set()
         self.calls: list[str] = []
 
-    def prepare(self, pod: Pod) -> Any:
+    def prepare(self, pod: Pod, contents: Contents) -> Any:
         uid = pod.metadata.uid
         self.calls.append(f"prepare {uid} {pod.metadata.name}")
         if uid in self.hanging:
@@ -88,12 +88,15 @@ def test_volumes_are_prepared_and_released(world: World):
     world.tell(world.release("u"))
     assert world.answers == [VolumesPrepared({"data": "/pods/u/p"}), VolumesReleased("u")]
     assert world.disk.pods == set()
+    calls = len(world.disk.calls)
+    world.tell(seconds=3600)
+    assert len(world.disk.calls) == calls, "what is sound costs nothing more"
 
 
 def test_what_is_wrong_with_a_volume_is_an_event_with_its_path(world: World):
     world.disk.faults = (VolumeFault("share", "spec.volumes[1].nfs", "not supported yet"),)
     world.tell(world.prepare("u"))
-    text = 'volume "share": not supported yet'
+    text = 'MountVolume.SetUp failed for volume "share" : not supported yet'
     assert world.answers == [VolumesPrepared({"data": "/pods/u/p"}, text)]
     (event,) = world.events
     assert (event.type, event.reason, event.message, event.field_path) == (

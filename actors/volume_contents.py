@@ -1,0 +1,200 @@
+"""What the volumes of pods are to contain, gathered from those who know: a part of the `VolumeReconcilerActor`.
+
+One gathering per pod: everything is asked at once, and with the last answer the contents are whole. A newer gathering
+of the same pod takes the place of an older one, whose answers are then nobody's. Whoever was asked may have been
+restarted and the question with it; so a gathering that takes too long ends with what it has, and what is missing is a
+refusal like any other. Nothing is kept of objects and tokens once their contents are made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message
+from actors.reference_messages import (
+    ObjectRef,
+    ObjectsRead,
+    ReadFailure,
+    ReadObjects,
+    RequestToken,
+    TokenIssued,
+    TokenRefused,
+)
+from actors.volume_payloads import Answers, TokenWant, Wants, contents_of, wants_of
+from config.objects import ConfigMap, Pod, Secret
+from runtime.volumes.capability import Contents
+
+SECOND_NS = 1_000_000_000
+GATHER_LIMIT_NS = 30 * SECOND_NS
+RESYNC_NS = 60 * SECOND_NS
+
+_NO_AMOUNTS: Mapping[str, str] = {}
+
+
+class ContentSources(msgspec.Struct, frozen=True):
+    """Who is asked: the ObjectCacheActor and the TokenActor; None on a node without API server.
+
+    `allocatable`: what the node has for pods (quantities by resource). `resync_ns`: how often objects are read again
+    though nobody has said that they have changed.
+    """
+
+    objects: ActorRef | None = None
+    tokens: ActorRef | None = None
+    allocatable: Mapping[str, str] = _NO_AMOUNTS
+    resync_ns: int = RESYNC_NS
+
+
+class GatherTag(msgspec.Struct, frozen=True, gc=False):
+    """Which gathering a question belongs to, and which of its tokens it is about."""
+
+    uid: str
+    number: int
+    token: TokenWant | None = None
+
+
+class GatheringLate(Message, frozen=True):
+    """To the actor itself: this gathering has taken too long."""
+
+    uid: str
+    number: int
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """The contents of a pod's volumes. `refresh_wall_ns`: when a token is to be renewed; 0 for never.
+
+    `refers`: whether anything in it came from the API server.
+    """
+
+    pod: Pod
+    contents: Contents
+    refresh_wall_ns: int
+    refers: bool
+
+
+class _Gathering(msgspec.Struct):
+    pod: Pod
+    number: int
+    wants: Wants
+    objects: Mapping[ObjectRef, ConfigMap | Secret]
+    failures: Mapping[ObjectRef, ReadFailure]
+    tokens: dict[TokenWant, str]
+    refusals: dict[TokenWant, str]
+    waiting: int
+    refresh_wall_ns: int = 0
+
+
+class VolumeContents:
+    """See the module. `actor` asks and gets the answers; it hands them in here."""
+
+    def __init__(self, actor: Actor, sources: ContentSources) -> None:
+        self._actor = actor
+        self._sources = sources
+        self._open: dict[str, _Gathering] = {}
+        self._number = 0
+
+    def gather(self, pod: Pod) -> Gathered | None:
+        """Begin anew for this pod. None: it takes a while, and one of the others gives the outcome."""
+        uid = pod.metadata.uid
+        self.forget(uid)
+        wants = wants_of(pod)
+        self._number += 1
+        gathering = self._open[uid] = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)
+        if wants.refs:
+            self._ask_objects(gathering)
+        for want in wants.tokens:
+            self._ask_token(gathering, want)
+        if not gathering.waiting:
+            return self._end(gathering)
+        self._actor.after(GATHER_LIMIT_NS, GatheringLate(uid, gathering.number), key=("gather", uid))
+        return None
+
+    def objects_read(self, message: ObjectsRead) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.objects, gathering.failures = message.objects, message.failures
+        return self._answered(gathering)
+
+    def token_issued(self, message: TokenIssued) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.tokens[message.tag.token] = message.token
+        at_ns = message.refresh_wall_ns
+        gathering.refresh_wall_ns = min(gathering.refresh_wall_ns or at_ns, at_ns)
+        return self._answered(gathering)
+
+    def token_refused(self, message: TokenRefused) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.refusals[message.tag.token] = message.reason
+        return self._answered(gathering)
+
+    def late(self, message: GatheringLate) -> Gathered | None:
+        """End with what there is."""
+        gathering = self._open.get(message.uid)
+        if gathering is None or gathering.number != message.number:
+            return None
+        reason = f"no answer within {GATHER_LIMIT_NS // SECOND_NS} s"
+        missing = [ref for ref in gathering.wants.refs if ref not in gathering.objects]
+        gathering.failures = {**dict.fromkeys(missing, ReadFailure(False, reason)), **gathering.failures}
+        return self._end(gathering)
+
+    def forget(self, uid: str) -> None:
+        """The pod's contents are not wanted any more."""
+        if self._open.pop(uid, None) is not None:
+            self._actor.cancel_timer(("gather", uid))
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def _ask_objects(self, gathering: _Gathering) -> None:
+        uid, refs = gathering.pod.metadata.uid, gathering.wants.refs
+        if self._sources.objects is None:
+            failure = ReadFailure(False, "this node has no API server")
+            gathering.failures = dict.fromkeys(refs, failure)
+            return
+        gathering.waiting += 1
+        self._sources.objects.tell(ReadObjects(self._actor.ref, GatherTag(uid, gathering.number), refs, uid))
+
+    def _ask_token(self, gathering: _Gathering, want: TokenWant) -> None:
+        if self._sources.tokens is None:
+            gathering.refusals[want] = "this node has no API server"
+            return
+        gathering.waiting += 1
+        tag = GatherTag(gathering.pod.metadata.uid, gathering.number, want)
+        self._sources.tokens.tell(
+            RequestToken(self._actor.ref, tag, gathering.pod, want.audience, want.expiration_seconds)
+        )
+
+    def _of(self, tag: GatherTag) -> _Gathering | None:
+        gathering = self._open.get(tag.uid)
+        return gathering if gathering is not None and gathering.number == tag.number else None
+
+    def _answered(self, gathering: _Gathering) -> Gathered | None:
+        gathering.waiting -= 1
+        return None if gathering.waiting else self._end(gathering)
+
+    def _end(self, gathering: _Gathering) -> Gathered:
+        self.forget(gathering.pod.metadata.uid)
+        answers = Answers(
+            gathering.objects, gathering.failures, gathering.tokens, gathering.refusals, self._sources.allocatable
+        )
+        wants = gathering.wants
+        refers = bool(wants.refs or wants.tokens)
+        return Gathered(gathering.pod, contents_of(gathering.pod, answers), gathering.refresh_wall_ns, refers)
+
+
+def digest_of(contents: Contents) -> bytes:
+    """What tells contents apart; kept instead of them, because they may be secret, and many."""
+    digest = hashlib.blake2b(digest_size=16)
+    for volume, payload in sorted(contents.payloads.items()):
+        for path, file in sorted(payload.items()):
+            digest.update(f"{volume}\0{path}\0{file.mode}\0{file.uid}\0{len(file.data)}\0".encode())
+            digest.update(file.data)
+    for volume, reason in sorted(contents.refusals.items()):
+        digest.update(f"{volume}\0\0{reason}\0".encode())
+    return digest.digest()

@@ -1,0 +1,158 @@
+"""`ClusterCacheActor`: the small sets of the whole cluster that pods need: services and RuntimeClasses (spec 9.8, 13.1).
+
+One watch follows each set. Of a service only its address and ports are kept. A pod is given finished answers: the
+variables of the services that it may know, and the handler that its RuntimeClass means. The variables of a namespace are
+made once for all its pods, until a service changes.
+
+Until the first list has come a question waits for a few seconds, since a pod without the variables that it was promised
+would be worse than one that starts a little later. Exists only on a node with an API server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar
+
+from actors.kernel import Message, handles
+from actors.list_watch import Follower
+from actors.reference_messages import ReadRuntimeClass, ReadServices, RuntimeClassRead, ServicesRead
+from actors.start.service_variables import ServiceLink, link_of, service_variables
+from config.api_resources import RUNTIME_CLASSES, SERVICES
+from config.objects import RuntimeClass, Service
+from runtime.api import Api, ApiError
+
+SECOND_NS = 1_000_000_000
+FIRST_ANSWER_NS = 5 * SECOND_NS
+SERVICE_SET, CLASS_SET = "services", "runtime-classes"
+
+Question = ReadServices | ReadRuntimeClass
+_NO_VARIABLES: Mapping[str, str] = {}
+
+
+class FirstAnswerDue(Message, frozen=True):
+    """To itself: this question has waited long enough."""
+
+    number: int
+
+
+class ClusterCacheActor(Follower):
+    """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self._services: dict[tuple[str, str], ServiceLink] | None = None
+        self._classes: dict[str, str] | None = None
+        self._variables: dict[tuple[str, bool], Mapping[str, str]] = {}
+        self._trouble: dict[Hashable, str] = {}
+        self._waiting: dict[int, Question] = {}
+        self._asked = 0
+
+    def on_start(self) -> None:
+        self.follow(SERVICE_SET, SERVICES)
+        self.follow(CLASS_SET, RUNTIME_CLASSES)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    @handles(ReadServices)
+    def read_services(self, message: ReadServices) -> None:
+        if self._services is None and message.wait:
+            self._wait(message)
+        else:
+            self._answer(message)
+
+    @handles(ReadRuntimeClass)
+    def read_runtime_class(self, message: ReadRuntimeClass) -> None:
+        if self._classes is None:
+            self._wait(message)
+        else:
+            self._answer(message)
+
+    def _wait(self, question: Question) -> None:
+        self._asked += 1
+        self._waiting[self._asked] = question
+        self.after(FIRST_ANSWER_NS, FirstAnswerDue(self._asked), key=self._asked)
+
+    @handles(FirstAnswerDue)
+    def first_answer_due(self, message: FirstAnswerDue) -> None:
+        question = self._waiting.pop(message.number, None)
+        if question is not None:
+            self._answer(question)
+
+    def _answer_waiting(self, kind: type[Question]) -> None:
+        for number, question in list(self._waiting.items()):
+            if isinstance(question, kind):
+                del self._waiting[number]
+                self.cancel_timer(number)
+                self._answer(question)
+
+    def _answer(self, question: Question) -> None:
+        if isinstance(question, ReadServices):
+            synced = self._services is not None
+            variables = self._variables_of(question.namespace, question.own_namespace)
+            question.reader.tell(ServicesRead(question.tag, variables, synced))
+        else:
+            handler, error = self._handler_of(question.name)
+            question.reader.tell(RuntimeClassRead(question.tag, handler, error))
+
+    def _variables_of(self, namespace: str, own_namespace: bool) -> Mapping[str, str]:
+        if self._services is None:
+            return _NO_VARIABLES
+        key = (namespace if own_namespace else "", own_namespace)
+        found = self._variables.get(key)
+        if found is None:
+            found = self._variables[key] = service_variables(self._services.values(), namespace, own_namespace)
+        return found
+
+    def _handler_of(self, name: str) -> tuple[str, str]:
+        if self._classes is None:
+            reason = self._trouble.get(CLASS_SET, "the API server has not answered yet")
+            return "", f"failed to lookup RuntimeClass {name}: {reason}"
+        if name not in self._classes:
+            return "", f'runtimeclass.node.k8s.io "{name}" not found'
+        return self._classes[name], ""
+
+    # --- following --------------------------------------------------------------------------------------------------
+
+    def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
+        if key == SERVICE_SET:
+            links = (link_of(service) for service in objects)
+            self._services = {(link.namespace, link.name): link for link in links if link is not None}
+            self._variables.clear()
+            self._answer_waiting(ReadServices)
+        else:
+            self._classes = {each.metadata.name: each.handler for each in objects}
+            self._answer_waiting(ReadRuntimeClass)
+
+    def changed(self, key: Hashable, event_type: str, value: Any) -> None:
+        gone = event_type == "DELETED"
+        if key == SERVICE_SET:
+            self._service_changed(value, gone)
+        else:
+            self._class_changed(value, gone)
+
+    def _service_changed(self, service: Service, gone: bool) -> None:
+        if self._services is None:
+            return
+        name = (service.metadata.namespace, service.metadata.name)
+        before, link = self._services.get(name), None if gone else link_of(service)
+        if link == before:
+            return  # labels, selectors, load balancers: nothing that a variable shows
+        self._variables.clear()
+        if link is None:
+            del self._services[name]
+        else:
+            self._services[name] = link
+
+    def _class_changed(self, runtime_class: RuntimeClass, gone: bool) -> None:
+        if self._classes is None:
+            return
+        name = runtime_class.metadata.name
+        if gone:
+            self._classes.pop(name, None)
+        else:
+            self._classes[name] = runtime_class.handler
+
+    def failing(self, key: Hashable, error: ApiError) -> None:
+        self._trouble[key] = str(error)

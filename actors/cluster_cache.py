@@ -1,8 +1,8 @@
-"""`ClusterCacheActor`: the small sets of the whole cluster that pods need: services and RuntimeClasses (spec 9.8, 13.1).
+"""`ClusterCacheActor`: the small sets of the whole cluster that pods need: services, RuntimeClasses (spec 9.8, 13.1).
 
 One watch follows each set. Of a service only its address and ports are kept. A pod is given finished answers: the
-variables of the services that it may know, and the handler that its RuntimeClass means. The variables of a namespace are
-made once for all its pods, until a service changes.
+variables of the services that it may know, and the handler that its RuntimeClass means. The variables of a namespace
+are made once for all its pods, until a service changes.
 
 Until the first list has come a question waits for a few seconds, since a pod without the variables that it was promised
 would be worse than one that starts a little later. Exists only on a node with an API server.

@@ -146,10 +146,7 @@ class TokenActor(Actor):
         if held.token is not None and held.token.is_valid(self.wall_ns()):
             self._issue(message, held)
         else:
-            reason = (
-                "the token has expired and there is no other" if held.token is not None else "failed to fetch token"
-            )
-            message.reader.tell(TokenRefused(message.tag, f"{reason}: {held.error}"))
+            message.reader.tell(TokenRefused(message.tag, f"failed to fetch token: {held.error}"))
 
     # --- forgetting -------------------------------------------------------------------------------------------------
 

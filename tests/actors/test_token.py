@@ -132,7 +132,7 @@ def test_while_renewal_fails_the_old_one_is_given_until_it_has_expired(world: Wo
     world.ask()
     world.refuse()
     [refused] = world.got()
-    assert refused.startswith("t!the token has expired and there is no other: ")
+    assert refused.startswith("t!failed to fetch token: ")
 
 
 def test_a_server_that_refuses_is_left_alone_for_a_growing_while(world: World):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from actors.pleg import DescribePleg
 from config.kubelet import KubeletConfiguration
 from simulation.cri import Settings
 from simulation.faults import CallFaults, EventFaultPlan, FaultPlan, Faults
@@ -43,6 +44,28 @@ def test_pain_1_one_call_that_hangs_holds_up_no_other_pod_and_is_named(verb: str
     assert all("hung" in path or path.rpartition("/")[2] == uid_of(world, "hung") for path in late)
     world.node.put_manifest("late", manifest("late"))
     assert world.until(lambda: "late/app" in world.running()) <= 2 * SECOND
+
+
+def test_pain_1_among_500_pods_the_one_without_a_status_is_named_by_an_event_and_no_other_is_late():
+    world = World({"hung": manifest("hung", behaviour={"hang": "ContainerStatus"}), **many(500)}).start()
+    everyone = dict.fromkeys(many(500), "Running") | {"hung": "Pending"}
+    world.until(lambda: world.phases() == everyone, 5 * SECOND)
+    victims = [f"p{number:03}" for number in range(0, 500, 50)]
+    for name in victims:
+        world.cri.kill_container((world.status(name).container_id or "").removeprefix("simulated://"))
+        began_ns = world.dispatcher.now_ns()
+        while world.status(name).restart_count == 0 or not world.status(name).ready:
+            assert world.step(began_ns + SECOND), f"{name} shows the death of its container within a second"
+    world.run(130 * SECOND)
+    (named,) = [said for said in world.said("hung") if said.startswith("FailedSync")]
+    assert "ContainerStatus: no answer within 120 s" in named
+    assert not any("FailedSync" in said for name in many(500) for said in world.said(name))
+    assert world.phases() == everyone
+    pleg = world.node.node.system.find("/node/pleg")
+    assert pleg is not None
+    age_ns, listed, _ = pleg.ask(DescribePleg())
+    assert age_ns <= 10 * SECOND
+    assert listed == 2 * 501 + len(victims)
 
 
 def uid_of(world: World, name: str) -> str:

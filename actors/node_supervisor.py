@@ -15,6 +15,10 @@ from actors.container_removal import GcTools
 from actors.event_recorder import EventRecorderActor
 from actors.image_pull import ImagePullActor, PullLimits
 from actors.kernel import Actor, ActorRef, ChildFailed, RestartStrategy, handles
+from actors.mirror_pods import MirrorPodActor
+from actors.node_lease import NodeLeaseActor
+from actors.node_object.settings import NodeSettings, Registration
+from actors.node_status import NodeStatusActor
 from actors.pleg import PlegActor
 from actors.pod_services import NodeFacts, PodServices
 from actors.runtime_monitor import RuntimeMonitorActor
@@ -26,10 +30,12 @@ from actors.status_manager import StatusManagerActor
 from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
 from actors.volume_reconciler import VolumeReconcilerActor
+from config.feature_gates import FeatureGates
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from runtime.api import ApiLines
 from runtime.cri import Cri
+from runtime.host_facts import HostFacts
 from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_url import ManifestServer
 from runtime.pod_files import PodFiles
@@ -59,11 +65,14 @@ class NodeCapabilities:
     files: PodFiles
     logs: PodLogs
     volumes: PodVolumes
+    host: HostFacts
     api: ApiLines | None = None
     """None: the node stands alone and runs static pods only."""
 
 
 _NO_FLAGS = GcPolicy()
+_UNREMARKABLE = Registration()
+_DEFAULT_GATES = FeatureGates({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,8 @@ class NodePlan:
     crash_loop: CrashLoopPeriods
     gc_policy: GcPolicy = _NO_FLAGS
     prevent_api_references: bool = True
+    registration: Registration = _UNREMARKABLE
+    gates: FeatureGates = _DEFAULT_GATES
 
     def sources(self) -> tuple[str, ...]:
         """Names of the sources of pods that are configured."""
@@ -105,7 +116,11 @@ class NodeSupervisor(Actor):
             "image-pull": self._reserve(ImagePullActor, "image-pull"),
             "container-gc": self._reserve(ContainerGCActor, "container-gc"),
             "volume-reconciler": self._reserve(VolumeReconcilerActor, "volume-reconciler"),
+            "node-status": self._reserve(NodeStatusActor, "node-status"),
         }
+        if self._capabilities.api is not None:
+            refs["mirror-pods"] = self._reserve(MirrorPodActor, "mirror-pods")
+            refs["node-lease"] = self._reserve(NodeLeaseActor, "node-lease")
         self._furnish(refs)
         self._start_sources(refs["storage"])
 
@@ -134,14 +149,16 @@ class NodeSupervisor(Actor):
             container_gc=gc,
             status_manager=refs["status-manager"],
             events=events,
+            mirrors=refs.get("mirror-pods"),
         )
+        self._furnish_node(refs)
         self.furnish(refs["events"], None if can.api is None else can.api.events, plan.facts.name)
         sources = plan.sources() if can.api is None else (*plan.sources(), SOURCE_API)
         self.furnish(refs["status-manager"], sync_loop, None if can.api is None else can.api.main)
         self.furnish(refs["storage"], sync_loop, events, sources)
         self.furnish(sync_loop, services, refs["storage"], sources)
-        self.furnish(refs["pleg"], can.cri, sync_loop, gc)
-        self.furnish(refs["runtime-monitor"], can.cri, sync_loop)
+        self.furnish(refs["pleg"], can.cri, sync_loop, gc, refs["node-status"])
+        self.furnish(refs["runtime-monitor"], can.cri, sync_loop, refs["node-status"])
         limits = PullLimits.of(
             configuration.serialize_image_pulls,
             configuration.max_parallel_image_pulls,
@@ -152,6 +169,19 @@ class NodeSupervisor(Actor):
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
         self.furnish(refs["volume-reconciler"], can.volumes, events)
+
+    def _furnish_node(self, refs: dict[str, ActorRef]) -> None:
+        """Those who stand for the node as a whole in the API."""
+        plan, can = self._plan, self._capabilities
+        name, configuration, api = plan.facts.name, plan.configuration, can.api
+        settings = NodeSettings(name, plan.facts.root_directory, configuration, plan.registration, plan.gates)
+        listeners = tuple(refs[each] for each in ("mirror-pods", "node-lease") if each in refs)
+        heartbeats = None if api is None else api.leases
+        self.furnish(refs["node-status"], heartbeats, can.cri, can.host, settings, refs["events"], listeners)
+        if api is None:
+            return
+        self.furnish(refs["node-lease"], api.leases, name, configuration.node_lease_duration_seconds)
+        self.furnish(refs["mirror-pods"], api.main, name, refs["sync-loop"], refs["status-manager"])
 
     def _start_sources(self, storage: ActorRef) -> None:
         plan, can = self._plan, self._capabilities

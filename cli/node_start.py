@@ -14,9 +14,10 @@ from actors.start.container_config import NodeRules
 from actors.start.resources import ResourceRules
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.start_configuration import StartConfiguration
+from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.event_loop import LoopThread
-from runtime.host_facts import cgroup_version, host_ips, host_name, memory_capacity_bytes
+from runtime.host_facts import LocalHostFacts, cgroup_version, host_ips, host_name, memory_capacity_bytes
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_url import HttpManifests
 from runtime.pod_files import LocalPodFiles
@@ -30,6 +31,7 @@ from runtime.volumes.pod_directories import PodDirectories
 from runtime.volumes.pod_volumes import LocalPodVolumes
 from simulation.cri import Settings, SimulatedCri
 from simulation.host import SimulatedHost
+from simulation.host_facts import SimulatedHostFacts
 from simulation.pod_volumes import SimulatedPodVolumes
 
 CONTAINER_LOGS = "/var/log/containers"
@@ -95,7 +97,7 @@ def _rules(configuration: KubeletConfiguration, machine: Machine, root: str) -> 
     )
 
 
-def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread) -> NodeCapabilities:
+def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines | None = None) -> NodeCapabilities:
     """What a node on this machine can do."""
     facts, mounts = plan.facts, KernelMounts()
     plugins: tuple[VolumePlugin, ...] = (
@@ -110,11 +112,13 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread) -> NodeCapabil
         files=LocalPodFiles(),
         logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
         volumes=LocalPodVolumes(PodDirectories(facts.root_directory, mounts), plugins),
+        host=LocalHostFacts(),
+        api=api,
     )
 
 
 def simulated_capabilities(
-    dispatcher: PoolDispatcher, plan: NodePlan, loop: LoopThread, settings: Settings
+    dispatcher: PoolDispatcher, plan: NodePlan, loop: LoopThread, settings: Settings, api: ApiLines | None = None
 ) -> NodeCapabilities:
     """Manifests from this machine; containers, volumes and logs on a simulated one that leaves no trace here."""
     logs, links = plan.configuration.pod_logs_dir, plan.facts.container_logs_directory
@@ -126,6 +130,8 @@ def simulated_capabilities(
         files=host.pod_files,
         logs=host.pod_logs,
         volumes=SimulatedPodVolumes(host.tree, plan.facts.root_directory),
+        host=SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips),
+        api=api,
     )
 
 

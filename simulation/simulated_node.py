@@ -28,6 +28,7 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
 from simulation.host import SimulatedHost
+from simulation.host_facts import SimulatedHostFacts
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.pod_volumes import SimulatedPodVolumes
 
@@ -86,6 +87,7 @@ class SimulatedNode:
         self.host.tree.make_directories(configuration.static_pod_path)
         self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
         self.volumes = SimulatedPodVolumes(self.host.tree, ROOT)
+        self.machine = SimulatedHostFacts(name)
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
         self._api = api
@@ -103,6 +105,7 @@ class SimulatedNode:
             files=self.host.pod_files,
             logs=self.host.pod_logs,
             volumes=self.volumes,
+            host=self.machine,
             api=self._api_of(agent),
         )
         return agent, Node(agent, self.plan, capabilities)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor, ActorRef, Message
+from actors.messages import FollowNode, NodeObserved
 from actors.reference_messages import (
     ObjectRef,
     ObjectsRead,
@@ -31,19 +32,16 @@ SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 30 * SECOND_NS
 RESYNC_NS = 60 * SECOND_NS
 
-_NO_AMOUNTS: Mapping[str, str] = {}
-
 
 class ContentSources(msgspec.Struct, frozen=True):
-    """Who is asked: the ObjectCacheActor and the TokenActor; None on a node without API server.
+    """Who is asked: the ObjectCacheActor and the TokenActor, None on a node without API server; the NodeStatusActor.
 
-    `allocatable`: what the node has for pods (quantities by resource). `resync_ns`: how often objects are read again
-    though nobody has said that they have changed.
+    `resync_ns`: how often objects are read again though nobody has said that they have changed.
     """
 
     objects: ActorRef | None = None
     tokens: ActorRef | None = None
-    allocatable: Mapping[str, str] = _NO_AMOUNTS
+    node: ActorRef | None = None
     resync_ns: int = RESYNC_NS
 
 
@@ -94,6 +92,16 @@ class VolumeContents:
         self._sources = sources
         self._open: dict[str, _Gathering] = {}
         self._number = 0
+        self._allocatable: Mapping[str, str] = {}
+
+    def start(self) -> None:
+        """What the node has for pods can be in a file, where a container has no limit."""
+        if self._sources.node is not None:
+            self._sources.node.tell(FollowNode(self._actor.ref))
+
+    def node_observed(self, message: NodeObserved) -> None:
+        status = message.node.status
+        self._allocatable = status.allocatable if status is not None else {}
 
     def gather(self, pod: Pod) -> Gathered | None:
         """Begin anew for this pod. None: it takes a while, and one of the others gives the outcome."""
@@ -162,7 +170,7 @@ class VolumeContents:
 
     def _ask_token(self, gathering: _Gathering, want: TokenWant) -> None:
         if self._sources.tokens is None:
-            gathering.refusals[want] = "this node has no API server"
+            gathering.refusals[want] = "failed to fetch token: this node has no API server"
             return
         gathering.waiting += 1
         tag = GatherTag(gathering.pod.metadata.uid, gathering.number, want)
@@ -181,7 +189,7 @@ class VolumeContents:
     def _end(self, gathering: _Gathering) -> Gathered:
         self.forget(gathering.pod.metadata.uid)
         answers = Answers(
-            gathering.objects, gathering.failures, gathering.tokens, gathering.refusals, self._sources.allocatable
+            gathering.objects, gathering.failures, gathering.tokens, gathering.refusals, self._allocatable
         )
         wants = gathering.wants
         refers = bool(wants.refs or wants.tokens)

@@ -246,7 +246,7 @@ class _Filling:
         want = _token_want(projection)
         token = self._answers.tokens.get(want)
         if token is None:
-            self.faults.append(f"failed to fetch token: {self._answers.refusals.get(want, 'nobody has answered yet')}")
+            self.faults.append(self._answers.refusals.get(want, "failed to fetch token: nobody has answered yet"))
             return
         owner = fs_user(self._pod)
         context = self._pod.spec.security_context

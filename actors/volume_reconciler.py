@@ -24,6 +24,7 @@ import msgspec
 from actors.kernel import Actor, ActorRef, Lane, Message, Pending, handles, outcome_of
 from actors.messages import (
     KnownPods,
+    NodeObserved,
     PrepareVolumes,
     ReleaseVolumes,
     RenewVolumes,
@@ -141,6 +142,7 @@ class VolumeReconcilerActor(Actor):
         self._listing = False
 
     def on_start(self) -> None:
+        self._contents.start()
         # What an earlier life knew of pods is lost; their workers say it again.
         if self._sync_loop is not None:
             self._sync_loop.tell(VolumeReconcilerStarted())
@@ -270,6 +272,10 @@ class VolumeReconcilerActor(Actor):
         self._events.tell(pod_event(pod, "Warning", "FailedMount", text, field_path))
 
     # --- contents ---------------------------------------------------------------------------------------------------
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        self._contents.node_observed(message)
 
     @handles(ObjectsRead)
     def objects_read(self, message: ObjectsRead) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from actors.kernel import Actor, ActorRef, ActorSystem, SimulatedDispatcher, handles
 from actors.messages import (
+    FollowNode,
+    NodeObserved,
     PrepareVolumes,
     RecordEvent,
     ReleaseVolumes,
@@ -40,11 +42,14 @@ from config.objects import (
     DownwardAPIVolumeFile,
     DownwardAPIVolumeSource,
     EmptyDirVolumeSource,
+    Node,
+    NodeStatus,
     ObjectFieldSelector,
     ObjectMeta,
     Pod,
     PodSpec,
     ProjectedVolumeSource,
+    ResourceFieldSelector,
     Secret,
     ServiceAccountTokenProjection,
     Volume,
@@ -93,7 +98,7 @@ class Cluster:
         self.silent = False
         self.reads: list[ReadObjects] = []
         self.requests: list[RequestToken] = []
-        self.token: TokenIssued | TokenRefused = TokenRefused(None, "forbidden")
+        self.token: TokenIssued | TokenRefused = TokenRefused(None, "failed to fetch token: forbidden")
 
 
 class Objects(Actor):
@@ -181,7 +186,8 @@ class World:
         sync_loop, self.heard = Recorder.spawn_in(self.system, "sync-loop", VolumeReconcilerStarted)
         objects = self.system.spawn(Objects, self.cluster, name="objects")
         tokens = self.system.spawn(Tokens, self.cluster, name="tokens")
-        sources = ContentSources() if alone else ContentSources(objects, tokens)
+        node, self.followers = Recorder.spawn_in(self.system, "node-status", FollowNode)
+        sources = ContentSources() if alone else ContentSources(objects, tokens, node)
         self.actor: ActorRef = self.system.spawn(
             VolumeReconcilerActor, self.disk, events, sources, sync_loop, name="volumes"
         )
@@ -415,6 +421,18 @@ def test_an_actor_that_begins_has_every_worker_ask_again(world: World):
     assert len(world.heard) == 0
     world.run(0)
     assert world.heard == [VolumeReconcilerStarted()]
+
+
+def test_what_the_node_has_stands_in_for_a_limit_that_is_not_set(world: World):
+    selector = ResourceFieldSelector(container_name="c", resource="limits.cpu")
+    file = DownwardAPIVolumeFile(path="cpu", resource_field_ref=selector)
+    world.start(pod_with(Volume(name="down", downward_api=DownwardAPIVolumeSource(items=(file,)))))
+    assert "no limit of cpu is set" in world.answers[-1].error
+    world.actor.tell(NodeObserved(Node(status=NodeStatus(allocatable={"cpu": "3500m"}))))
+    world.run(1)
+    assert world.answers[-1].error == ""
+    assert world.read("downward-api/down/cpu") == "4"
+    assert world.followers == [FollowNode(world.actor)]
 
 
 def test_a_node_without_api_server_says_so_and_serves_what_needs_none():

@@ -187,7 +187,11 @@ OPTIONAL = (VolumeProjection(config_map=ConfigMapProjection(name="cfg", optional
             GONE,
             '[configmap "cfg" not found, secret "sec" not found]',
         ),
-        (projected(token()), Answers(refusals={TOKEN: "forbidden"}), "failed to fetch token: forbidden"),
+        (
+            projected(token()),
+            Answers(refusals={TOKEN: "failed to fetch token: forbidden"}),
+            "failed to fetch token: forbidden",
+        ),
         (
             projected(token(audience="vault", expiration_seconds=600)),
             FOUND,

@@ -481,7 +481,7 @@ class NodeStatusActor(Actor):
         if what in self._looking:
             return
         self._looking.add(what)
-        lane = self.lane("host-facts", size=3, per_key=1)
+        lane = self.lane("host-facts", size=1, per_key=1)
         self.begin(lambda: lane.submit(what, ask, deadline_ns=LOOK_NS), lambda done: then(outcome_of(done).value))
 
     @handles(MachineRead)

@@ -9,15 +9,18 @@ A failed look raises: the caller keeps what it knew.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
+    Container,
     ContainerFilter,
     ContainerStatus,
     ContainerStatusRequest,
     ListContainersRequest,
     ListPodSandboxRequest,
+    PodSandbox,
     PodSandboxFilter,
     PodSandboxStatus,
     PodSandboxStatusRequest,
@@ -26,6 +29,8 @@ from runtime.cri.verbs import CONTAINER_STATUS, LIST_CONTAINERS, LIST_POD_SANDBO
 
 if TYPE_CHECKING:
     from actors.kernel import Actor
+
+S = TypeVar("S", PodSandboxStatus, ContainerStatus)
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
 Look = tuple[tuple[PodSandboxStatus, ...], tuple[ContainerStatus, ...]]
@@ -50,21 +55,17 @@ class PodObserver:
         listing_containers = self._cri.call(LIST_CONTAINERS, self._list_containers)
         sandboxes = (await wait(listing_sandboxes, what="the list of the pod's sandboxes")).items
         containers = (await wait(listing_containers, what="the list of the pod's containers")).containers
-        old_sandboxes, old_containers = self._sandboxes, self._containers
-        self._sandboxes = {}
-        self._containers = {}
         for sandbox in sandboxes:
-            known = old_sandboxes.get(sandbox.id)
-            if known is not None and known.state == sandbox.state:
-                self._sandboxes[sandbox.id] = known
-            else:
+            seen = self._sandboxes.get(sandbox.id)
+            if seen is None or seen.state != sandbox.state:
                 await self.look_at_sandbox(sandbox.id)
         for container in containers:
-            status = old_containers.get(container.id)
-            if status is not None and status.state == container.state:
-                self._containers[container.id] = status
-            else:
+            status = self._containers.get(container.id)
+            if status is None or status.state != container.state:
                 await self.look_at_container(container.id)
+        # Only a look that has come to its end forgets: what a failed one has found need not be asked for again.
+        self._sandboxes = _those(sandboxes, self._sandboxes)
+        self._containers = _those(containers, self._containers)
         return self.seen()
 
     async def look_at_sandbox(self, sandbox_id: str) -> None:
@@ -100,3 +101,8 @@ class PodObserver:
     def seen(self) -> Look:
         """What the last look and the refreshes since have shown."""
         return tuple(self._sandboxes.values()), tuple(self._containers.values())
+
+
+def _those(listed: Iterable[PodSandbox] | Iterable[Container], known: dict[str, S]) -> dict[str, S]:
+    """The statuses of what was listed, in that order."""
+    return {each.id: known[each.id] for each in listed if each.id in known}

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 
 from actors.container_gc_rules import GcPolicy
 from actors.kernel import PoolDispatcher
+from actors.node_object.addresses import node_ips
+from actors.node_object.settings import Registration, agent_version
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
 from actors.start.resources import ResourceRules
+from cli.main import own_version
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.start_configuration import StartConfiguration
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.event_loop import LoopThread
-from runtime.host_facts import LocalHostFacts, cgroup_version, host_ips, host_name, memory_capacity_bytes
+from runtime.host_facts import HostFacts, LocalHostFacts
+from runtime.host_machine import MachineFacts
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_url import HttpManifests
 from runtime.pod_files import LocalPodFiles
@@ -41,18 +45,27 @@ MICROSECOND_NS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the node runs on. `memory_bytes` 0: not known."""
+    """What the node runs on: the name and addresses it has there, and the facts. A memory of 0 bytes is not known."""
 
     name: str
     addresses: tuple[str, ...]
-    memory_bytes: int
-    cgroup_version: int
+    facts: MachineFacts
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.facts.memory_bytes
+
+    @property
+    def cgroup_version(self) -> int:
+        return self.facts.cgroup_version
 
 
-def this_machine(name: str = "", addresses: Sequence[str] = ()) -> Machine:
-    """Name and addresses, when given, win over what the machine says of itself."""
-    own_name = name.strip().lower() or host_name()
-    return Machine(own_name, tuple(addresses) or host_ips(), memory_capacity_bytes(), cgroup_version())
+def this_machine(name: str = "", addresses: Sequence[str] = (), host: HostFacts | None = None) -> Machine:
+    """Name and addresses (of `--node-ip`), when given, win over what the machine says of itself."""
+    host = host or LocalHostFacts()
+    facts = host.machine()
+    own_name = name.strip().lower() or facts.host_name
+    return Machine(own_name, node_ips(own_name, tuple(addresses), host.network(own_name)).addresses, facts)
 
 
 def plan_of(
@@ -78,7 +91,25 @@ def plan_of(
             total=start.node.maximum_dead_containers,
         ),
         prevent_api_references=start.gates.enabled("PreventStaticPodAPIReferences"),
+        registration=registration_of(start, machine),
+        gates=start.gates,
     )
+
+
+def registration_of(start: StartConfiguration, machine: Machine) -> Registration:
+    """What the flags say of the Node object. The host name is the node's: `--hostname-override` is both."""
+    return Registration(
+        labels=start.node.node_labels,
+        node_ips=addresses_of(start.node.node_ip),
+        external_cloud=start.node.cloud_provider == "external",
+        host_name=machine.name,
+        version=agent_version(own_version()),
+    )
+
+
+def addresses_of(node_ip: str) -> tuple[str, ...]:
+    """The addresses of `--node-ip`."""
+    return tuple(part.strip() for part in node_ip.split(",") if part.strip())
 
 
 def _rules(configuration: KubeletConfiguration, machine: Machine, root: str) -> NodeRules:

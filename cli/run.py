@@ -19,7 +19,7 @@ from actors.node import Node
 from cli.local_views import views_of
 from cli.log_lines import log_to
 from cli.main import own_version, version_text
-from cli.node_start import Machine, plan_of, real_capabilities, runtime_name_of, this_machine
+from cli.node_start import Machine, addresses_of, plan_of, real_capabilities, runtime_name_of, this_machine
 from config.codec import DocumentError
 from config.flags import flags_help, parse_flags
 from config.start_configuration import ConfigurationRejected, StartConfiguration
@@ -27,7 +27,7 @@ from runtime.config_files import configuration_of
 from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError
 from runtime.event_loop import LoopThread
-from runtime.host_facts import cgroup_version
+from runtime.host_machine import cgroup_version
 from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
 from runtime.lock_file import LockFile, LockFileError
 from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(start: StartConfiguration) -> int:
     """Start the node, wait for a signal, end it. Raises what `main` tells the user."""
     configuration = start.configuration
-    machine = this_machine(start.node.hostname_override, _addresses(start.node.node_ip))
+    machine = this_machine(start.node.hostname_override, addresses_of(start.node.node_ip))
     _refuse(start, machine)
     root = os.path.abspath(start.node.root_dir)
     log_to(sys.stderr, configuration.logging.verbosity)
@@ -167,7 +167,3 @@ def _tell_warnings(start: StartConfiguration) -> None:
         LOG.warning("--kubeconfig: this version joins no API server; it runs static pods only")
     if not start.configuration.static_pod_path and not start.configuration.static_pod_url:
         LOG.warning("neither staticPodPath nor staticPodURL is set: there is nothing to run")
-
-
-def _addresses(node_ip: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in node_ip.split(",") if part.strip())

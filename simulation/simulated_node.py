@@ -28,7 +28,7 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
 from simulation.host import SimulatedHost
-from simulation.host_facts import SimulatedHostFacts
+from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.pod_volumes import SimulatedPodVolumes
 
@@ -71,7 +71,7 @@ class SimulatedNode:
             facts=NodeFacts(
                 name=name,
                 root_directory=ROOT,
-                host_ips=("192.0.2.1",),
+                host_ips=(ADDRESS,),
                 runtime_name="simulated",
                 cgroup_version=2,
                 memory_capacity_bytes=MEMORY_BYTES,
@@ -80,6 +80,7 @@ class SimulatedNode:
             configuration=configuration,
             crash_loop=crash_loop_periods(configuration, gates or FeatureGates({})),
             gc_policy=gc_policy or GcPolicy(),
+            gates=gates or FeatureGates({}),
         )
         self.host = SimulatedHost(
             pod_logs=configuration.pod_logs_dir, container_logs=self.plan.facts.container_logs_directory

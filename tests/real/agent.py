@@ -21,7 +21,7 @@ import msgspec
 from actors.messages import RecordedEvent, SourceProblem
 from cli.local_views import ACTORS, EVENTS, HEALTH, PODS, PROBLEMS, pods_in, report_in
 from config.objects import ContainerStatus, Pod, PodStatus
-from runtime.host_facts import cgroup_version
+from runtime.host_machine import cgroup_version
 from runtime.local_endpoint import LocalEndpointError, ask
 from tests.real.waiting import until
 

@@ -29,6 +29,7 @@ from actors.source_http import HttpSourceActor
 from actors.status_manager import StatusManagerActor
 from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
+from actors.volume_contents import ContentSources
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.feature_gates import FeatureGates
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
@@ -168,7 +169,8 @@ class NodeSupervisor(Actor):
         self.furnish(refs["image-pull"], can.cri, events, limits)
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
-        self.furnish(refs["volume-reconciler"], can.volumes, events)
+        contents = ContentSources(node=refs["node-status"], resync_ns=configuration.sync_frequency)
+        self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop)
 
     def _furnish_node(self, refs: dict[str, ActorRef]) -> None:
         """Those who stand for the node as a whole in the API."""

@@ -1,0 +1,75 @@
+"""Volumes that are made of objects, on whole nodes in virtual time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.simulation.node.worlds import SECOND, World, container, manifest
+
+LABELS = {"name": "down", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}
+NAME = {
+    "name": "all",
+    "projected": {
+        "sources": [{"downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}}]
+    },
+}
+CPU = {
+    "name": "cpu",
+    "downwardAPI": {"items": [{"path": "cpu", "resourceFieldRef": {"containerName": "app", "resource": "limits.cpu"}}]},
+}
+
+
+def web(*mounts: dict[str, Any], **fields: Any) -> str:
+    volumes = [LABELS, NAME, CPU]
+    return manifest("web", [container(volumeMounts=list(mounts), **fields)], volumes=volumes)
+
+
+def mounted(name: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "mountPath": f"/{name}", **fields}
+
+
+def read(world: World, inside: str) -> str:
+    """What the container of `web` finds at a path."""
+    [record] = world.running_records()
+    mount = max(
+        (each for each in record.config.mounts if inside.startswith(each.container_path)),
+        key=lambda each: len(each.container_path),
+    )
+    assert mount.readonly
+    return world.node.host.tree.read(mount.host_path + inside[len(mount.container_path) :]).decode()
+
+
+def test_a_static_pod_finds_out_about_itself():
+    limits = {"limits": {"cpu": "1500m"}}
+    pod = web(mounted("down"), mounted("all"), mounted("cpu", subPath="cpu"), resources=limits)
+    world = World({"web": pod}).start()
+    world.until(world.settled)
+    assert read(world, "/all/name") == "web-node"
+    assert read(world, "/cpu") == "2"
+    assert read(world, "/down/labels") == ""
+    assert not [text for text in world.said("web") if text.startswith("FailedMount")]
+
+
+def test_a_restarted_agent_leaves_files_and_containers_as_they_are():
+    world = World({"web": web(mounted("all"))}).start()
+    world.until(world.settled)
+    [record] = world.running_records()
+    [mount] = [each for each in record.config.mounts if each.container_path == "/all"]
+    world.node.restart_agent()
+    world.run(60 * SECOND)
+    assert read(world, "/all/name") == "web-node"
+    assert [each.id for each in world.running_records()] == [record.id]
+    world.node.remove_manifest("web")
+    world.run(120 * SECOND)
+    assert not world.node.host.tree.exists(mount.host_path)
+    assert world.node.volumes.list_uids() == ()
+
+
+def test_a_volume_that_cannot_be_had_holds_up_its_pod_alone_and_says_why():
+    share = {"name": "share", "nfs": {"server": "nfs", "path": "/"}}
+    bad = manifest("bad", [container(volumeMounts=[mounted("share"), mounted("all")])], volumes=[share, NAME])
+    world = World({"bad": bad, "web": web(mounted("all"))}).start()
+    world.run(30 * SECOND)
+    assert world.running() == ["web/app"]
+    text = 'FailedMount: MountVolume.SetUp failed for volume "share" : volumes of kind nfs are not supported yet'
+    assert text in world.said("bad")

@@ -1,11 +1,11 @@
-"""`ClusterCacheActor`: the small sets of the whole cluster that pods need: services, RuntimeClasses (spec 9.8, 13.1).
+"""`ClusterCacheActor`: what pods need of the cluster around them: services, RuntimeClasses, the node (spec 9.8, 13.1).
 
-One watch follows each set. Of a service only its address and ports are kept. A pod is given finished answers: the
-variables of the services that it may know, and the handler that its RuntimeClass means. The variables of a namespace
-are made once for all its pods, until a service changes.
+One watch follows each of the two sets. Of a service only its address and ports are kept. A pod is given finished
+answers: the variables of the services that it may know, what the node has for pods, and the handler that its
+RuntimeClass means. The variables of a namespace are made once for all its pods, until a service changes.
 
 Until the first list has come a question waits for a few seconds, since a pod without the variables that it was promised
-would be worse than one that starts a little later. Exists only on a node with an API server.
+would be worse than one that starts a little later. On a node that stands alone there are no services and no classes.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar
 
-from actors.kernel import Message, handles
+from actors.kernel import ActorRef, Message, handles
 from actors.list_watch import Follower
-from actors.reference_messages import ReadRuntimeClass, ReadServices, RuntimeClassRead, ServicesRead
+from actors.messages import FollowNode, NodeObserved
+from actors.reference_messages import ReadRuntimeClass, ReadSurroundings, RuntimeClassRead, SurroundingsRead
 from actors.start.service_variables import ServiceLink, link_of, service_variables
 from config.api_resources import RUNTIME_CLASSES, SERVICES
 from config.objects import RuntimeClass, Service
 from runtime.api import Api, ApiError
+from runtime.api.no_server import REASON, NoApiServer
 
 SECOND_NS = 1_000_000_000
 FIRST_ANSWER_NS = 5 * SECOND_NS
 SERVICE_SET, CLASS_SET = "services", "runtime-classes"
 
-Question = ReadServices | ReadRuntimeClass
-_NO_VARIABLES: Mapping[str, str] = {}
+Question = ReadSurroundings | ReadRuntimeClass
+_NOTHING: Mapping[str, str] = {}
 
 
 class FirstAnswerDue(Message, frozen=True):
@@ -40,34 +42,38 @@ class ClusterCacheActor(Follower):
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, api: Api) -> None:
-        super().__init__(api)
-        self._services: dict[tuple[str, str], ServiceLink] | None = None
+    def __init__(self, api: Api | None, node: ActorRef) -> None:
+        super().__init__(api or NoApiServer())
+        self._alone = api is None
+        self._node = node
+        self._services: dict[tuple[str, str], ServiceLink] | None = {} if self._alone else None
         self._classes: dict[str, str] | None = None
+        self._allocatable: Mapping[str, str] | None = None
         self._variables: dict[tuple[str, bool], Mapping[str, str]] = {}
         self._trouble: dict[Hashable, str] = {}
         self._waiting: dict[int, Question] = {}
         self._asked = 0
 
     def on_start(self) -> None:
-        self.follow(SERVICE_SET, SERVICES)
-        self.follow(CLASS_SET, RUNTIME_CLASSES)
+        self._node.tell(FollowNode(self.ref))
+        if not self._alone:
+            self.follow(SERVICE_SET, SERVICES)
+            self.follow(CLASS_SET, RUNTIME_CLASSES)
 
     # --- answering --------------------------------------------------------------------------------------------------
 
-    @handles(ReadServices)
-    def read_services(self, message: ReadServices) -> None:
-        if self._services is None and message.wait:
-            self._wait(message)
+    @handles(ReadSurroundings, ReadRuntimeClass)
+    def read(self, question: Question) -> None:
+        if self._may_answer(question):
+            self._answer(question)
         else:
-            self._answer(message)
+            self._wait(question)
 
-    @handles(ReadRuntimeClass)
-    def read_runtime_class(self, message: ReadRuntimeClass) -> None:
-        if self._classes is None:
-            self._wait(message)
-        else:
-            self._answer(message)
+    def _may_answer(self, question: Question) -> bool:
+        if isinstance(question, ReadRuntimeClass):
+            return self._classes is not None or self._alone
+        knows_node = self._allocatable is not None or not question.needs_node
+        return knows_node and (self._services is not None or not question.wait)
 
     def _wait(self, question: Question) -> None:
         self._asked += 1
@@ -80,25 +86,26 @@ class ClusterCacheActor(Follower):
         if question is not None:
             self._answer(question)
 
-    def _answer_waiting(self, kind: type[Question]) -> None:
+    def _answer_waiting(self) -> None:
         for number, question in list(self._waiting.items()):
-            if isinstance(question, kind):
+            if self._may_answer(question):
                 del self._waiting[number]
                 self.cancel_timer(number)
                 self._answer(question)
 
     def _answer(self, question: Question) -> None:
-        if isinstance(question, ReadServices):
+        if isinstance(question, ReadSurroundings):
             synced = self._services is not None
             variables = self._variables_of(question.namespace, question.own_namespace)
-            question.reader.tell(ServicesRead(question.tag, variables, synced))
+            allocatable = self._allocatable or _NOTHING
+            question.reader.tell(SurroundingsRead(question.tag, variables, allocatable, synced))
         else:
             handler, error = self._handler_of(question.name)
             question.reader.tell(RuntimeClassRead(question.tag, handler, error))
 
     def _variables_of(self, namespace: str, own_namespace: bool) -> Mapping[str, str]:
         if self._services is None:
-            return _NO_VARIABLES
+            return _NOTHING
         key = (namespace if own_namespace else "", own_namespace)
         found = self._variables.get(key)
         if found is None:
@@ -107,7 +114,7 @@ class ClusterCacheActor(Follower):
 
     def _handler_of(self, name: str) -> tuple[str, str]:
         if self._classes is None:
-            reason = self._trouble.get(CLASS_SET, "the API server has not answered yet")
+            reason = REASON if self._alone else self._trouble.get(CLASS_SET, "the API server has not answered yet")
             return "", f"failed to lookup RuntimeClass {name}: {reason}"
         if name not in self._classes:
             return "", f'runtimeclass.node.k8s.io "{name}" not found'
@@ -120,10 +127,10 @@ class ClusterCacheActor(Follower):
             links = (link_of(service) for service in objects)
             self._services = {(link.namespace, link.name): link for link in links if link is not None}
             self._variables.clear()
-            self._answer_waiting(ReadServices)
+            self._answer_waiting()
         else:
             self._classes = {each.metadata.name: each.handler for each in objects}
-            self._answer_waiting(ReadRuntimeClass)
+            self._answer_waiting()
 
     def changed(self, key: Hashable, event_type: str, value: Any) -> None:
         gone = event_type == "DELETED"
@@ -153,6 +160,13 @@ class ClusterCacheActor(Follower):
             self._classes.pop(name, None)
         else:
             self._classes[name] = runtime_class.handler
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        status = message.node.status
+        if status is not None and status.allocatable:
+            self._allocatable = status.allocatable
+            self._answer_waiting()
 
     def failing(self, key: Hashable, error: ApiError) -> None:
         self._trouble[key] = str(error)

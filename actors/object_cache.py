@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from actors.kernel import ActorRef, Message, Pending, handles, outcome_of
 from actors.list_watch import Follower
+from actors.messages import FollowNode, NodeObserved
 from actors.object_references import Purpose, references
 from actors.reference_messages import (
     HoldObjects,
@@ -26,12 +27,12 @@ from actors.reference_messages import (
     ObjectRef,
     ObjectsChanged,
     ObjectsRead,
-    ObjectTtlAnnounced,
     ReadFailure,
     ReadObjects,
     ReleaseObjects,
 )
 from actors.start.environment import CONFIG_MAP, SECRET
+from actors.start.identity import whole_number
 from config.api_resources import CONFIG_MAPS, SECRETS, Resource
 from config.objects import ConfigMap, Secret
 from runtime.api import Api, ApiError, get
@@ -44,6 +45,7 @@ GET_LIMIT_NS = 10 * SECOND_NS
 DEFAULT_TTL_NS = MINUTE_NS
 SHORTEST_IDLE_NS = MINUTE_NS
 IDLE_SYNCS = 5
+TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl"
 LOOK_AGAIN_NS = 10 * SECOND_NS
 """An immutable object is looked at again for a new pod when the last look is older: it may have been made anew."""
 
@@ -153,6 +155,7 @@ class ObjectCacheActor(Follower):
         sync_frequency_ns: int,
         sync_loop: ActorRef,
         volumes: ActorRef,
+        node: ActorRef,
     ) -> None:
         super().__init__(api or NoApiServer())
         self._strategy = strategy if api is not None else Strategy.GET
@@ -160,12 +163,15 @@ class ObjectCacheActor(Follower):
         self._ttl_ns = DEFAULT_TTL_NS
         self._sync_loop = sync_loop
         self._volumes = volumes
+        self._node = node
         self._entries: dict[ObjectRef, _Entry] = {}
         self._held: dict[str, tuple[ObjectRef, ...]] = {}
 
     def on_start(self) -> None:
         if self._strategy is Strategy.WATCH:
             self.every(MINUTE_NS, DropIdle())
+        elif self._strategy is Strategy.CACHE:
+            self._node.tell(FollowNode(self.ref))
         self._sync_loop.tell(ObjectCacheStarted())
 
     # --- holding ----------------------------------------------------------------------------------------------------
@@ -387,9 +393,11 @@ class ObjectCacheActor(Follower):
                 if not entry.immutable:
                     entry.current = False
 
-    @handles(ObjectTtlAnnounced)
-    def ttl_announced(self, message: ObjectTtlAnnounced) -> None:
-        self._ttl_ns = DEFAULT_TTL_NS if message.ttl_ns is None else message.ttl_ns
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        """Controllers write on the node how old an answer may be, by the size of the cluster."""
+        seconds = whole_number(message.node.metadata.annotations.get(TTL_ANNOTATION))
+        self._ttl_ns = DEFAULT_TTL_NS if seconds is None else seconds * SECOND_NS
 
 
 def strategy_of(name: str) -> Strategy:

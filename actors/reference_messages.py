@@ -87,23 +87,11 @@ class ObjectCacheStarted(Message, frozen=True):
         return "started"
 
 
-class ObjectTtlAnnounced(Message, frozen=True):
-    """Whoever reads the Node object -> ObjectCacheActor: how old an answer of strategy Cache may be; None: as usual.
+class ReadSurroundings(Message, frozen=True):
+    """PodWorker -> ClusterCacheActor: what a container is told of services (spec 13.1) and of the node.
 
-    Controllers write it on the node (annotation `node.alpha.kubernetes.io/ttl`, seconds), by the size of the cluster.
-    """
-
-    ttl_ns: int | None
-
-    def coalesce_key(self) -> Hashable:
-        return "ttl"
-
-
-class ReadServices(Message, frozen=True):
-    """PodWorker -> ClusterCacheActor: the variables of services for a pod of this namespace (spec 13.1).
-
-    `own_namespace`: its `enableServiceLinks`. With `wait` the answer may take seconds, until the services are known.
-    Answered once by `ServicesRead` with the same `tag`.
+    `own_namespace`: the pod's `enableServiceLinks`. With `wait` the answer may take seconds, until the services are
+    known; with `needs_node` until the node is. Answered once by `SurroundingsRead` with the same `tag`.
     """
 
     reader: ActorRef
@@ -111,13 +99,18 @@ class ReadServices(Message, frozen=True):
     namespace: str
     own_namespace: bool
     wait: bool
+    needs_node: bool = False
 
 
-class ServicesRead(Message, frozen=True):
-    """ClusterCacheActor -> reader: the variables; not `synced`: the services are not known yet."""
+class SurroundingsRead(Message, frozen=True):
+    """ClusterCacheActor -> reader: variables of services, and what the node has for pods (quantities by resource).
+
+    Not `synced`: the services are not known yet. On a node that stands alone there are none.
+    """
 
     tag: Any
-    variables: Mapping[str, str]
+    services: Mapping[str, str]
+    allocatable: Mapping[str, str]
     synced: bool
 
 

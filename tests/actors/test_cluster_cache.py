@@ -1,4 +1,4 @@
-"""`ClusterCacheActor`: variables of services and handlers of RuntimeClasses, for pods (spec 9.8, 13.1)."""
+"""`ClusterCacheActor`: variables of services, handlers of RuntimeClasses and the node, for pods (spec 9.8, 13.1)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 
 from actors.cluster_cache import ClusterCacheActor
 from actors.kernel import ActorSystem, SimulatedDispatcher
-from actors.reference_messages import ReadRuntimeClass, ReadServices, RuntimeClassRead, ServicesRead
-from config.objects import ObjectMeta, RuntimeClass, Service, ServicePort, ServiceSpec
+from actors.messages import FollowNode, NodeObserved
+from actors.reference_messages import ReadRuntimeClass, ReadSurroundings, RuntimeClassRead, SurroundingsRead
+from config.objects import Node, NodeStatus, ObjectMeta, RuntimeClass, Service, ServicePort, ServiceSpec
 from runtime.api import ApiError, ObjectList
 from tests.actors.hand_api import HandApi, unreachable
 from tests.actors.probes import Recorder
@@ -27,12 +28,13 @@ def runtime_class(name: str, handler: str) -> RuntimeClass:
 
 
 class World:
-    def __init__(self) -> None:
+    def __init__(self, *, alone: bool = False) -> None:
         self.api = HandApi()
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
-        self.reader, self.heard = Recorder.spawn_in(self.system, "reader", ServicesRead, RuntimeClassRead)
-        self.cache = self.system.spawn(ClusterCacheActor, self.api, name="cluster-cache")
+        self.reader, self.heard = Recorder.spawn_in(self.system, "reader", SurroundingsRead, RuntimeClassRead)
+        node, self.followed = Recorder.spawn_in(self.system, "node-status", FollowNode)
+        self.cache = self.system.spawn(ClusterCacheActor, None if alone else self.api, node, name="cluster-cache")
         self.run()
 
     def run(self, ns: int = 0) -> None:
@@ -44,8 +46,8 @@ class World:
         self.api.answer(ObjectList(classes, "5"))
         self.run()
 
-    def ask(self, *, wait: bool = True, own: bool = True) -> None:
-        self.cache.tell(ReadServices(self.reader, "s", "shop", own, wait))
+    def ask(self, *, wait: bool = True, own: bool = True, needs_node: bool = False) -> None:
+        self.cache.tell(ReadSurroundings(self.reader, "s", "shop", own, wait, needs_node))
         self.run()
 
     def ask_class(self, name: str) -> None:
@@ -54,9 +56,9 @@ class World:
 
     def hosts(self) -> dict[str, str]:
         answer = self.heard.pop()
-        assert isinstance(answer, ServicesRead)
+        assert isinstance(answer, SurroundingsRead)
         assert answer.synced
-        return {key: value for key, value in answer.variables.items() if key.endswith("_HOST")}
+        return {key: value for key, value in answer.services.items() if key.endswith("_HOST")}
 
 
 @pytest.fixture
@@ -84,7 +86,7 @@ def test_the_variables_of_a_namespace_are_made_once(world: World):
     world.list_both((service("web", "10.0.0.1"),))
     world.ask()
     world.ask()
-    assert world.heard[0].variables is world.heard[1].variables
+    assert world.heard[0].services is world.heard[1].services
 
 
 def test_a_pod_waits_a_while_for_the_first_list(world: World):
@@ -97,11 +99,11 @@ def test_a_pod_waits_a_while_for_the_first_list(world: World):
 
 def test_a_pod_is_told_when_services_are_not_known_in_time_and_one_that_cannot_wait_at_once(world: World):
     world.ask(wait=False)
-    assert world.heard == [ServicesRead("s", {}, False)]
+    assert world.heard == [SurroundingsRead("s", {}, {}, False)]
     world.heard.clear()
     world.ask()
     world.run(5 * SECOND_NS)
-    assert world.heard == [ServicesRead("s", {}, False)]
+    assert world.heard == [SurroundingsRead("s", {}, {}, False)]
 
 
 @pytest.mark.parametrize(
@@ -136,3 +138,24 @@ def test_why_runtime_classes_are_not_known_is_told(world: World):
     [answer] = world.heard
     assert answer.error.startswith("failed to lookup RuntimeClass sandboxed: ")
     assert "may not" in answer.error
+
+
+def test_who_needs_the_node_waits_for_it(world: World):
+    assert world.followed == [FollowNode(world.cache)]
+    world.list_both()
+    world.ask(needs_node=True)
+    assert world.heard == []
+    status = NodeStatus(allocatable={"cpu": "3500m"})
+    world.cache.tell(NodeObserved(Node(metadata=ObjectMeta(name="n"), status=status)))
+    world.run()
+    assert world.heard == [SurroundingsRead("s", {}, {"cpu": "3500m"}, True)]
+
+
+def test_a_node_that_stands_alone_has_no_services_and_no_classes():
+    world = World(alone=True)
+    world.ask()
+    world.ask_class("gvisor")
+    services, runtime_class = world.heard
+    assert services == SurroundingsRead("s", {}, {}, True)
+    assert "stands alone" in runtime_class.error
+    assert world.system.stop()

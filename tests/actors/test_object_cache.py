@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.messages import FollowNode, NodeObserved
 from actors.object_cache import ObjectCacheActor, Strategy
 from actors.reference_messages import (
     HoldObjects,
@@ -15,12 +16,11 @@ from actors.reference_messages import (
     ObjectRef,
     ObjectsChanged,
     ObjectsRead,
-    ObjectTtlAnnounced,
     ReadObjects,
     ReleaseObjects,
 )
 from config.codec import from_builtins
-from config.objects import ConfigMap, ObjectMeta, Pod
+from config.objects import ConfigMap, Node, ObjectMeta, Pod
 from runtime.api import ApiError, ObjectList
 from tests.actors.hand_api import HandApi, unreachable
 from tests.actors.probes import Recorder
@@ -57,9 +57,10 @@ class World:
         sync_loop, self.started = Recorder.spawn_in(self.system, "sync-loop", ObjectCacheStarted)
         volumes, self.volumes = Recorder.spawn_in(self.system, "volumes", ObjectsChanged)
         self.reader, self.heard = Recorder.spawn_in(self.system, "reader", ObjectsRead, ObjectsChanged)
+        node, self.followed = Recorder.spawn_in(self.system, "node-status", FollowNode)
         api = None if alone else self.api
         self.cache = self.system.spawn(
-            ObjectCacheActor, api, strategy, MINUTE_NS, sync_loop, volumes, name="object-cache"
+            ObjectCacheActor, api, strategy, MINUTE_NS, sync_loop, volumes, node, name="object-cache"
         )
         self.run()
 
@@ -280,7 +281,9 @@ def test_with_strategy_cache_an_answer_is_as_old_as_allowed_and_readings_share_a
 
 def test_the_node_may_be_told_how_old_an_answer_may_be(worlds: list[World]):
     worlds.append(world := World(Strategy.CACHE))
-    world.cache.tell(ObjectTtlAnnounced(300 * SECOND_NS))
+    node = Node(metadata=ObjectMeta(name="n", annotations={"node.alpha.kubernetes.io/ttl": "300"}))
+    assert world.followed == [FollowNode(world.cache)]
+    world.cache.tell(NodeObserved(node))
     world.hold(pod("p"))
     world.read()
     world.api.answer(config_map(5))

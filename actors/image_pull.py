@@ -27,6 +27,7 @@ from actors.messages import (
     PullInProgress,
     pod_event,
 )
+from actors.node_messages import ImagesChanged
 from actors.start.identity import pod_labels
 from config.objects import Pod
 from runtime.cri import Cri, CriError
@@ -107,16 +108,17 @@ class _Flight:
 
 
 class ImagePullActor(Actor):
-    """See the module."""
+    """See the module. `node_status` hears of every image that has come."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = 2 * UNLIMITED
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, cri: Cri, events: ActorRef, limits: PullLimits) -> None:
+    def __init__(self, cri: Cri, events: ActorRef, limits: PullLimits, node_status: ActorRef | None = None) -> None:
         super().__init__()
         self._cri = cri
         self._events = events
+        self._node_status = node_status
         self._limits = limits
         self._tokens = limits.rate.full(self.now_ns())
         self._flights: dict[str, _Flight] = {}
@@ -229,6 +231,8 @@ class ImagePullActor(Actor):
             self._refuse(request, reason, error, until_ns, *rules.pull_failed(request.image, reason, error))
 
     def _landed(self, flight: _Flight) -> None:
+        if self._node_status is not None:
+            self._node_status.tell(ImagesChanged())
         now_ns = self.now_ns()
         waited: list[tuple[PullImage, int, int]] = []
         for (uid, container), waiter in flight.waiters.items():

@@ -166,7 +166,7 @@ class NodeSupervisor(Actor):
             configuration.registry_pull_qps,
             configuration.registry_burst,
         )
-        self.furnish(refs["image-pull"], can.cri, events, limits)
+        self.furnish(refs["image-pull"], can.cri, events, limits, refs["node-status"])
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
         contents = ContentSources(node=refs["node-status"], resync_ns=configuration.sync_frequency)

@@ -19,6 +19,7 @@ from actors.messages import (
     PullInProgress,
     RecordEvent,
 )
+from actors.node_messages import ImagesChanged
 from config.objects import ObjectMeta, Pod
 from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import Image, ImageStatusResponse, PullImageResponse
@@ -51,7 +52,8 @@ class World:
         self.system = ActorSystem(self.dispatcher)
         self.registry = Registry()
         events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
-        self.images = self.system.spawn(ImagePullActor, self.registry, events, limits, name="images")
+        node, self.node = Recorder.spawn_in(self.system, "node", ImagesChanged)
+        self.images = self.system.spawn(ImagePullActor, self.registry, events, limits, node, name="images")
         self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
 
     def ask(self, pod: str, image: str, container: str = "web") -> list[Any]:
@@ -112,6 +114,15 @@ def test_pods_that_want_one_image_share_one_pull_and_are_all_answered(world: Wor
         'Pulled: Successfully pulled image "nginx:latest" in 2s (2s including waiting). Image size: 77 bytes.',
     ]
     assert world.events[0].field_path == "spec.containers{web}"
+
+
+def test_who_publishes_the_images_of_the_node_hears_of_each_that_has_come_and_of_no_other(world: World):
+    world.ask("a", "nginx")
+    world.ask("b", "redis")
+    world.end("redis:latest", error="no such image")
+    assert world.node == []
+    world.end("nginx:latest")
+    assert world.node == [ImagesChanged()]
 
 
 def test_a_worker_that_asks_again_keeps_its_place_and_gets_one_answer(world: World):

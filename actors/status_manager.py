@@ -72,7 +72,9 @@ class _Published:
     """One pod. `version` counts the changes of `status`; `api` is the newest object of it that the API has shown."""
 
     __slots__ = (
+        "answer",
         "api",
+        "asked",
         "final",
         "finished",
         "gone",
@@ -98,7 +100,17 @@ class _Published:
         self.place: tuple[int, int, str] | None = None
         """Where it stands in the queue."""
         self.writing = False
+        self.asked: PodStatus | None = None
+        self.answer: Pod | None = None
+        """What the API made of `asked`, the last status written. Where that is not the same, asking again is no use."""
         self.refused = ""
+
+    def is_shown(self) -> bool:
+        """The API has the wanted status, or what it makes of it."""
+        api = self.api
+        if api is None:
+            return False
+        return api.status == self.wanted or (api is self.answer and self.wanted == self.asked)
 
 
 class StatusManagerActor(Actor):
@@ -218,7 +230,7 @@ class StatusManagerActor(Actor):
             return
         shown = known.api.status
         known.wanted = status_to_write(known.status, shown, nothing_runs=known.final)
-        if known.wanted == shown:
+        if known.is_shown():
             known.place = None
             if self._is_to_go(known):
                 self._enqueue(uid, known, Urgency.ENDED)
@@ -252,7 +264,7 @@ class StatusManagerActor(Actor):
             known = self._pods.get(uid)
             if known is not None and not known.writing and not known.gone and known.api is not None:
                 known.wanted = status_to_write(known.status, known.api.status, nothing_runs=known.final)
-                if known.wanted != known.api.status:
+                if not known.is_shown():
                     self._enqueue(uid, known, Urgency.REST)
         self._pump()
         self._set_alarm()
@@ -306,6 +318,7 @@ class StatusManagerActor(Actor):
         meta = pod.metadata
         body = status_patch(meta.uid, pod.status, known.wanted)
         known.writing = True
+        known.asked = known.wanted
         self._writes += 1
         if body is not None:
             write = patch(PODS, meta.namespace, meta.name, body, subresource="status")
@@ -342,8 +355,8 @@ class StatusManagerActor(Actor):
             known.gone = True
             self.log.debug("pod %s has left the API", display_name(known.pod))
             return
-        if known.api is not None and known.api.metadata.uid == pod.metadata.uid:
-            self._note(known, pod)
+        if known.api is not None and known.api.metadata.uid == pod.metadata.uid and self._note(known, pod):
+            known.answer = pod
         self._consider(uid, known)
 
     def _failed(self, uid: str, known: _Published, error: ApiError) -> None:

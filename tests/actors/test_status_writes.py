@@ -258,6 +258,16 @@ def test_the_status_of_a_static_pod_is_written_to_its_mirror(world: World):
     assert json.loads(world.api.calls[0].body or b"")["metadata"] == {"uid": "uid-mirror"}
 
 
+def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World):
+    world.tell("web", ready(message="long"))
+    world.api.answer(api_pod("web", 2, status=ready(message="lo")))
+    world.run(3 * SWEEP_NS)
+    assert len(world.api.calls) == 1
+    world.tell("web", ready(message="other"))
+    world.run(2 * ON_ITS_WAY_NS)
+    assert len(world.api.calls) == 2
+
+
 def test_a_static_pod_is_never_deleted_here(world: World):
     world.tell("static", PodStatus(phase="Succeeded"), final=True, source="file")
     mirror = api_pod("static", deletion_timestamp="2026-11-21T00:00:00Z", status=PodStatus(phase="Succeeded"))

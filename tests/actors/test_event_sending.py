@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -261,6 +262,58 @@ def test_a_server_that_is_overloaded_is_given_the_time_it_asks_for(world: World)
     assert len(world.server.calls) == calls
     world.run(SECOND_NS)
     assert world.server.shown() == [("hello", 1)]
+
+
+class FaultyServer(Server):
+    """Answers late, loses calls and answers, is overloaded: until it is healed."""
+
+    def __init__(self, dispatcher: SimulatedDispatcher) -> None:
+        super().__init__()
+        self.dispatcher = dispatcher
+        self.healed = False
+
+    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Promise[Any]:
+        self.calls.append(call)
+        promise: Promise[Any] = Promise()
+        chance = self.dispatcher.chance
+        fate = "well" if self.healed else chance.choice(["well", "well", "lost", "unheard", "overloaded", "broken"])
+        failure = self.do(call) if fate in ("well", "lost") else None
+        if fate in ("lost", "unheard"):
+            failure = ApiError(0, "Timeout", "no answer", call.verb)
+        elif fate in ("overloaded", "broken"):
+            failure = ApiError(429 if fate == "overloaded" else 503, fate, "later", call.verb)
+
+        def answer() -> None:
+            if failure is None:
+                promise.set_result(None)
+            else:
+                promise.set_exception(failure)
+
+        self.dispatcher.schedule(int(chance.random() * SECOND_NS), answer)
+        return promise
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_whatever_goes_wrong_on_the_way_the_counts_are_true_in_the_end(seed: int):
+    dispatcher = SimulatedDispatcher(seed)
+    system = ActorSystem(dispatcher)
+    server = FaultyServer(dispatcher)
+    recorder = system.spawn(EventRecorderActor, server, "n1", name="events")
+    truth: Counter[tuple[str, str]] = Counter()
+    for _ in range(150):
+        name, message = f"p{dispatcher.chance.randrange(15)}", f"m{dispatcher.chance.randrange(3)}"
+        truth[name, message] += 1
+        recorder.tell(event(message, name=name))
+        dispatcher.run_for(int(dispatcher.chance.random() * SECOND_NS))
+    server.healed = True
+    dispatcher.run_for(60 * SECOND_NS)
+    shown = {
+        (body["involvedObject"]["name"], body["message"]): body["count"]
+        for body in sorted(server.events.values(), key=lambda body: body["count"])
+    }
+    assert shown == truth
+    assert len(server.events) == len(truth)
+    assert system.stop()
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

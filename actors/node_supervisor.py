@@ -29,7 +29,7 @@ from actors.source_http import HttpSourceActor
 from actors.status_manager import StatusManagerActor
 from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
-from actors.volume_contents import ContentSources
+from actors.volume_contents import ContentSources, resync_ns
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.feature_gates import FeatureGates
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
@@ -169,7 +169,9 @@ class NodeSupervisor(Actor):
         self.furnish(refs["image-pull"], can.cri, events, limits, refs["node-status"])
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
-        contents = ContentSources(node=refs["node-status"], resync_ns=configuration.sync_frequency)
+        strategy = configuration.config_map_and_secret_change_detection_strategy
+        again_ns = resync_ns(configuration.sync_frequency, strategy)
+        contents = ContentSources(node=refs["node-status"], resync_ns=again_ns)
         self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop)
 
     def _furnish_node(self, refs: dict[str, ActorRef]) -> None:

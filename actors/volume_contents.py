@@ -29,8 +29,11 @@ from config.objects import ConfigMap, Pod, Secret
 from runtime.volumes.capability import Contents
 
 SECOND_NS = 1_000_000_000
-GATHER_LIMIT_NS = 30 * SECOND_NS
+GATHER_LIMIT_NS = 120 * SECOND_NS
+"""Tokens of a thousand pods that come at once wait for their turn, and nothing is wrong with that."""
 RESYNC_NS = 60 * SECOND_NS
+WATCHED_RESYNC = 10
+"""Who watches is told what changes, so looking again is only for what got lost on the way."""
 
 
 class ContentSources(msgspec.Struct, frozen=True):
@@ -102,6 +105,11 @@ class VolumeContents:
     def node_observed(self, message: NodeObserved) -> None:
         status = message.node.status
         self._allocatable = status.allocatable if status is not None else {}
+
+    def is_gathering(self, pod: Pod) -> bool:
+        """Whether the answers for this very form of the pod are still coming."""
+        gathering = self._open.get(pod.metadata.uid)
+        return gathering is not None and gathering.pod is pod
 
     def gather(self, pod: Pod) -> Gathered | None:
         """Begin anew for this pod. None: it takes a while, and one of the others gives the outcome."""
@@ -194,6 +202,11 @@ class VolumeContents:
         wants = gathering.wants
         refers = bool(wants.refs or wants.tokens)
         return Gathered(gathering.pod, contents_of(gathering.pod, answers), gathering.refresh_wall_ns, refers)
+
+
+def resync_ns(sync_frequency_ns: int, strategy: str) -> int:
+    """How often to read again without a reason (`configMapAndSecretChangeDetectionStrategy`)."""
+    return sync_frequency_ns * (WATCHED_RESYNC if strategy == "Watch" else 1)
 
 
 def digest_of(contents: Contents) -> bytes:

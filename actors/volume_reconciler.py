@@ -160,7 +160,8 @@ class VolumeReconcilerActor(Actor):
         known = self._pods.setdefault(uid, _Pod(message.worker))
         known.worker = message.worker
         known.asked = known.asked or not message.renewal
-        self._go_on(self._contents.gather(pod))
+        if message.renewal or not self._contents.is_gathering(pod):
+            self._go_on(self._contents.gather(pod))
 
     @handles(ReleaseVolumes)
     def release_volumes(self, message: ReleaseVolumes) -> None:

@@ -33,7 +33,7 @@ from actors.reference_messages import (
     TokenIssued,
     TokenRefused,
 )
-from actors.volume_contents import ContentSources, digest_of
+from actors.volume_contents import ContentSources, digest_of, resync_ns
 from actors.volume_reconciler import RESYNC_JITTER, RETRY_MAX_NS, VolumeReconcilerActor
 from config.objects import (
     ConfigMap,
@@ -376,14 +376,14 @@ def test_who_asks_again_is_answered_again(world: World):
 
 def test_a_cache_that_never_answers_is_a_failure_like_any_other(world: World):
     world.cluster.silent = True
-    world.start(pod_with(CONFIG_MAP), seconds=29)
+    world.start(pod_with(CONFIG_MAP), seconds=119)
     assert world.answers == []
     world.run(2)
     (answer,) = world.answers
-    assert answer.error.endswith('configmap "cfg" cannot be read: no answer within 30 s')
+    assert answer.error.endswith('configmap "cfg" cannot be read: no answer within 120 s')
     world.cluster.silent = False
     world.cluster.objects[CFG] = ConfigMap(data={"a": "x"})
-    world.run(60)
+    world.run(120)
     assert world.answers[-1].error == ""
 
 
@@ -400,6 +400,22 @@ def test_answers_to_an_older_question_are_nobodys(world: World):
     world.run(0.1)
     assert world.read("configmap/cfg/a") == "new"
     assert [answer.error for answer in world.answers] == [""], "the first question was asked by one who waits"
+
+
+def test_who_is_impatient_does_not_have_everything_asked_again(world: World):
+    world.cluster.silent = True
+    worker = world.start(pod_with(CONFIG_MAP))
+    world.actor.tell(PrepareVolumes(worker, world.pods["u"]))
+    world.run(0.1)
+    (read,) = world.cluster.reads
+    world.actor.tell(ObjectsRead(read.tag, {CFG: ConfigMap(data={"a": "x"})}, {}))
+    world.run(0.1)
+    assert [answer.error for answer in world.answers] == [""]
+
+
+@pytest.mark.parametrize(("strategy", "seconds"), [("Watch", 600), ("Cache", 60), ("Get", 60)])
+def test_what_is_watched_is_seldom_read_again(strategy: str, seconds: int):
+    assert resync_ns(60 * SECOND_NS, strategy) == seconds * SECOND_NS
 
 
 def test_nothing_of_a_released_pod_comes_back(world: World):

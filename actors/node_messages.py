@@ -77,6 +77,13 @@ class NodeSeen(Message, frozen=True):
         return "node"
 
 
+class SayNodeAgain(Message, frozen=True):
+    """NodeStatusActor -> NodeWatchActor: I know nothing (any more); say what there is."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
 class VolumesInUseObserved(Message, frozen=True):
     """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now."""
 

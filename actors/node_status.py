@@ -31,6 +31,7 @@ from actors.node_messages import (
     NodeTroubleObserved,
     RuntimeDescribed,
     RuntimeListed,
+    SayNodeAgain,
     VolumesInUseObserved,
 )
 from actors.node_object import capacity as amounts
@@ -45,7 +46,7 @@ from actors.node_object.change import (
 from actors.node_object.conditions import Verdict, events_of_change, is_ready
 from actors.node_object.node_info import has_rebooted
 from actors.node_object.patch import node_patch
-from actors.node_object.readiness import look_again_ns
+from actors.node_object.readiness import SILENCE_NS, look_again_ns
 from actors.node_object.registration import initial_node, reconciled
 from actors.node_object.settings import NodeSettings
 from actors.node_object.status import Seen, next_node, wanted_conditions
@@ -169,7 +170,7 @@ class NodeStatusActor(Actor):
         self._registered = False
         self._register_step_ns = FIRST_NS
         self._cordoned = False
-        self._looked_at_ns = self.now_ns()
+        self._began_ns = self._looked_at_ns = self.now_ns()
         self._last_report_ns: int | None = None
         self._report_delay_ns = 0
         self._unsaid: dict[str, RecordEvent] = {}
@@ -181,7 +182,9 @@ class NodeStatusActor(Actor):
 
     def on_start(self) -> None:
         self._say("Normal", "Starting", "Starting kubelet.")
-        if self._api is not None and "watch" not in self.children:
+        if "watch" in self.children:  # this actor has failed and come back
+            self.children["watch"].tell(SayNodeAgain())
+        elif self._api is not None:
             self.spawn(NodeWatchActor, self._api, self._settings.name, self.ref, name="watch")
         self._look_at_machine()
         self._look_around()
@@ -251,7 +254,19 @@ class NodeStatusActor(Actor):
         except ApiError as failure:
             raise (refusal if failure.not_found else failure) from None
         self.log.info("node %s has been registered before", self._settings.name)
-        await self._post(api, existing, self._next(reconciled(existing, initial)), changed=True)
+        self._keep_ready(_status(existing))
+        after = self._next(reconciled(existing, initial))
+        if _differ(existing, after):
+            await self._post(api, existing, after, changed=True)
+        else:
+            self._last_report_ns = self.now_ns()
+            self._hold(existing)
+
+    def _keep_ready(self, published: NodeStatus) -> None:
+        """What this agent does not know yet is no reason to take back what an earlier one has said on this boot."""
+        machine = self._machine
+        if is_ready(published.conditions) and machine and not has_rebooted(published.node_info, machine):
+            self._health(keeps_ready_until_ns=self._began_ns + SILENCE_NS)
 
     # --- updating ---------------------------------------------------------------------------------------------------
 
@@ -283,7 +298,7 @@ class NodeStatusActor(Actor):
             version = "" if attempt else "0"
             node = self._hold(await self._call(api, get(NODES, "", self._settings.name, resource_version=version)))
         after = self._next(node)
-        changed = node.metadata != after.metadata or status_has_changed(_status(node), _status(after))
+        changed = _differ(node, after)
         frequency_ns = self._settings.configuration.node_status_report_frequency
         if changed or is_report_due(self._last_report_ns, self.now_ns(), frequency_ns, self._report_delay_ns):
             await self._post(api, node, after, changed=changed)
@@ -574,6 +589,10 @@ class NodeStatusActor(Actor):
 
 def _status(node: Node) -> NodeStatus:
     return node.status or NodeStatus()
+
+
+def _differ(before: Node, after: Node) -> bool:
+    return before.metadata != after.metadata or status_has_changed(_status(before), _status(after))
 
 
 def _is_older(node: Node, known: Node) -> bool:

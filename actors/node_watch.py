@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from actors.kernel import ActorRef
+from actors.kernel import ActorRef, handles
 from actors.list_watch import Follower
-from actors.node_messages import NodeSeen
+from actors.node_messages import NodeSeen, SayNodeAgain
 from config.api_resources import NODES
 from config.objects import Node
 from runtime.api import Api, ApiError
@@ -29,6 +29,13 @@ class NodeWatchActor(Follower):
 
     def on_start(self) -> None:
         self._owner.tell(NodeSeen(None, live=False))  # after a failure of this actor: what it told may be old
+        self._follow()
+
+    @handles(SayNodeAgain)
+    def say_again(self, _: SayNodeAgain) -> None:
+        self._follow()
+
+    def _follow(self) -> None:
         self.follow(KEY, NODES, field_selector=f"metadata.name={self._name}")
 
     def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:

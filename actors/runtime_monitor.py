@@ -1,8 +1,8 @@
 """`RuntimeMonitorActor`: is there a runtime, is it ready, has it a network? (spec 2.1, 2.2, 2.12)
 
-Asks the runtime for its version once and for its status every five seconds, and tells the sync loop and the node status
-what came of it whenever that changes. A runtime that is missing is waited for, and said so once; one that speaks another version is
-said so once and waited for as well, since an upgrade may fix it.
+Asks the runtime for its version once and for its status every five seconds. Tells the sync loop what came of it
+whenever that changes, and the node status each time. A runtime that is missing is waited for, and said so once; one
+that speaks another version is said so once and waited for as well, since an upgrade may fix it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ class RuntimeMonitorActor(Actor):
         self._node_status = node_status
         self._answered_at_ns = self.now_ns()
         """Of the last answer, or since when one is waited for."""
-        self._described: RuntimeDescribed | None = None
         self._version: VersionResponse | None = None
         self._name = ""
         """Of the runtime that answered last."""
@@ -62,7 +61,10 @@ class RuntimeMonitorActor(Actor):
         except (CriError, DeadlineExceededError) as failure:
             error, network_error = str(failure), "not known: the runtime does not answer"
             silent_since_ns = self._answered_at_ns
-        self._tell(RuntimeStateObserved(error, network_error, self._name, silent_since_ns))
+        state = RuntimeStateObserved(error, network_error, self._name, silent_since_ns)
+        self._tell(state)
+        if self._node_status is not None:  # each time: it may have been restarted
+            self._node_status.tell(state)
         self.after(POLL_MISSING_NS if error else POLL_NS, Poll())
 
     async def _ask(self) -> tuple[str, str]:
@@ -95,15 +97,12 @@ class RuntimeMonitorActor(Actor):
         if state.error:
             self._version = None  # what comes back may be another one
         self._sync_loop.tell(state)
-        if self._node_status is not None:
-            self._node_status.tell(state)
 
     def _describe(self, version: VersionResponse, status: StatusResponse) -> None:
-        """Tell who the runtime is and what it is able to do, when that is news. Handlers come in any order."""
+        """Tell who the runtime is and what it is able to do. Handlers come in any order."""
         handlers = tuple(sorted(status.runtime_handlers, key=lambda handler: handler.name))
         described = RuntimeDescribed(version.runtime_name, version.runtime_version, handlers, status.features)
-        if described != self._described and self._node_status is not None:
-            self._described = described
+        if self._node_status is not None:
             self._node_status.tell(described)
 
     @handles(DescribeRuntime)

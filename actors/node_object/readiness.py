@@ -2,6 +2,9 @@
 
 The runtime: it must have been asked, have answered within the last 30 s, say that it is ready, have been listed within
 the last three minutes, and have a network. Others tell their own reasons: a shutdown, storage that is not there.
+
+An agent that has just started knows nothing of the runtime. A node that was ready before stays ready while that is so,
+for a while: a restart of the agent is no reason to send pods elsewhere.
 """
 
 from __future__ import annotations
@@ -21,10 +24,14 @@ LISTING_NS = 180 * SECOND_NS
 
 
 class RuntimeHealth(msgspec.Struct, frozen=True):
-    """What is known of the runtime. Times are monotonic ns; None: never, or not known yet."""
+    """What is known of the runtime. Times are monotonic ns; None: never, or not known yet.
+
+    `keeps_ready_until_ns`: what is not known yet counts from then on.
+    """
 
     state: RuntimeStateObserved | None = None
     listed_at_ns: int | None = None
+    keeps_ready_until_ns: int = 0
 
 
 def unready_reasons(
@@ -49,6 +56,7 @@ def look_again_ns(health: RuntimeHealth, now_ns: int) -> int | None:
         for at_ns, limit_ns in (
             (health.state.silent_since_ns if health.state is not None else None, SILENCE_NS),
             (health.listed_at_ns, LISTING_NS),
+            (health.keeps_ready_until_ns, 0),
         )
         if at_ns is not None
     ]
@@ -58,6 +66,8 @@ def look_again_ns(health: RuntimeHealth, now_ns: int) -> int | None:
 
 def _runtime(health: RuntimeHealth, now_ns: int) -> list[str]:
     state, listed_ns = health.state, health.listed_at_ns
+    if (state is None or listed_ns is None) and now_ns < health.keeps_ready_until_ns:
+        return []
     if state is None:
         return ["container runtime status check may not have completed yet"]
     reasons = []

@@ -68,6 +68,7 @@ class World:
         self.host = SimulatedHostFacts("n")
         self.resets = 0
         self._lists = False
+        self.fails = False
         self.events_ref, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
         self.listener, self.heard = Recorder.spawn_in(self.system, "listener", NodeObserved)
         self._settings = NodeSettings(
@@ -134,7 +135,7 @@ def worlds() -> Iterator[list[World]]:
     made: list[World] = []
     yield made
     for world in made:
-        assert world.system.report().dead_letters == 0
+        assert world.fails or world.system.report().dead_letters == 0
         assert world.system.stop()
 
 
@@ -235,6 +236,28 @@ def test_a_node_that_exists_is_set_right_in_one_write_and_keeps_what_others_gave
     assert world.shown["status"]["capacity"]["example.com/gpu"] == "0"
     assert world.shown["status"]["capacity"]["cpu"] == "4"
     assert world.ready == "True"
+
+
+READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
+
+
+def test_a_node_that_was_ready_stays_so_while_a_new_agent_gets_to_know_its_runtime(world: World) -> None:
+    boot = {"bootID": world.host.machine_facts.boot_id}
+    world.api.put(PATH, existing(conditions=[READY], nodeInfo=boot))
+    world.start(well=False)
+    world.run(5 * SECOND_NS)
+    assert world.ready == "True"
+    world.node.tell(WELL)
+    world.run(15 * SECOND_NS)
+    assert world.ready == "True"
+    world.run(10 * SECOND_NS)
+    assert world.condition("Ready")["message"] == "PLEG is not healthy: the pods of the runtime have yet to be listed"
+
+
+def test_a_node_that_was_ready_before_a_reboot_is_not_until_its_runtime_is(world: World) -> None:
+    world.api.put(PATH, existing(conditions=[READY], nodeInfo={"bootID": "another"}))
+    world.start(well=False)
+    assert world.ready == "False"
 
 
 def test_a_node_that_may_not_be_created_uses_the_one_somebody_made(world: World) -> None:
@@ -517,6 +540,27 @@ def test_a_disk_that_cannot_be_measured_keeps_a_node_from_being_ready(world: Wor
     del world.host.disk_bytes  # type: ignore[attr-defined]
     world.run(21 * SECOND_NS)
     assert world.ready == "True"
+
+
+def test_an_actor_that_failed_takes_its_node_over_again_and_goes_on(world: World) -> None:
+    world.start()
+    world.fails = True
+    network = world.host.network_facts
+    world.host.network_facts = 7  # type: ignore[assignment]
+    world.run(11 * SECOND_NS)
+    world.host.network_facts = network
+    world.run(5 * SECOND_NS)
+    assert world.writes() == ["create nodes n"]
+    world.node.tell(RuntimeDescribed("containerd", "2.0.0"))
+    world.node.tell(WELL)
+    world.node.tell(NodePressureObserved(pid=True))
+    world.run(15 * SECOND_NS)
+    assert world.ready == "True"
+    assert world.condition("PIDPressure")["status"] == "True"
+    assert "NodeNotReady" not in world.reasons()
+    gets = len([call for call in world.api.calls if call.verb.startswith("get")])
+    world.run(MINUTE_NS)
+    assert len([call for call in world.api.calls if call.verb.startswith("get")]) == gets
 
 
 # --- standing alone -------------------------------------------------------------------------------------------------

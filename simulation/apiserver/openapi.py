@@ -1,0 +1,161 @@
+"""OpenAPI: what fields there are and how they are patched, for clients that ask before they send.
+
+`kubectl` reads version 3, an index and a document for each group and version: to learn that the server checks fields
+(`fieldValidation`), which lists a strategic merge patch merges, and what to tell in `explain`. Version 2, all in one
+document, is for older ones and given as JSON only. Made once, on demand, from the list of what is served and from the
+structs of the kinds. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from simulation.apiserver.discovery import MAJOR, MINOR
+from simulation.apiserver.openapi_schemas import schema_name, schemas_of
+from simulation.apiserver.resources import SERVED, ServedResource, groups
+
+Json = dict[str, Any]
+
+_ROOT = "/openapi/v3"
+_INFO = {"title": "Kubernetes", "version": f"{MAJOR}.{MINOR}"}
+_PATCHES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+)
+# Verb in discovery -> (method, action) of an operation on the collection, and on one object.
+_ON_COLLECTIONS = {
+    "list": ("get", "list"),
+    "create": ("post", "post"),
+    "deletecollection": ("delete", "deletecollection"),
+}
+_ON_OBJECTS = {
+    "get": ("get", "get"),
+    "update": ("put", "put"),
+    "patch": ("patch", "patch"),
+    "delete": ("delete", "delete"),
+}
+_WRITES = ("post", "put", "patch")
+_QUERY: Mapping[str, str] = {
+    "dryRun": "All: the request goes through every step but the last, so that nothing is stored.",
+    "fieldManager": "Who makes the change, as managed fields will name it.",
+    "fieldValidation": "What becomes of unknown and of doubled fields: Ignore, Warn or Strict.",
+}
+
+
+def openapi(path: str) -> bytes | None:
+    """The JSON at a path below /openapi; None when there is no such document."""
+    path = path.rstrip("/")
+    if path == _ROOT:
+        return _index()
+    if path == "/openapi/v2":
+        return _version_2()
+    root = path.removeprefix(_ROOT + "/")
+    return _document(root) if root != path and root in _roots() else None
+
+
+@lru_cache(maxsize=1)
+def _roots() -> Mapping[str, list[ServedResource]]:
+    """`api/v1`, `apis/storage.k8s.io/v1`, ...: what is served there."""
+    return {
+        f"apis/{group}/{version}" if group else f"api/{version}": [
+            resource for resource in SERVED if (resource.group, resource.version) == (group, version)
+        ]
+        for group, versions in groups().items()
+        for version in versions
+    }
+
+
+@lru_cache(maxsize=1)
+def _index() -> bytes:
+    # The hash lets a client keep a document for as long as it does not change.
+    paths = {
+        root: {"serverRelativeURL": f"{_ROOT}/{root}?hash={hashlib.sha512(_document(root)).hexdigest().upper()}"}
+        for root in _roots()
+    }
+    return msgspec.json.encode({"paths": paths})
+
+
+@lru_cache(maxsize=32)
+def _document(root: str) -> bytes:
+    resources = _roots()[root]
+    paths = {path: item for resource in resources for path, item in _paths(root, resource).items()}
+    components = {"schemas": schemas_of(resources)}
+    return msgspec.json.encode({"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": components})
+
+
+@lru_cache(maxsize=1)
+def _version_2() -> bytes:
+    paths: Json = {}
+    definitions: Json = {}
+    for root in _roots():
+        document = msgspec.json.decode(_document(root).replace(b"#/components/schemas/", b"#/definitions/"))
+        definitions |= document["components"]["schemas"]
+        for path, item in document["paths"].items():
+            paths[path] = {method: _as_version_2(operation) for method, operation in item.items()}
+    return msgspec.json.encode({"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": definitions})
+
+
+def _as_version_2(operation: Json) -> Json:
+    kept = {name: value for name, value in operation.items() if name not in ("requestBody", "parameters")}
+    kept["parameters"] = [
+        {
+            "in": parameter["in"],
+            "name": parameter["name"],
+            "type": "string",
+            "required": parameter.get("required", False),
+        }
+        for parameter in operation["parameters"]
+    ]
+    if "requestBody" in operation:
+        kept["consumes"] = list(operation["requestBody"]["content"])
+    kept["responses"] = {"200": {"description": "OK"}}
+    return kept
+
+
+def _paths(root: str, resource: ServedResource) -> Json:
+    scope = "namespaces/{namespace}/" if resource.namespaced else ""
+    collection = f"/{root}/{scope}{resource.plural}"
+    paths = {collection: _operations(resource, _ON_COLLECTIONS)}
+    if resource.stored:
+        paths[f"{collection}/{{name}}"] = _operations(resource, _ON_OBJECTS)
+        if resource.namespaced:
+            everywhere = {"list": _ON_COLLECTIONS["list"]}
+            paths[f"/{root}/{resource.plural}"] = _operations(resource, everywhere)
+    return paths
+
+
+def _operations(resource: ServedResource, verbs: Mapping[str, tuple[str, str]]) -> Json:
+    return {
+        method: _operation(resource, method, action)
+        for verb, (method, action) in verbs.items()
+        if verb in resource.verbs
+    }
+
+
+def _operation(resource: ServedResource, method: str, action: str) -> Json:
+    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    content: Json = {"schema": {"$ref": f"#/components/schemas/{schema_name(resource)}"}}
+    operation: Json = {
+        "operationId": f"{action}{resource.version.capitalize()}{resource.kind}",
+        "description": f"{action} {resource.kind}",
+        "parameters": [_parameter(name) for name in _QUERY] if method in _WRITES else [],
+        "responses": {"200": {"description": "OK", "content": {"application/json": content}}},
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": kind,
+    }
+    if method == "patch":
+        operation["requestBody"] = {"content": {media: {"schema": {"type": "object"}} for media in _PATCHES}}
+    elif method in _WRITES:
+        operation["requestBody"] = {"content": {"application/json": content}}
+    return operation
+
+
+def _parameter(name: str) -> Json:
+    return {"name": name, "in": "query", "description": _QUERY[name], "schema": {"type": "string", "uniqueItems": True}}

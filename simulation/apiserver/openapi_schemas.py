@@ -1,0 +1,201 @@
+"""The schemas of OpenAPI, made of the structs of `config.objects`, so that there is one description of each kind.
+
+Owns how a type of Python is called and described in a schema, and how it is patched (`config.patches` knows that).
+The words are the docstrings of the structs. Pure. Refuses to know which paths serve a kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+import config.objects
+from config.objects import ApiStruct
+from config.objects.base import UNKNOWN_KEY
+from config.patches import Schema, schema_for
+from config.patches.strategic_schema import NO_RULE, FieldRule
+from simulation.apiserver.resources import ServedResource
+
+Json = dict[str, Any]
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_INT_OR_TEXT = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_WELL_KNOWN: Mapping[str, Json] = {
+    _QUANTITY: {
+        "description": "An amount with a suffix, such as 500m, 1.5Gi or 2e3.",
+        "oneOf": [{"type": "string"}, {"type": "number"}],
+    },
+    _INT_OR_TEXT: {
+        "description": "A number, or text: the number of a port or its name, an amount or a percentage.",
+        "format": "int-or-string",
+        "oneOf": [{"type": "integer"}, {"type": "string"}],
+    },
+}
+_SCALARS: Mapping[type[inspect.Type], Json] = {
+    inspect.StrType: {"type": "string"},
+    inspect.BoolType: {"type": "boolean"},
+    inspect.IntType: {"type": "integer", "format": "int64"},
+    inspect.FloatType: {"type": "number", "format": "double"},
+    inspect.BytesType: {"type": "string", "format": "byte"},
+    inspect.LiteralType: {"type": "string"},
+}
+_MAY_BE_REQUIRED = (inspect.StrType, inspect.BoolType, inspect.IntType)
+_LISTS_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "PodSpec": ("containers",),
+    "NodeSelector": ("nodeSelectorTerms",),
+}
+
+
+def struct_of(resource: ServedResource) -> type[ApiStruct] | None:
+    """The struct of the resource's kind; None for a kind that has none here."""
+    found = getattr(config.objects, resource.kind, None)
+    if not isinstance(found, type) or not issubclass(found, ApiStruct):
+        return None
+    # Events of their own group are the same objects under other names of fields; the struct has the core names.
+    return found if api_version_of(found) == resource.api_version else None
+
+
+def api_version_of(struct: type[ApiStruct]) -> str:
+    """What documents of the kind say as `apiVersion`; empty for a struct that is no kind."""
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    for field in info.fields:
+        if field.name == "api_version" and isinstance(field.type, inspect.LiteralType):
+            return str(field.type.values[0])
+    return ""
+
+
+def schema_name(resource: ServedResource) -> str:
+    """What the schema of the resource's kind is called: `io.k8s.api.core.v1.Pod`."""
+    return _prefix(resource) + resource.kind
+
+
+def schemas_of(resources: list[ServedResource]) -> dict[str, Json]:
+    """Name -> schema of the kinds of these resources (of one group and version) and of all they are made of."""
+    writer = _Writer(_prefix(resources[0]))
+    schemas: dict[str, Json] = dict(_WELL_KNOWN)
+    for resource in resources:
+        struct = struct_of(resource)
+        if struct is None:
+            schemas[schema_name(resource)] = {
+                "description": f"{resource.api_version} {resource.kind}.",
+                "type": "object",
+            }
+        else:
+            writer.visit(struct, schema_for(resource.api_version, resource.kind))
+    schemas |= writer.schemas()
+    for resource in resources:
+        identity = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+        schemas[schema_name(resource)] |= {"x-kubernetes-group-version-kind": [identity]}
+    return schemas
+
+
+def _prefix(resource: ServedResource) -> str:
+    group = resource.group.partition(".")[0] or "core"
+    return f"io.k8s.api.{group}.{resource.version}."
+
+
+class _Writer:
+    """Finds every struct below some kinds with the way it is patched, then writes them."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._rules: dict[type[msgspec.Struct], Schema] = {}
+
+    def visit(self, struct: type[msgspec.Struct], rules: Schema) -> None:
+        """A type is patched in one way wherever it stands; where nothing is said of it, that is no other way."""
+        if struct in self._rules and (not rules or self._rules[struct]):
+            return
+        self._rules[struct] = rules
+        for field in _fields(struct):
+            rule = rules.get(field.encode_name, NO_RULE)
+            _each_struct(field.type, lambda below, rule=rule: self.visit(below, rule.schema))  # type: ignore[misc]
+
+    def schemas(self) -> dict[str, Json]:
+        return {self._name(struct): self._struct(struct, rules) for struct, rules in self._rules.items()}
+
+    def _name(self, struct: type[msgspec.Struct]) -> str:
+        is_meta = struct.__module__ == "config.objects.meta" or struct.__name__.startswith("LabelSelector")
+        return (f"{_META}." if is_meta else self._prefix) + struct.__name__
+
+    def _struct(self, struct: type[msgspec.Struct], rules: Schema) -> Json:
+        properties: Json = {}
+        required: list[str] = []
+        for field in _fields(struct):
+            properties[field.encode_name] = self._field(field.type, rules.get(field.encode_name, NO_RULE))
+            # A scalar that is written even when empty is one that the API requires.
+            must = field.default_factory is not msgspec.NODEFAULT and type(field.type) in _MAY_BE_REQUIRED
+            if must or field.encode_name in _LISTS_REQUIRED.get(struct.__name__, ()):
+                required.append(field.encode_name)
+        schema: Json = {"description": _first_words(struct), "type": "object", "properties": properties}
+        return {**schema, "required": required} if required else schema
+
+    def _field(self, of: inspect.Type, rule: FieldRule) -> Json:
+        schema = self._type(of)
+        if rule.merge:
+            schema["x-kubernetes-patch-strategy"] = "merge,retainKeys" if rule.retain_keys else "merge"
+            if rule.key:
+                schema["x-kubernetes-patch-merge-key"] = rule.key
+        elif rule.retain_keys or rule.replace:
+            schema["x-kubernetes-patch-strategy"] = "retainKeys" if rule.retain_keys else "replace"
+        return schema
+
+    def _type(self, of: inspect.Type) -> Json:
+        if isinstance(of, inspect.Metadata):
+            return _reference(_QUANTITY) if (of.extra or {}).get("quantity") else self._type(of.type)
+        if isinstance(of, inspect.UnionType):
+            return self._union([one for one in of.types if not isinstance(one, inspect.NoneType)])
+        if isinstance(of, inspect.StructType):
+            # Beside the reference, since what explains a field looks there first.
+            words = _first_words(of.cls)
+            return {**({"description": words} if words else {}), **_reference(self._name(of.cls))}
+        if isinstance(of, inspect.VarTupleType):
+            return {"type": "array", "items": _bare(self._type(of.item_type))}
+        if isinstance(of, inspect.DictType):
+            return {"type": "object", "additionalProperties": _bare(self._type(of.value_type))}
+        return dict(_SCALARS.get(type(of), {"type": "object"}))
+
+    def _union(self, types: list[inspect.Type]) -> Json:
+        if len(types) == 1:
+            return self._type(types[0])
+        return _reference(_INT_OR_TEXT)
+
+
+def _reference(name: str) -> Json:
+    return {"allOf": [{"$ref": f"#/components/schemas/{name}"}]}
+
+
+def _bare(schema: Json) -> Json:
+    """Items of lists and maps refer without the wrapping that a description would need."""
+    return dict(schema["allOf"][0]) if "allOf" in schema else schema
+
+
+def _fields(struct: type[msgspec.Struct]) -> list[inspect.Field]:
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    return [field for field in info.fields if field.encode_name != UNKNOWN_KEY]
+
+
+def _each_struct(of: inspect.Type, found: Callable[[type[msgspec.Struct]], None]) -> None:
+    """Call `found` with every struct that the type is made of, not with those within them."""
+    if isinstance(of, inspect.StructType):
+        found(of.cls)
+    elif isinstance(of, inspect.Metadata):
+        _each_struct(of.type, found)
+    elif isinstance(of, inspect.UnionType):
+        for one in of.types:
+            _each_struct(one, found)
+    elif isinstance(of, inspect.VarTupleType):
+        _each_struct(of.item_type, found)
+    elif isinstance(of, inspect.DictType):
+        _each_struct(of.value_type, found)
+
+
+def _first_words(struct: type[msgspec.Struct]) -> str:
+    words = " ".join((struct.__doc__ or "").partition("\n\n")[0].split())
+    # "core/v1 Probe." is all that some structs say, and the name stands beside it already.
+    return "" if words.endswith(f"/v1 {struct.__name__}.") else words

@@ -1,0 +1,141 @@
+"""OpenAPI as far as clients read it: which fields there are, how lists merge, what the server checks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from config.objects import Pod
+from config.patches import schema_for
+from simulation.apiserver.openapi import openapi
+from simulation.apiserver.openapi_schemas import schema_name, struct_of
+from simulation.apiserver.resources import SERVED, find
+
+CORE = "io.k8s.api.core.v1"
+
+
+def document(path: str) -> dict[str, Any]:
+    body = openapi(path)
+    assert body is not None
+    decoded: dict[str, Any] = json.loads(body)
+    return decoded
+
+
+def core() -> dict[str, Any]:
+    schemas: dict[str, Any] = document("/openapi/v3/api/v1")["components"]["schemas"]
+    return schemas
+
+
+def test_the_index_leads_to_a_document_for_each_group_and_version() -> None:
+    paths = document("/openapi/v3")["paths"]
+    assert {"api/v1", "apis/storage.k8s.io/v1"} <= set(paths)
+    for root, entry in paths.items():
+        url, _, digest = entry["serverRelativeURL"].partition("?hash=")
+        assert url == f"/openapi/v3/{root}"
+        assert len(digest) == 128
+        assert document(url)["openapi"] == "3.0.0"
+
+
+@pytest.mark.parametrize("path", ["/openapi", "/openapi/v3/apis/apps/v1", "/openapi/v4", "/api/v1"])
+def test_there_is_no_document_of_what_is_not_served(path: str) -> None:
+    assert openapi(path) is None
+
+
+def references(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+        return own.union(*map(references, value.values()))
+    return set().union(*map(references, value)) if isinstance(value, list) else set()
+
+
+@pytest.mark.parametrize("root", sorted(json.loads(openapi("/openapi/v3") or b"{}")["paths"]))
+def test_every_reference_leads_to_a_schema(root: str) -> None:
+    schemas = document(f"/openapi/v3/{root}")["components"]["schemas"]
+    assert references(document(f"/openapi/v3/{root}")) <= {f"#/components/schemas/{name}" for name in schemas}
+
+
+def test_every_kind_is_found_by_its_group_version_and_kind() -> None:
+    for resource in SERVED:
+        root = f"apis/{resource.group}/v1" if resource.group else "api/v1"
+        schema = document(f"/openapi/v3/{root}")["components"]["schemas"][schema_name(resource)]
+        identity = {"group": resource.group, "version": "v1", "kind": resource.kind}
+        assert schema["x-kubernetes-group-version-kind"] == [identity]
+
+
+def test_every_stored_kind_of_the_core_group_is_told_field_by_field() -> None:
+    for resource in SERVED:
+        if resource.stored and resource.group == "":
+            assert struct_of(resource) is not None, resource.kind
+            assert "metadata" in core()[schema_name(resource)]["properties"]
+
+
+def test_a_kind_of_which_no_struct_is_here_is_told_as_an_object() -> None:
+    reviews = find("authentication.k8s.io", "v1", "selfsubjectreviews")
+    events = find("events.k8s.io", "v1", "events")
+    assert reviews is not None
+    assert events is not None
+    assert struct_of(events) is None
+    schemas = document("/openapi/v3/apis/events.k8s.io/v1")["components"]["schemas"]
+    assert schemas["io.k8s.api.events.v1.Event"]["type"] == "object"
+
+
+def test_fields_have_their_types() -> None:
+    spec = core()[f"{CORE}.PodSpec"]["properties"]
+    assert spec["hostNetwork"] == {"type": "boolean"}
+    assert spec["activeDeadlineSeconds"]["type"] == "integer"
+    assert spec["nodeSelector"] == {"type": "object", "additionalProperties": {"type": "string"}}
+    assert spec["tolerations"] == {"type": "array", "items": {"$ref": f"#/components/schemas/{CORE}.Toleration"}}
+    limits = core()[f"{CORE}.ResourceRequirements"]["properties"]["limits"]["additionalProperties"]
+    assert limits["$ref"].endswith(".Quantity")
+    port = core()[f"{CORE}.HTTPGetAction"]["properties"]["port"]
+    assert port["allOf"][0]["$ref"].endswith(".IntOrString")
+    assert core()[f"{CORE}.PodSpec"]["required"] == ["containers"]
+    assert "required" not in core()[f"{CORE}.ConfigMap"]
+
+
+def test_what_is_told_of_patches_is_what_the_server_does() -> None:
+    containers = core()[f"{CORE}.PodSpec"]["properties"]["containers"]
+    assert containers["x-kubernetes-patch-merge-key"] == "name"
+    volumes = core()[f"{CORE}.PodSpec"]["properties"]["volumes"]
+    assert volumes["x-kubernetes-patch-strategy"] == "merge,retainKeys"
+    finalizers = core()["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"]["finalizers"]
+    assert finalizers["x-kubernetes-patch-strategy"] == "merge"
+    assert "x-kubernetes-patch-merge-key" not in finalizers
+    rules = schema_for("v1", "Pod")["spec"].schema
+    merged = {
+        name
+        for name, field in core()[f"{CORE}.PodSpec"]["properties"].items()
+        if "x-kubernetes-patch-strategy" in field
+    }
+    assert merged == {name for name, rule in rules.items() if rule.merge}
+
+
+def test_a_kind_is_described_in_the_words_of_its_struct() -> None:
+    assert core()[f"{CORE}.Pod"]["description"] == " ".join((Pod.__doc__ or "").split())
+    assert "description" in core()[f"{CORE}.Pod"]["properties"]["spec"]
+
+
+def test_writes_tell_that_fields_are_checked() -> None:
+    item = document("/openapi/v3/api/v1")["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]
+    assert {"get", "put", "patch", "delete"} == set(item)
+    assert "fieldValidation" in {parameter["name"] for parameter in item["patch"]["parameters"]}
+    assert "application/strategic-merge-patch+json" in item["patch"]["requestBody"]["content"]
+    assert item["patch"]["x-kubernetes-group-version-kind"] == {"group": "", "version": "v1", "kind": "Pod"}
+
+
+def test_only_the_verbs_of_a_resource_are_told_of() -> None:
+    paths = document("/openapi/v3/apis/authentication.k8s.io/v1")["paths"]
+    assert {path: set(item) for path, item in paths.items()} == {
+        "/apis/authentication.k8s.io/v1/tokenreviews": {"post"},
+        "/apis/authentication.k8s.io/v1/selfsubjectreviews": {"post"},
+    }
+
+
+def test_the_old_version_holds_all_in_one_document() -> None:
+    old = document("/openapi/v2")
+    assert old["swagger"] == "2.0"
+    assert f"{CORE}.Pod" in old["definitions"]
+    assert "/apis/storage.k8s.io/v1/csinodes/{name}" in old["paths"]
+    assert not any("components" in reference for reference in references(old))

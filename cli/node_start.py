@@ -64,7 +64,7 @@ def this_machine(name: str = "", addresses: Sequence[str] = (), host: HostFacts 
     """Name and addresses (of `--node-ip`), when given, win over what the machine says of itself."""
     host = host or LocalHostFacts()
     facts = host.machine()
-    own_name = name.strip().lower() or facts.host_name
+    own_name = (name.strip() or facts.host_name).lower()
     return Machine(own_name, node_ips(own_name, tuple(addresses), host.network(own_name)).addresses, facts)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from config.codec import DocumentError
 from config.kubelet.reading import read_bytes, read_plain
+from config.patches.merge_patch import merge_patch
 
 SUFFIX = ".conf"
 
@@ -42,19 +43,6 @@ class MergedDocuments:
     faults: tuple[DocumentError, ...]
     warnings: tuple[DocumentError, ...]
     skipped: tuple[str, ...]
-
-
-def merge_patch(target: Any, patch: Any) -> Any:
-    """RFC 7386: objects merge key by key, null removes a key, everything else replaces. Neither input changes."""
-    if not isinstance(patch, Mapping):
-        return patch
-    merged = dict(target) if isinstance(target, Mapping) else {}
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = merge_patch(merged.get(key), value)
-    return merged
 
 
 def merge_documents(file: NamedBytes | None, drop_ins: Iterable[NamedBytes] = ()) -> MergedDocuments:

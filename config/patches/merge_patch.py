@@ -1,0 +1,22 @@
+"""JSON merge patches (RFC 7386): a document with holes, laid over another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """Objects merge key by key, null removes a key, everything else replaces. Neither input changes; nothing can fail.
+
+    The result shares with its inputs what it took from them unchanged.
+    """
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value)
+    return merged

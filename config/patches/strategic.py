@@ -1,0 +1,313 @@
+"""Strategic merge patches: merge patches that know which lists are maps or sets in disguise.
+
+Owns applying one (`apply_strategic`) and making one from two documents (`make_strategic`), in the dialect of the API
+server. Such a list in a patch has only the items that change. Beside the fields of the kind a patch has directives:
+
+- `$patch: delete` or `replace` in a map or in an item of a list: away with it, or take what stands beside it whole;
+- `$setElementOrder/<field>`: the items of the list in their order, those of a map as their keys alone;
+- `$deleteFromPrimitiveList/<field>`: what leaves a list of plain values;
+- `$retainKeys`: the fields of this map that remain.
+
+Documents are dict, list, str, int, float, bool and None, as JSON is read. Neither input ever changes, and results
+share with them what is the same. What can fail is `PatchError`. Refuses to know kinds; their rules are a `Schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from config.patches.errors import PatchError
+from config.patches.strategic_schema import NO_RULE, PLAIN, FieldRule, Schema
+
+_PATCH = "$patch"
+_RETAIN = "$retainKeys"
+_ORDER = "$setElementOrder/"
+_DELETE = "$deleteFromPrimitiveList/"
+_LISTS = (_ORDER, _DELETE)
+_ABSENT = object()
+
+
+def apply_strategic(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema = PLAIN) -> dict[str, Any]:
+    """The document that `patch` makes of `original`. Raises PatchError."""
+    return _merge_map(original, patch, schema, "$")
+
+
+def make_strategic(original: Mapping[str, Any], modified: Mapping[str, Any], schema: Schema = PLAIN) -> dict[str, Any]:
+    """A patch that makes `modified` of `original`; empty when they are the same. Raises PatchError.
+
+    Changes that others made to the object meanwhile survive it, as far as they are other fields or other items.
+    """
+    return _map_difference(original, modified, schema, False, "$")
+
+
+def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema, path: str) -> dict[str, Any]:
+    if _PATCH in patch:
+        return _directed_map(patch, path)
+    directives = [name for name in patch if name.startswith("$")]
+    lists = {name: _list_of_directive(name, patch, path) for name in directives if name.startswith(_LISTS)}
+    result = _retained(original, patch, path) if _RETAIN in patch else dict(original)
+    for name, value in patch.items():
+        if name in lists or name == _RETAIN:
+            continue
+        if value is None:
+            result.pop(name, None)
+            continue
+        current = result.get(name)
+        rule = schema.get(name, NO_RULE)
+        if isinstance(value, dict):
+            if isinstance(current, dict) and not rule.replace:
+                result[name] = _merge_map(current, value, rule.schema, f"{path}.{name}")
+            elif _PATCH in value and not rule.replace:
+                # As the API server does it: a directive about what is not there leaves nothing there.
+                result.pop(name, None)
+            else:
+                result[name] = _plain(value)
+        elif isinstance(value, list) and rule.merge:
+            before = current if isinstance(current, list) else None
+            result[name] = _merge_list(before, value, rule, lists.get(_ORDER + name), f"{path}.{name}")
+        else:
+            result[name] = _plain(value) if isinstance(value, list) else value
+    for directive, items in lists.items():
+        prefix, _, name = directive.partition("/")
+        current = result.get(name)
+        if not isinstance(current, list):
+            continue
+        if prefix == _DELETE[:-1]:
+            result[name] = [item for item in current if item not in items]
+        elif name not in patch:
+            result[name] = _merge_list(current, [], schema.get(name, NO_RULE), items, f"{path}.{name}")
+    return result
+
+
+def _directed_map(patch: Mapping[str, Any], path: str) -> dict[str, Any]:
+    directive = patch[_PATCH]
+    if directive == "delete":
+        return {}
+    if directive == "replace":
+        return {name: _plain(value) for name, value in patch.items() if name != _PATCH and value is not None}
+    raise PatchError(path, f"$patch {directive!r} is not known", "use delete or replace; to merge, say nothing")
+
+
+def _list_of_directive(name: str, patch: Mapping[str, Any], path: str) -> list[Any]:
+    value = patch[name]
+    if not isinstance(value, list):
+        raise PatchError(f"{path}.{name}", "must be a list", malformed=True)
+    return value
+
+
+def _retained(original: Mapping[str, Any], patch: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """What `$retainKeys` leaves of the map. The patch may not set what it does not retain."""
+    names = patch[_RETAIN]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise PatchError(f"{path}.{_RETAIN}", "must be a list of names of fields", malformed=True)
+    for name, value in patch.items():
+        if name not in names and name != _RETAIN and value is not None and not name.startswith(_LISTS):
+            reason = f"the patch sets {name}, which is not in it"
+            raise PatchError(f"{path}.{_RETAIN}", reason, "name every field that remains", malformed=True)
+    return {name: value for name, value in original.items() if name in names}
+
+
+def _merge_list(
+    current: list[Any] | None, patch: list[Any], rule: FieldRule, order: list[Any] | None, path: str
+) -> list[Any]:
+    """A list by key, or a set, with the patch's items merged into it, in the order of `order`, else of the patch."""
+    _check_items((current or [], patch, order or []), rule, path)
+    if rule.key is None:
+        wanted = _positions(order or patch)
+        if order and current is not None:
+            _check_order(patch, wanted, path)
+        found = list(dict.fromkeys([*(current or ()), *patch])) if patch else list(current or ())
+        return _woven(found, found, wanted, _positions(current or ()))
+    deleted, replace, fresh = _sorted_out(patch, rule.key, path)
+    before = _without(current or [], rule.key, deleted)
+    if replace:
+        before, fresh = fresh, []
+    result = [_plain(item) for item in before] if replace else list(before)
+    keys = [item[rule.key] for item in result]
+    index = {key: position for position, key in reversed(list(enumerate(keys)))}
+    server = dict(index)
+    # In the eyes of the API server, items that are added take the places of those that are deleted.
+    freed = len(current or ()) - len(before) if order else 0
+    for item in fresh:
+        key = item[rule.key]
+        position = index.get(key)
+        if position is None:
+            index[key] = len(result)
+            if freed > 0:
+                server[key] = len(result)
+                freed -= 1
+            result.append(_plain(item))
+            keys.append(key)
+        else:
+            merged = _merge_map(result[position], item, rule.schema, f"{path}[{rule.key}={key}]")
+            result[position] = merged
+    if order:
+        wanted = _positions(item[rule.key] for item in order)
+        _check_order([item[rule.key] for item in fresh], wanted, path)
+    else:
+        wanted = _positions(item[rule.key] for item in fresh)
+    return _woven(result, keys, wanted, server)
+
+
+def _sorted_out(patch: list[Any], key: str, path: str) -> tuple[set[Any], bool, list[Any]]:
+    """The keys of the items to delete, whether the list is replaced, and the other items."""
+    deleted: set[Any] = set()
+    replace = False
+    fresh: list[Any] = []
+    for item in patch:
+        match item.get(_PATCH):
+            case None:
+                fresh.append(item)
+            case "delete":
+                deleted.add(item[key])
+            case "replace":
+                replace = True
+            case directive:
+                raise PatchError(f"{path}[]", f"$patch {directive!r} is not known", "use delete or replace")
+    return deleted, replace, fresh
+
+
+def _without(items: list[Any], key: str, deleted: set[Any]) -> list[Any]:
+    return [item for item in items if item[key] not in deleted] if deleted else items
+
+
+def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None:
+    """Every item is a map with a key where the list is one by key, and a plain value where it is a set."""
+    kinds: set[type] = set()
+    for items in lists:
+        for position, item in enumerate(items):
+            if rule.key is None:
+                kinds.add(type(item))
+                if isinstance(item, (dict, list)):
+                    raise PatchError(f"{path}[{position}]", "must be a plain value", "the list is a set")
+            elif not isinstance(item, dict):
+                raise PatchError(f"{path}[{position}]", "must be a map", f"the list is merged by {rule.key}")
+            elif item.get(_PATCH) != "replace" and not isinstance(item.get(rule.key), (str, int, float)):
+                raise PatchError(f"{path}[{position}]", f"has no {rule.key}", "it is what the list is merged by")
+    if len(kinds) > 1:
+        raise PatchError(path, "the items are of several types", "use one")
+
+
+def _check_order(keys: list[Any], wanted: Mapping[Any, int], path: str) -> None:
+    """The items of the patch stand in its `$setElementOrder`, in the same order."""
+    last = -1
+    for key in keys:
+        position = wanted.get(key, -1)
+        if position <= last:
+            reason = f"the order of the patch does not match its $setElementOrder at {key!r}"
+            raise PatchError(path, reason, "name every item of the patch there, in the same order", malformed=True)
+        last = position
+
+
+def _positions(keys: Iterable[Any]) -> dict[Any, int]:
+    positions: dict[Any, int] = {}
+    for position, key in enumerate(keys):
+        positions.setdefault(key, position)
+    return positions
+
+
+def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server: Mapping[Any, int]) -> list[Any]:
+    """The items in their final order: those in `wanted` as it says, the others between them as on the server.
+
+    One of the others comes before one of the wanted when it did so on the server, otherwise as late as it can.
+    """
+    ours = [index for index, key in enumerate(keys) if key in wanted]
+    if not ours:
+        return items
+    ours.sort(key=lambda index: wanted[keys[index]])
+    others = [index for index, key in enumerate(keys) if key not in wanted]
+    if not others:
+        return [items[index] for index in ours]
+    result: list[Any] = []
+    waiting = 0
+    for index in ours:
+        before = server.get(keys[index], -1)
+        while waiting < len(others) and server[keys[others[waiting]]] < before:
+            result.append(items[others[waiting]])
+            waiting += 1
+        result.append(items[index])
+    result.extend(items[index] for index in others[waiting:])
+    return result
+
+
+def _plain(value: Any) -> Any:
+    """What a patch says about something that was not there: itself, without nulls and directives."""
+    if isinstance(value, dict):
+        return {
+            name: _plain(part)
+            for name, part in value.items()
+            if part is not None
+            and name != _RETAIN
+            and not name.startswith(_LISTS)
+            and not (isinstance(part, dict) and _PATCH in part)
+        }
+    if isinstance(value, list):
+        return [_plain(item) for item in value if not (isinstance(item, dict) and _PATCH in item)]
+    return value
+
+
+def _map_difference(
+    original: Mapping[str, Any], modified: Mapping[str, Any], schema: Schema, retain_keys: bool, path: str
+) -> dict[str, Any]:
+    patch: dict[str, Any] = {}
+    for name, after in modified.items():
+        before = original.get(name, _ABSENT)
+        if before is after or (before == after and type(before) is type(after)):
+            continue
+        rule = schema.get(name, NO_RULE)
+        if isinstance(before, dict) and isinstance(after, dict) and not rule.replace:
+            difference = _map_difference(before, after, rule.schema, rule.retain_keys, f"{path}.{name}")
+            if difference:
+                patch[name] = difference
+        elif rule.merge and isinstance(before, list) and before and isinstance(after, list):
+            _check_items((before, after), rule, f"{path}.{name}")
+            if rule.key is None:
+                _set_difference(patch, name, before, after)
+            else:
+                _list_difference(patch, name, before, after, rule, rule.key, path)
+        else:
+            patch[name] = after
+    for name in original:
+        if name not in modified:
+            patch[name] = None
+    if retain_keys and patch:
+        patch[_RETAIN] = sorted(name for name, value in modified.items() if value is not None)
+    return patch
+
+
+def _set_difference(patch: dict[str, Any], name: str, before: list[Any], after: list[Any]) -> None:
+    added = [item for item in after if item not in before]
+    removed = [item for item in dict.fromkeys(before) if item not in after]
+    if added:
+        patch[name] = added
+    if removed:
+        patch[_DELETE + name] = removed
+    if after:
+        patch[_ORDER + name] = after
+
+
+def _list_difference(
+    patch: dict[str, Any], name: str, before: list[Any], after: list[Any], rule: FieldRule, key: str, path: str
+) -> None:
+    old = {item[key]: item for item in before}
+    new = {item[key] for item in after}
+    if len(old) < len(before) or len(new) < len(after):
+        # What has a key twice cannot be told apart, so the list is taken whole.
+        patch[name] = [*after, {_PATCH: "replace"}]
+        return
+    changes: list[Any] = []
+    for item in after:
+        value = item[key]
+        if value not in old:
+            changes.append(item)
+            continue
+        difference = _map_difference(old[value], item, rule.schema, rule.retain_keys, f"{path}.{name}[{key}={value}]")
+        if difference:
+            difference[key] = value
+            changes.append(difference)
+    changes += ({_PATCH: "delete", key: value} for value in old if value not in new)
+    if changes:
+        patch[name] = changes
+    if after:
+        patch[_ORDER + name] = [{key: item[key]} for item in after]

@@ -30,9 +30,11 @@ class SubResource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ServedResource:
-    """One resource. `storage` names the resource that holds the objects, itself or (for events) its twin.
+    """One resource; there is one value of each, told apart by identity.
+
+    `storage` names the resource that holds the objects, itself or (for events) its twin.
 
     `subresources`: name in the path -> what it is. `categories`: such as `all` of `kubectl get all`.
     """
@@ -193,6 +195,21 @@ _BY_NAME = {(served.group, served.version, served.plural): served for served in 
 def find(group: str, version: str, plural: str) -> ServedResource | None:
     """The resource of that name in that group and version; None when it is not served."""
     return _BY_NAME.get((group, version, plural))
+
+
+def _served(group: str, plural: str) -> ServedResource:
+    return _BY_NAME[(group, "v1", plural)]
+
+
+CONFIG_MAPS = _served("", "configmaps")
+EVENTS = _served("", "events")
+LEASES = _served("coordination.k8s.io", "leases")
+NAMESPACES = _served("", "namespaces")
+NODES = _served("", "nodes")
+PODS = _served("", "pods")
+SECRETS = _served("", "secrets")
+SERVICES = _served("", "services")
+SERVICE_ACCOUNTS = _served("", "serviceaccounts")
 
 
 def groups(served: Iterable[ServedResource] = SERVED) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,109 @@
+"""What all verbs and kinds of the server share: the store, time, names, options, and the rules of each kind.
+
+Everything runs under one lock, taken by `ApiServer.handle` and by every timer here. Watchers' sinks are called while
+it is held: they hand over and return. Time, names and chance come from the dispatcher alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from actors.kernel.dispatcher import Cancellable
+from simulation.apiserver.store import Store
+from simulation.chance import Chance
+
+SECOND_NS = 10**9
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+class Clock(Protocol):
+    """The part of a dispatcher that the server needs."""
+
+    def now_ns(self) -> int: ...
+    def wall_ns(self) -> int: ...
+    def schedule(self, after_ns: int, fn: Callable[[], object]) -> Cancellable: ...
+    def new_uid(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a server is like. Durations in ns."""
+
+    seed: int = 0
+    """Decides generated names, keys of tokens, and when watches end."""
+    authorization: str = "AlwaysAllow"
+    """`AlwaysAllow`, or `Node`: agents may do what the Node authorizer and NodeRestriction let them, admins all."""
+    anonymous: bool = True
+    """Whether a request without credentials is let in, as an admin in AlwaysAllow mode."""
+    tokens: Mapping[str, str] | None = None
+    """Static bearer tokens: token -> user name (`admin`, `system:node:NAME`)."""
+    issuer: str = "https://kubernetes.default.svc.cluster.local"
+    service_cidr: str = "10.0.0.0/24"
+    root_ca: str = ""
+    """PEM text for the ConfigMap kube-root-ca.crt of every namespace."""
+    history_at_most: int = 10_000
+    watch_lasts_ns: tuple[int, int] = (1800 * SECOND_NS, 3600 * SECOND_NS)
+    bookmark_every_ns: int = 60 * SECOND_NS
+    event_lasts_ns: int = 3600 * SECOND_NS
+    node_grace_ns: int = 50 * SECOND_NS
+    """A node whose lease and status are older is Unknown; 0: nobody looks."""
+    node_monitor_every_ns: int = 5 * SECOND_NS
+
+
+class Core:
+    """See the module."""
+
+    def __init__(self, clock: Clock, options: Options) -> None:
+        self.options = options
+        self.store = Store(history_at_most=options.history_at_most)
+        self.lock = threading.RLock()
+        self._clock = clock
+        self._chance = Chance(f"API server {options.seed}")
+        self._second: tuple[int, str] = (-1, "")
+
+    def now_ns(self) -> int:
+        return self._clock.now_ns()
+
+    def wall_ns(self) -> int:
+        return self._clock.wall_ns()
+
+    def timestamp(self) -> str:
+        """The time of day as the API writes it: RFC3339, whole seconds, UTC."""
+        second = self._clock.wall_ns() // SECOND_NS
+        known, text = self._second
+        if known != second:
+            text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            self._second = (second, text)
+        return text
+
+    def new_uid(self) -> str:
+        return self._clock.new_uid()
+
+    def suffix(self, length: int = 5) -> str:
+        """What is added to a generateName."""
+        bits, text = self._chance.bits(), ""
+        for _ in range(length):
+            bits, letter = divmod(bits, len(_LETTERS))
+            text += _LETTERS[letter]
+        return text
+
+    def between(self, low: int, high: int) -> int:
+        return self._chance.between(low, high)
+
+    def after(self, ns: int, fn: Callable[[], object]) -> Cancellable:
+        """Call `fn` under the lock in `ns` ns."""
+
+        def run() -> None:
+            with self.lock:
+                fn()
+
+        return self._clock.schedule(ns, run)
+
+
+def seconds_of(timestamp: str) -> int:
+    """Seconds since 1970 of an RFC3339 time. Raises ValueError."""
+    return int(datetime.fromisoformat(timestamp).timestamp())

@@ -1,0 +1,328 @@
+"""The API server as the actors of a simulated world reach it: `runtime.api.Api` without a network.
+
+Calls and watch events take `latency_ns` each way together, and meet what the faults of the world have for them: calls
+that fail, hang, are slow, are answered late, or are done and their answer is lost; watches that are cut or come late.
+`down` plays an outage: whatever is in flight breaks, nothing can be reached for a while, and the server keeps what it
+has. `ApiServer.forget` and `cut_watches` play a history that is lost.
+
+Safe for threads; callbacks run outside of every lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from actors.kernel.dispatcher import Cancellable, Dispatcher
+from actors.kernel.promise import Promise
+from config.codec import DocumentError, decode
+from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
+from runtime.cri.errors import StatusCode
+from runtime.pending import Subscription
+from simulation.apiserver.requests import ADMIN, Answer, JsonAnswer, Request, User, WatchAnswer
+from simulation.apiserver.server import ApiServer, refused
+from simulation.apiserver.status import StatusError
+from simulation.apiserver.store import BOOKMARK, Version
+from simulation.faults import CallFate, Faults
+
+SECOND_NS = 10**9
+TIMEOUT_NS = 30 * SECOND_NS
+"""Of a call that does not say how long it waits."""
+
+_DOWN = "dial tcp: connect: connection refused"
+_LOST = "the connection broke before the answer was there"
+_CODES = {
+    StatusCode.UNAVAILABLE: (503, "ServiceUnavailable"),
+    StatusCode.DEADLINE_EXCEEDED: (504, "Timeout"),
+    StatusCode.RESOURCE_EXHAUSTED: (429, "TooManyRequests"),
+}
+
+
+class InProcessApi:
+    """See the module. `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.verb`."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        server: ApiServer,
+        *,
+        user: User = ADMIN,
+        latency_ns: int = 0,
+        faults: Faults | None = None,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._server = server
+        self._user = user
+        self._latency_ns = latency_ns
+        self._faults = faults
+        self._lock = threading.Lock()
+        self._down = False
+        self._in_flight: dict[Promise[Any], str] = {}
+        self._watches: dict[_Watch, None] = {}
+        self.calls: dict[str, int] = {}
+        """How often which "VERB resource[/part]" was asked."""
+
+    # --- the capability ---------------------------------------------------------------------------------------------
+
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Promise[R]:
+        """See `Api.call`."""
+        kind = _kind_of(call.verb)
+        self.calls[kind] = self.calls.get(kind, 0) + 1
+        answer: Promise[R] = Promise()
+        if self._down:
+            self._later(self._latency_ns, lambda: answer.set_exception(_unreachable(call.verb)))
+            return answer
+        fate = self._faults.draw(kind) if self._faults is not None else None
+        if fate is None and not self._latency_ns:
+            self._give(call, answer, self._server.handle(self._request_of(call)))
+            return answer
+        self._send(call, answer, fate or _NO_FATE, TIMEOUT_NS if timeout_ns is None else timeout_ns)
+        return answer
+
+    def watch(
+        self,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> Subscription:
+        """See `Api.watch`."""
+        kind = _kind_of(call.verb)
+        self.calls[kind] = self.calls.get(kind, 0) + 1
+        watch = _Watch(self, call, on_event, on_end)
+        self._watches[watch] = None
+        fate = self._faults.draw(kind) if self._faults is not None else None
+        if self._down or (fate is not None and fate.lose):
+            watch.end(_unreachable(call.verb))
+        elif fate is not None and fate.fail is not None:
+            watch.end(_fault(fate.fail, call.verb))
+        else:
+            self._later(self._latency_ns + (fate.slow_ns if fate else 0), watch.begin)
+        return watch
+
+    # --- the hand on it ---------------------------------------------------------------------------------------------
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that have not been answered."""
+        return len(self._in_flight)
+
+    def go_down(self) -> None:
+        """The server cannot be reached: whatever is in flight breaks."""
+        self._down = True
+        with self._lock:
+            in_flight, self._in_flight = self._in_flight, {}
+        for answer, verb in in_flight.items():
+            answer.set_exception(ApiError(0, UNREACHABLE, _LOST, verb))
+        self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
+
+    def come_back(self) -> None:
+        """It can be reached again."""
+        self._down = False
+
+    def down(self, for_ns: int) -> None:
+        """An outage of that length, from now."""
+        self.go_down()
+        self._later(for_ns, self.come_back)
+
+    def cut_watches(self, error: ApiError | None = None) -> None:
+        """End every watch of this front, as a proxy between does it: with an error, or (None) in order."""
+        for watch in tuple(self._watches):
+            watch.end(error)
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def _request_of(self, call: ApiCall[Any]) -> Request:
+        return Request(call.method, call.path, call.query, call.body or b"", call.content_type, self._user)
+
+    def _send(self, call: ApiCall[R], answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
+        """A call that takes time, or goes wrong."""
+        self._in_flight[answer] = call.verb
+        message = f"no answer within {timeout_ns / SECOND_NS:g} s"
+        late = ApiError(0, TIMEOUT, message, call.verb)
+        timer = self._later(timeout_ns, lambda: answer.set_exception(late))
+
+        def ended(_: object) -> None:
+            self._in_flight.pop(answer, None)
+            timer.cancel()
+
+        answer.add_done_callback(ended)
+        if fate.hang:
+            return
+        if fate.fail is not None:
+            error = _fault(fate.fail, call.verb)
+            self._later(self._latency_ns, lambda: answer.set_exception(error))
+            return
+
+        def arrive() -> None:
+            # What was cancelled or cut on its way does not arrive.
+            if answer.done():
+                return
+            done = self._server.handle(self._request_of(call))
+            if fate.lose:
+                lost = ApiError(0, UNREACHABLE, _LOST, call.verb)
+                self._later(fate.late_ns, lambda: answer.set_exception(lost))
+            elif fate.late_ns:
+                self._later(fate.late_ns, lambda: self._give(call, answer, done))
+            else:
+                self._give(call, answer, done)
+
+        self._later(self._latency_ns + fate.slow_ns, arrive)
+
+    def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
+        try:
+            if isinstance(done, WatchAnswer):
+                done.watcher.end()
+                raise ApiError(400, "BadRequest", "a watch is not a call", call.verb)
+            if isinstance(done, JsonAnswer) and done.code >= 400:
+                raise _refusal(done, call.verb)
+            value = call.read(done.body())
+        except ApiError as error:
+            answer.set_exception(error)
+        except DocumentError as error:
+            answer.set_exception(ApiError(200, "NotUnderstood", str(error), call.verb))
+        else:
+            answer.set_result(value)
+
+    def _later(self, after_ns: int, fn: Callable[[], object]) -> Cancellable:
+        return self._dispatcher.schedule(after_ns, fn)
+
+
+class _Watch:
+    """One watch: what comes from the server waits for the latency, then is told, in order, from one place."""
+
+    def __init__(
+        self,
+        api: InProcessApi,
+        call: WatchCall[Any],
+        on_event: Callable[[WatchEvent[Any]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> None:
+        self._api = api
+        self._call = call
+        self._on_event = on_event
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
+        self._armed = False
+        self._answer: WatchAnswer | None = None
+        self._closed = False
+        self._ended = False
+
+    def close(self) -> None:
+        """See `Subscription.close`; `on_end` is told None."""
+        self._closed = True
+        self.end(None)
+
+    def begin(self) -> None:
+        api, call = self._api, self._call
+        if self._ended:
+            return
+        done = api._server.handle(Request("GET", call.path, call.query, user=api._user))
+        if not isinstance(done, WatchAnswer):
+            error = _refusal(done, call.verb) if isinstance(done, JsonAnswer) else None
+            self.end(error or ApiError(200, "NotUnderstood", "the answer is no watch", call.verb))
+            return
+        self._answer = done
+        with api._server.lock:
+            done.watcher.start(self._take, lambda refusal: self.end(_as_error(refusal, call.verb)))
+        if self._ended:
+            done.watcher.end()
+
+    def end(self, error: ApiError | None) -> None:
+        """Nothing more comes; what has come before is told first, unless the listener has gone."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+        if self._answer is not None:
+            with self._api._server.lock:
+                self._answer.watcher.end()
+        self._put(0, lambda: self._tell_end(error))
+
+    def _tell_end(self, error: ApiError | None) -> None:
+        self._api._watches.pop(self, None)
+        self._on_end(error)
+
+    def _take(self, kind: str, version: Version) -> None:
+        """From the server, under its lock."""
+        if self._ended:
+            return
+        delay_ns = self._api._latency_ns
+        events = self._api._faults.events if self._api._faults is not None else None
+        if events is not None:
+            fate = events.draw()
+            if fate.cut:
+                self.end(ApiError(0, UNREACHABLE, _LOST, self._call.verb))
+                return
+            delay_ns += max(fate.delays_ns, default=0)
+        self._put(delay_ns, lambda: self._tell(kind, version))
+
+    def _tell(self, kind: str, version: Version) -> None:
+        if self._closed:
+            return
+        assert self._answer is not None
+        try:
+            value = None if kind == BOOKMARK else _decode(self._answer, self._call, version)
+        except DocumentError as error:
+            self.end(ApiError(200, "NotUnderstood", str(error), self._call.verb))
+            return
+        self._on_event(WatchEvent(kind, value, str(version.revision)))
+
+    def _put(self, delay_ns: int, tell: Callable[[], None]) -> None:
+        with self._lock:
+            due_ns = self._api._dispatcher.now_ns() + delay_ns
+            if self._waiting:
+                due_ns = max(due_ns, self._waiting[-1][0])
+            self._waiting.append((due_ns, tell))
+            if self._armed:
+                return
+            self._armed = True
+        self._api._later(delay_ns, self._flush)
+
+    def _flush(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._armed = False
+                    return
+                wait_ns = self._waiting[0][0] - self._api._dispatcher.now_ns()
+                tell = self._waiting.popleft()[1] if wait_ns <= 0 else None
+            if tell is None:
+                self._api._later(wait_ns, self._flush)
+                return
+            tell()
+
+
+def _decode(answer: WatchAnswer, call: WatchCall[K], version: Version) -> K:
+    return decode(answer.shape(version).body(), call.kind)
+
+
+_NO_FATE = CallFate()
+
+
+def _kind_of(verb: str) -> str:
+    """ "patch pods/status default/web" -> "patch pods/status"."""
+    return " ".join(verb.split(" ", 2)[:2])
+
+
+def _unreachable(verb: str) -> ApiError:
+    return ApiError(0, UNREACHABLE, _DOWN, verb)
+
+
+def _fault(code: StatusCode, verb: str) -> ApiError:
+    number, reason = _CODES.get(code, (500, "InternalError"))
+    retry_after_ns = SECOND_NS if number == 429 else None
+    return ApiError(number, reason, "a fault of the simulated API server", verb, retry_after_ns)
+
+
+def _refusal(done: JsonAnswer, verb: str) -> ApiError:
+    retry_after_ns = None if done.retry_after_s is None else done.retry_after_s * SECOND_NS
+    status = done.value
+    return ApiError(done.code, status.get("reason", ""), status.get("message", ""), verb, retry_after_ns)
+
+
+def _as_error(refusal: StatusError | None, verb: str) -> ApiError | None:
+    return None if refusal is None else _refusal(refused(refusal), verb)

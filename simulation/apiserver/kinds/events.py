@@ -1,0 +1,98 @@
+"""Events: the same objects in core/v1 and in events.k8s.io/v1, which calls their fields otherwise; gone after an hour.
+
+They are stored as core/v1 has them. Owns the two shapes and the hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from config.objects import Event
+from simulation.apiserver.core import Core
+from simulation.apiserver.kinds.rules import KindRules
+from simulation.apiserver.requests import Call
+from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.status import Json
+from simulation.apiserver.store import Version
+
+GROUP = "events.k8s.io"
+_NEW_NAMES: Mapping[str, str] = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
+
+
+def shape_of(resource: ServedResource) -> Callable[[Version], Version]:
+    """How a stored version looks in that resource."""
+    return partial(_twin, resource.api_version) if resource.group == GROUP else _itself
+
+
+def stored_of(resource: ServedResource, value: Json) -> Json:
+    """How what was sent to that resource is stored."""
+    if resource.group != GROUP:
+        return value
+    return {**{_OLD_NAMES.get(name, name): part for name, part in value.items()}, "apiVersion": "v1"}
+
+
+def _itself(version: Version) -> Version:
+    return version
+
+
+def _twin(api_version: str, version: Version) -> Version:
+    twin = version.twin
+    if twin is None:
+        value = {_NEW_NAMES.get(name, name): part for name, part in version.object.items()}
+        value["apiVersion"] = api_version
+        twin = version.twin = Version(version.namespace, version.name, value, version.revision)
+    return twin
+
+
+class EventRules(KindRules):
+    """See the module."""
+
+    struct = Event
+    create_on_update = True
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._ends: dict[tuple[str, str], int] = {}
+
+    def prepare(self, call: Call, value: Json) -> None:
+        value.setdefault("type", "Normal")
+
+    def created(self, version: Version) -> None:
+        self._expect(version)
+
+    def changed(self, old: Version, new: Version) -> None:
+        self._expect(new)
+
+    def removed(self, last: Version) -> None:
+        self._ends.pop((last.namespace, last.name), None)
+
+    def _expect(self, version: Version) -> None:
+        """One timer for all of them: they end in the order in which they were written last."""
+        lasts_ns = self.core.options.event_lasts_ns
+        if not lasts_ns:
+            return
+        if not self._ends:
+            self.core.after(lasts_ns, self._end_the_old)
+        key = (version.namespace, version.name)
+        self._ends.pop(key, None)
+        self._ends[key] = self.core.now_ns() + lasts_ns
+
+    def _end_the_old(self) -> None:
+        now_ns = self.core.now_ns()
+        while self._ends:
+            key, end_ns = next(iter(self._ends.items()))
+            if end_ns > now_ns:
+                self.core.after(end_ns - now_ns, self._end_the_old)
+                return
+            del self._ends[key]
+            self.core.store.remove("events", *key)

@@ -1,0 +1,108 @@
+"""Pods: defaults and admission of new ones, what may change, and how long they stay after a DELETE (spec 1.2, 4.5).
+
+A new pod gets the defaults of the API, what admission adds in every cluster (its service account and token volume,
+priority, tolerations of a bad node), and a status. Its spec does not change afterwards but for a few fields; its status
+belongs to the agent. Owns the grace of a deletion: pods that are bound and not terminal stay until their agent has
+ended them.
+"""
+
+from __future__ import annotations
+
+from config.codec import from_builtins, to_builtins
+from config.objects import ApiStruct, Pod
+from config.pod_defaults import default_pod
+from config.pod_identity import CONFIG_MIRROR, compute_qos_class
+from config.pod_validation import validate_pod
+from simulation.apiserver.kinds.pod_admission import admit
+from simulation.apiserver.kinds.pod_changes import check_container_states, check_spec_change
+from simulation.apiserver.kinds.rules import KindRules, faults_as_invalid
+from simulation.apiserver.requests import Call
+from simulation.apiserver.resources import PODS
+from simulation.apiserver.status import Json, forbidden_field, invalid, required
+from simulation.apiserver.store import Version
+
+DEFAULT_GRACE_S = 30
+_TERMINAL = ("Succeeded", "Failed")
+
+
+class PodRules(KindRules):
+    """See the module."""
+
+    struct: type[ApiStruct] | None = Pod
+    has_status = True
+    has_generation = True
+    answers_with_object = True
+
+    def prepare(self, call: Call, value: Json) -> None:
+        name = value["metadata"]["name"]
+        if not isinstance(value.get("spec"), dict):
+            raise invalid(PODS, name, [required("spec")])
+        mirror = CONFIG_MIRROR in (value["metadata"].get("annotations") or {})
+        value["spec"] = admit(self.core, name, value["metadata"]["namespace"], value["spec"], mirror=mirror)
+        pod = from_builtins({**value, "status": None}, Pod)
+        defaulted = default_pod(pod)
+        faults = validate_pod(defaulted)
+        if faults:
+            raise faults_as_invalid(PODS, name, faults)
+        value["spec"] = to_builtins(defaulted)["spec"]
+        value["status"] = {"phase": "Pending", "qosClass": str(compute_qos_class(defaulted.spec))}
+
+    def change(self, call: Call, old: Json, new: Json) -> None:
+        if new.get("spec") == old["spec"]:
+            new["spec"] = old["spec"]
+            return
+        if not isinstance(new.get("spec"), dict):
+            raise invalid(PODS, call.name, [required("spec")])
+        self.read(PODS, new)
+        defaulted = default_pod(from_builtins({**new, "status": None}, Pod))
+        new["spec"] = to_builtins(defaulted)["spec"]
+        check_spec_change(call.name, old["spec"], new["spec"])
+        faults = validate_pod(defaulted)
+        if faults:
+            raise faults_as_invalid(PODS, call.name, faults)
+
+    def change_status(self, call: Call, old: Json, new: Json) -> None:
+        part = call.target.subresource
+        if part == "status":
+            before, after = old.get("status") or {}, new.get("status") or {}
+            if before.get("qosClass") and after.get("qosClass") != before["qosClass"]:
+                raise invalid(PODS, call.name, [forbidden_field("status.qosClass", "field is immutable")])
+            check_container_states(call.name, old["spec"], before, after)
+            return
+        spec = new.get("spec") or {}
+        if part == "ephemeralcontainers":
+            kept = {**old["spec"], "ephemeralContainers": spec.get("ephemeralContainers") or []}
+        else:
+            kept = {**old["spec"], "containers": _resized(old["spec"], spec, "containers")}
+            if "initContainers" in old["spec"]:
+                kept["initContainers"] = _resized(old["spec"], spec, "initContainers")
+        metadata = new["metadata"]
+        new.clear()
+        new.update({**old, "metadata": metadata, "spec": kept})
+        self.read(PODS, new)
+        defaulted = default_pod(from_builtins({**new, "status": None}, Pod))
+        faults = validate_pod(defaulted)
+        if faults:
+            raise faults_as_invalid(PODS, call.name, faults)
+        new["spec"] = to_builtins(defaulted)["spec"]
+
+    def grace(self, old: Version, options: Json) -> int:
+        value = old.object
+        if not value["spec"].get("nodeName") or value.get("status", {}).get("phase") in _TERMINAL:
+            return 0
+        asked = options.get("gracePeriodSeconds")
+        if asked is None:
+            asked = value["spec"].get("terminationGracePeriodSeconds")
+        seconds = DEFAULT_GRACE_S if asked is None else int(asked)
+        return seconds if seconds >= 0 else 1
+
+
+def _resized(old: Json, new: Json, field: str) -> list[Json]:
+    """The containers as they were, with the resources that are asked for now."""
+    wanted = {one.get("name"): one for one in new.get(field) or ()}
+    resized = []
+    for container in old.get(field) or ():
+        other = wanted.get(container["name"], container)
+        changes = {name: other[name] for name in ("resources", "resizePolicy") if name in other}
+        resized.append({**container, **changes})
+    return resized

@@ -1,0 +1,106 @@
+"""What a kind may decide about its objects while the verbs do the rest; and what is decided where nobody does.
+
+A kind is a subclass of `KindRules`. Objects that a method gets as `value` or `new` are its own at the top and in their
+metadata (it may set fields there); everything deeper, and `old`, is shared and must be replaced, not changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config.codec import DocumentError, from_builtins, unknown_fields
+from config.name_rules import Refusal, dns_subdomain
+from config.objects import ApiStruct
+from simulation.apiserver.core import Core
+from simulation.apiserver.requests import Call
+from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.status import Json, StatusError, bad_request, invalid, invalid_value
+from simulation.apiserver.store import Version
+
+
+class KindRules:
+    """See the module. `struct`: what the objects decode to, for checks; None when this program knows no such kind."""
+
+    struct: type[ApiStruct] | None = None
+    has_status = False
+    has_generation = False
+    create_on_update = False
+    """Whether PUT of an object that is not there makes it."""
+    unconditional_update = True
+    """Whether PUT without a resourceVersion is let through."""
+    answers_with_object = False
+    """Whether DELETE answers with the object that is gone, not with a Status."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+
+    def name_fault(self, name: str) -> Refusal:
+        """What is wrong with that name."""
+        return dns_subdomain(name)
+
+    def prepare(self, call: Call, value: Json) -> None:
+        """Defaults and admission of a new object. Raises StatusError."""
+
+    def change(self, call: Call, old: Json, new: Json) -> None:
+        """Defaults, admission and validation of a change by the main resource. Raises StatusError."""
+
+    def change_status(self, call: Call, old: Json, new: Json) -> None:
+        """A change of the part `call.target.subresource`; all but status and metadata are those of `old` already."""
+
+    def created(self, version: Version) -> None:
+        """An object is there, and the caller will be told."""
+
+    def changed(self, old: Version, new: Version) -> None:
+        """An object has another version."""
+
+    def grace(self, old: Version, options: Json) -> int:
+        """How many seconds the object stays after a DELETE; 0 for none."""
+        return 0
+
+    def removed(self, last: Version) -> None:
+        """An object is gone."""
+
+    # --- the shape of objects ---------------------------------------------------------------------------------------
+
+    def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
+        """The object as a struct. Raises StatusError (400) when a field has the wrong type."""
+        if self.struct is None:
+            return None
+        try:
+            return from_builtins(value, self.struct)
+        except DocumentError as error:
+            kind, version = resource.kind, resource.version
+            raise bad_request(
+                f'{kind} in version "{version}" cannot be handled as a {kind}: {error.path.removeprefix("$.")}: '
+                f"{error.reason}"
+            ) from None
+
+
+def unknown_in(struct: ApiStruct | None) -> tuple[str, ...]:
+    """Fields that the kind does not have, as `spec.newField`."""
+    return () if struct is None else tuple(path.removeprefix("$.") for path in unknown_fields(struct))
+
+
+def check_name(rules: KindRules, resource: ServedResource, name: str) -> None:
+    """Raises StatusError (422)."""
+    refusal = rules.name_fault(name)
+    if refusal is not None:
+        raise invalid(resource, name, [invalid_value("metadata.name", name, " ".join(refusal))])
+
+
+def with_default(value: Json, **defaults: Any) -> Json:
+    """`value` with what is absent (or null) in it."""
+    missing = {name: default for name, default in defaults.items() if value.get(name) is None}
+    return {**value, **missing} if missing else value
+
+
+def faults_as_invalid(resource: ServedResource, name: str, faults: tuple[DocumentError, ...]) -> StatusError:
+    """A 422 with one cause per fault of a document."""
+    causes = []
+    for fault in faults:
+        text = f"{fault.reason}; {fault.hint}" if fault.hint else fault.reason
+        is_missing = "required" in fault.reason.lower()
+        reason = "FieldValueRequired" if is_missing else "FieldValueInvalid"
+        word = "Required value" if is_missing else "Invalid value"
+        causes.append((reason, f"{word}: {text}", fault.path.removeprefix("$.")))
+    return invalid(resource, name, causes)

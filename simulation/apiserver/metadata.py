@@ -1,0 +1,103 @@
+"""The metadata of objects: what clients may say there, what the server alone decides, and what must hold on a write.
+
+Pure. What can fail is a write that breaks a rule (StatusError).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config.name_rules import label_value, qualified_name
+from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.status import Json, bad_request, conflict, forbidden_field, invalid, invalid_value
+
+_SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_NEVER_KEPT = ("managedFields", "selfLink")
+ANNOTATION_BYTES_AT_MOST = 256 * 1024
+
+
+def typed(resource_kind: str, api_version: str, value: Json) -> Json:
+    """The object with its own top and metadata, and the type that the path asks for. Raises StatusError (400)."""
+    for field, expected, text in (("apiVersion", api_version, "API version"), ("kind", resource_kind, "kind")):
+        found = value.get(field)
+        if found and found != expected:
+            raise bad_request(f"the {text} in the data ({found}) does not match the expected {text} ({expected})")
+    metadata = value.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict):
+        raise bad_request("the metadata of the object is not an object")
+    rest = {name: part for name, part in value.items() if part is not None}
+    metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+    return {**rest, "kind": resource_kind, "apiVersion": api_version, "metadata": metadata}
+
+
+def check_namespace(resource: ServedResource, namespace: str, metadata: Json) -> None:
+    """The namespace of the path goes; another one in the object is an error."""
+    if not resource.namespaced:
+        metadata.pop("namespace", None)
+        return
+    if metadata.setdefault("namespace", namespace) != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def strip_new(metadata: Json) -> None:
+    """What the client may not decide about a new object."""
+    if metadata.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    for name in (*_SERVERS_OWN, "resourceVersion"):
+        metadata.pop(name, None)
+
+
+def keep_old(resource: ServedResource, name: str, old: Json, new: Json) -> None:
+    """Check the preconditions that the metadata `new` makes; then put back in it what a write cannot change."""
+    if new.get("name", name) != name:
+        raise bad_request(f"the name of the object ({new['name']}) does not match the name on the URL ({name})")
+    new["name"] = name
+    uid = new.get("uid")
+    if uid and uid != old["uid"]:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['uid']}"
+        raise conflict(resource, name, why)
+    version = new.get("resourceVersion")
+    if version and version != old["resourceVersion"]:
+        raise conflict(resource, name)
+    for field in _SERVERS_OWN:
+        if field in old:
+            new[field] = old[field]
+        else:
+            new.pop(field, None)
+    new["resourceVersion"] = old["resourceVersion"]
+    if "deletionTimestamp" in old:
+        added = [one for one in new.get("finalizers") or () if one not in (old.get("finalizers") or ())]
+        if added:
+            why = f"no new finalizers can be added if the object is being deleted, found new finalizers {added}"
+            raise invalid(resource, name, [forbidden_field("metadata.finalizers", why)])
+
+
+def check_metadata(resource: ServedResource, metadata: Json) -> None:
+    """Labels and annotations. Raises StatusError (422)."""
+    causes = []
+    labels = _texts(metadata, "labels")
+    for key, value in labels.items():
+        for refusal in (qualified_name(key), label_value(value)):
+            if refusal is not None:
+                causes.append(invalid_value("metadata.labels", f"{key}={value}", " ".join(refusal)))
+    annotations = _texts(metadata, "annotations")
+    total_bytes = 0
+    for key, value in annotations.items():
+        refusal = qualified_name(key.lower())
+        if refusal is not None:
+            causes.append(invalid_value("metadata.annotations", key, " ".join(refusal)))
+        total_bytes += len(key) + len(value)
+    if total_bytes > ANNOTATION_BYTES_AT_MOST:
+        text = f"Too long: may not be more than {ANNOTATION_BYTES_AT_MOST} bytes"
+        causes.append(("FieldValueTooLong", text, "metadata.annotations"))
+    if causes:
+        raise invalid(resource, metadata.get("name", ""), causes)
+
+
+def _texts(metadata: Json, field: str) -> dict[str, str]:
+    found: Any = metadata.get(field) or {}
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise bad_request(f"metadata.{field} is not a map of strings")
+    return found

@@ -1,0 +1,292 @@
+"""A request to the server and what it asks for; and the answers.
+
+`Request` is what a front hands in. `target_of` reads the path once: which resource, namespace, name and part of an
+object. `Call` is the request with all that is read out of it, which the verbs work on. An answer is an object, a list,
+a Status, a watch, or the address of the node that will answer. Owns the reading of paths, queries and bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from config.documents import read_document
+from simulation.apiserver.resources import ServedResource, SubResource, find
+from simulation.apiserver.selection import Selection, selection
+from simulation.apiserver.status import Json, bad_request, method_not_allowed, no_such_path, unsupported_media_type
+from simulation.apiserver.store import Version, Watcher
+
+JSON = "application/json"
+YAML = "application/yaml"
+APPLY = "application/apply-patch+yaml"
+PATCH_TYPES = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    APPLY,
+)
+BODY_BYTES_AT_MOST = 3 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks. `extra` as in a UserInfo (the pod of a token, say)."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def node(self) -> str:
+        """The node whose agent this is; empty for anybody else."""
+        is_node = self.name.startswith("system:node:") and "system:nodes" in self.groups
+        return self.name.removeprefix("system:node:") if is_node else ""
+
+
+ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
+
+Query = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request, without its connection."""
+
+    method: str
+    path: str
+    query: Query = ()
+    body: bytes = b""
+    content_type: str = JSON
+    user: User = ADMIN
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a path names. Without a name it is the collection; `sub` with its name: a part of the object."""
+
+    resource: ServedResource
+    namespace: str
+    name: str
+    subresource: str = ""
+    sub: SubResource | None = None
+    rest: str = ""
+    """What follows the subresource: the path to be proxied."""
+
+
+@lru_cache(maxsize=4096)
+def target_of(path: str) -> Target:
+    """Raises StatusError (404)."""
+    parts = [part for part in path.split("/") if part]
+    if len(parts) >= 3 and parts[0] == "api":
+        group, version, rest = "", parts[1], parts[2:]
+    elif len(parts) >= 4 and parts[0] == "apis":
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        raise no_such_path()
+    namespace = ""
+    # "namespaces/x/status" is a part of the namespace x, "namespaces/x/pods" the pods in it.
+    if rest[0] == "namespaces" and len(rest) >= 3 and not (group == "" and rest[2] in ("status", "finalize")):
+        namespace, rest = rest[1], rest[2:]
+    resource = find(group, version, rest[0])
+    if resource is None or (namespace and not resource.namespaced):
+        raise no_such_path()
+    name = rest[1] if len(rest) > 1 else ""
+    if name and resource.namespaced and not namespace:
+        raise no_such_path()
+    if len(rest) <= 2:
+        return Target(resource, namespace, name)
+    sub = resource.subresources.get(rest[2])
+    if sub is None or (len(rest) > 3 and rest[2] != "proxy"):
+        raise no_such_path()
+    return Target(resource, namespace, name, rest[2], sub, "/".join(rest[3:]))
+
+
+_VERBS = {"PUT": "update", "PATCH": "patch", "POST": "create"}
+
+
+def verb_of(request: Request, target: Target, *, watch: bool) -> str:
+    """The verb in Kubernetes' sense. Raises StatusError (405) when the resource does not have it."""
+    method = request.method
+    if method in ("GET", "HEAD"):
+        verb = "get" if target.name else "watch" if watch else "list"
+    elif method == "DELETE":
+        verb = "delete" if target.name else "deletecollection"
+    else:
+        verb = _VERBS.get(method, "")
+    verbs = target.resource.verbs if target.sub is None else target.sub.verbs
+    needs_name = verb in ("update", "patch") and not target.name
+    if verb not in verbs or needs_name or (verb == "create" and target.name and target.sub is None):
+        raise method_not_allowed()
+    return verb
+
+
+@dataclass(slots=True)
+class Call:
+    """A request, read. `warnings` go into the answer's headers."""
+
+    request: Request
+    target: Target
+    verb: str
+    query: Mapping[str, str]
+    dry_run: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def resource(self) -> ServedResource:
+        return self.target.resource
+
+    @property
+    def namespace(self) -> str:
+        return self.target.namespace
+
+    @property
+    def name(self) -> str:
+        return self.target.name
+
+    @property
+    def user(self) -> User:
+        return self.request.user
+
+    def selection(self) -> Selection:
+        """Raises StatusError (400)."""
+        query = self.query
+        return selection(self.resource, query.get("labelSelector", ""), query.get("fieldSelector", ""))
+
+    def flag(self, name: str) -> bool:
+        return self.query.get(name, "") in ("true", "1")
+
+    def body(self) -> Any:
+        """The document in the body. Raises StatusError (400, 413, 415)."""
+        return read_body(self.request.body, self.request.content_type)
+
+    def object_body(self) -> Json:
+        """The object in the body. Raises StatusError."""
+        value = self.body()
+        if not isinstance(value, dict):
+            raise bad_request("the body of the request is not an object")
+        return value
+
+
+def call_of(request: Request) -> Call:
+    """Raises StatusError."""
+    target = target_of(request.path)
+    query = dict(request.query)
+    verb = verb_of(request, target, watch=query.get("watch", "") in ("true", "1"))
+    dry_run = query.get("dryRun", "")
+    if dry_run not in ("", "All"):
+        raise bad_request(f'Invalid value: "{dry_run}": dryRun must be All')
+    return Call(request, target, verb, query, dry_run == "All")
+
+
+def read_body(body: bytes, content_type: str) -> Any:
+    """Raises StatusError (400, 415)."""
+    media = content_type.partition(";")[0].strip().lower()
+    if media in (YAML, APPLY):
+        value, faults = read_document(body)
+        if faults:
+            raise bad_request(f"error parsing the body of the request: {faults[0]}")
+        return value
+    if media not in (JSON, "", "text/plain", *PATCH_TYPES):
+        raise unsupported_media_type(media, (JSON, YAML))
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if not body.strip():
+            raise bad_request("the body of the request is empty") from None
+        raise bad_request(f"the object provided is unrecognized (must be of type JSON): {error}") from None
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectAnswer:
+    """One object, in one of its versions."""
+
+    resource: ServedResource
+    version: Version
+    code: int = 200
+    warnings: tuple[str, ...] = ()
+
+    def body(self) -> bytes:
+        return self.version.body()
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswer:
+    """A page of a collection as of `revision`."""
+
+    resource: ServedResource
+    versions: tuple[Version, ...]
+    revision: int
+    continue_: str = ""
+    remaining: int | None = None
+    code: int = 200
+    warnings: tuple[str, ...] = ()
+
+    def metadata(self) -> Json:
+        """The ListMeta."""
+        metadata: Json = {"resourceVersion": str(self.revision)}
+        if self.continue_:
+            metadata["continue"] = self.continue_
+        if self.remaining:
+            metadata["remainingItemCount"] = self.remaining
+        return metadata
+
+    def body(self) -> bytes:
+        resource = self.resource
+        head = b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
+            resource.kind.encode(),
+            resource.api_version.encode(),
+            msgspec.json.encode(self.metadata()),
+        )
+        return head + b",".join([version.body() for version in self.versions]) + b"]}"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonAnswer:
+    """A Status, a review, discovery: JSON that is no stored object. A refusal has a `code` of 400 and above."""
+
+    value: Any
+    code: int = 200
+    warnings: tuple[str, ...] = ()
+    retry_after_s: int | None = None
+
+    def body(self) -> bytes:
+        return msgspec.json.encode(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchAnswer:
+    """A watch that has begun: call `watcher.start`. The server ends it after `timeout_ns`."""
+
+    resource: ServedResource
+    watcher: Watcher
+    shape: Callable[[Version], Version]
+    """How a version of the stored object looks in this resource."""
+    code: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAnswer:
+    """Somebody else answers: the agent of `node` at this path and query, where its Node object says it listens."""
+
+    node: str
+    host: str
+    port: int
+    path: str
+    query: Query
+    code: int = 200
+
+
+Answer = ObjectAnswer | ListAnswer | JsonAnswer | WatchAnswer | NodeAnswer
+
+
+def line_of(kind: str, version: Version) -> bytes:
+    """One line of a watch."""
+    return b'{"type":"%s","object":%s}\n' % (kind.encode(), version.body())

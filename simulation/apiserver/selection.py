@@ -1,0 +1,107 @@
+"""Which objects of a collection a request means: label and field selectors, and what an index can make of them.
+
+Owns which fields of which resource may be asked for. What can fail is reading the selectors (400). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from config.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
+from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.status import Json, bad_request
+
+if TYPE_CHECKING:
+    from simulation.apiserver.store import Version
+
+_OF_ALL = frozenset({"metadata.name", "metadata.namespace"})
+_OF_EVENTS = frozenset(
+    {
+        *(f"involvedObject.{part}" for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")),
+        *("involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"),
+    }
+)
+_OF_RESOURCE: Mapping[str, frozenset[str]] = {
+    "pods": frozenset(
+        {
+            *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+            *("spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"),
+        }
+    ),
+    "nodes": frozenset({"spec.unschedulable"}),
+    "events": _OF_EVENTS,
+    "namespaces": frozenset({"status.phase", "name"}),
+    "secrets": frozenset({"type"}),
+    "services": frozenset({"spec.clusterIP", "spec.type"}),
+    "certificatesigningrequests": frozenset({"spec.signerName"}),
+}
+_BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
+
+
+class Selection:
+    """What is selected. `name` and `node`: the only metadata.name and spec.nodeName there can be; None: any."""
+
+    __slots__ = ("_everything", "_fields", "_labels", "name", "node")
+
+    def __init__(self, labels: LabelQuery = LabelQuery(), fields: FieldQuery = FieldQuery()) -> None:  # noqa: B008  # both are frozen
+        self._labels = labels
+        self._fields = fields
+        self._everything = not (labels.requirements or labels.nothing or fields.requirements)
+        self.name = fields.exact("metadata.name")
+        self.node = fields.exact("spec.nodeName")
+
+    def matches(self, version: Version) -> bool:
+        """Whether this version of an object is selected."""
+        if self._everything:
+            return True
+        value = version.object
+        for requirement in self._fields.requirements:
+            if (field_of(value, requirement.path) == requirement.value) is not requirement.equal:
+                return False
+        return not self._labels.requirements or self._labels.matches(value["metadata"].get("labels") or {})
+
+
+EVERYTHING = Selection()
+
+
+@lru_cache(maxsize=1024)
+def selection(resource: ServedResource, label_selector: str, field_selector: str) -> Selection:
+    """Read the selectors of a request. Raises StatusError (400)."""
+    if not (label_selector or field_selector):
+        return EVERYTHING
+    try:
+        labels = parse_label_selector(label_selector)
+        fields = parse_field_selector(field_selector)
+    except SelectorError as error:
+        raise bad_request(f"unable to parse requirement: {error}") from None
+    known = _OF_ALL | _OF_RESOURCE.get(resource.store_key, _OF_RESOURCE.get(resource.plural, frozenset()))
+    for path in sorted(fields.paths - known):
+        where = f'"{resource.group}/{resource.version}, Resource={resource.plural}"'
+        raise bad_request(
+            f'Unable to find {where} that match label selector "{label_selector}", field selector '
+            f'"{field_selector}": field label not supported: {path}'
+        )
+    return Selection(labels, fields)
+
+
+def field_of(value: Json, path: str) -> str:
+    """The field at a dotted path, as text; empty where there is none."""
+    found: Any = value
+    for step in _steps(path):
+        found = found.get(step) if isinstance(found, dict) else None
+        if found is None:
+            break
+    if path in _BOOLEANS:
+        return "true" if found else "false"
+    if path == "source":
+        return str((value.get("source") or {}).get("component") or value.get("reportingComponent") or "")
+    if path == "status.podIPs":
+        return ",".join(entry.get("ip", "") for entry in found or ())
+    return "" if found is None else str(found)
+
+
+@lru_cache(maxsize=256)
+def _steps(path: str) -> tuple[str, ...]:
+    return ("metadata", "name") if path == "name" else tuple(path.split("."))

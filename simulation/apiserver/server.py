@@ -1,0 +1,108 @@
+"""The API server without a network: a request goes in, an answer comes out.
+
+`handle` never raises and never waits: a refusal is an answer, too, and what takes time (a watch) is handed out to be
+listened to. Safe for threads: one lock around everything. Time, names and chance come from the clock that is given,
+so that on a simulated dispatcher the same requests in the same order have the same answers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from simulation.apiserver.bookmarks import Bookmarks
+from simulation.apiserver.core import Clock, Core, Options
+from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
+from simulation.apiserver.kinds.registry import rules_of_all
+from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, call_of
+from simulation.apiserver.resources import NAMESPACES, ServedResource
+from simulation.apiserver.status import StatusError, internal_error
+from simulation.apiserver.store import Store
+from simulation.apiserver.verbs.context import Context
+from simulation.apiserver.verbs.create import create, create_value
+from simulation.apiserver.verbs.delete import delete, delete_collection
+from simulation.apiserver.verbs.list_objects import list_objects
+from simulation.apiserver.verbs.patch import patch
+from simulation.apiserver.verbs.read import read
+from simulation.apiserver.verbs.update import update
+from simulation.apiserver.verbs.watch import bookmark, watch
+
+LOG = logging.getLogger("actorlet.apiserver")
+
+_VERBS: dict[str, Callable[[Context, Call], Answer]] = {
+    "create": create,
+    "delete": delete,
+    "deletecollection": delete_collection,
+    "get": read,
+    "list": list_objects,
+    "patch": patch,
+    "update": update,
+    "watch": watch,
+}
+
+
+class ApiServer:
+    """See the module."""
+
+    def __init__(self, clock: Clock, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self._core = Core(clock, self.options)
+        kinds = rules_of_all(self._core)
+        self._context = Context(self._core, kinds, Bookmarks(self._core, bookmark))
+        namespaces = kinds["namespaces"]
+        assert isinstance(namespaces, NamespaceRules)
+        namespaces.empty = self._empty
+        with self._core.lock:
+            for name in FIRST:
+                self._make_namespace(name)
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held by whoever starts or ends a watch; may be taken again by the one who has it."""
+        return self._core.lock
+
+    @property
+    def store(self) -> Store:
+        """What the server has: for invariants and tests, which read and do not write."""
+        return self._core.store
+
+    def handle(self, request: Request) -> Answer:
+        """The answer to a request."""
+        with self._core.lock:
+            try:
+                return self._answer(call_of(request))
+            except StatusError as refusal:
+                return refused(refusal)
+            except Exception as error:
+                LOG.exception("%s %s failed", request.method, request.path)
+                return refused(internal_error(repr(error)))
+
+    def forget(self) -> None:
+        """Lose the memory of changes: every watch that begins where an earlier one ended is refused (410)."""
+        with self._core.lock:
+            self._core.store.forget()
+
+    def cut_watches(self, error: StatusError | None = None) -> None:
+        """End every watch now."""
+        with self._core.lock:
+            for collection in self._core.store.collections():
+                for watcher in collection.watchers():
+                    watcher.end(error)
+
+    def _answer(self, call: Call) -> Answer:
+        return _VERBS[call.verb](self._context, call)
+
+    def _make_namespace(self, name: str) -> None:
+        call = Call(Request("POST", "/api/v1/namespaces", user=ADMIN), Target(NAMESPACES, "", ""), "create", {})
+        value = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
+        create_value(self._context, call, value)
+
+    def _empty(self, resource: ServedResource, namespace: str) -> None:
+        call = Call(Request("DELETE", ""), Target(resource, namespace, ""), "deletecollection", {})
+        delete_collection(self._context, call)
+
+
+def refused(error: StatusError) -> JsonAnswer:
+    """The answer that a refusal is."""
+    return JsonAnswer(error.as_object(), error.code, retry_after_s=error.retry_after_s)

@@ -1,0 +1,178 @@
+"""How the server says no: a Status of the Kubernetes API, with the reason words and sentences that clients look for.
+
+`StatusError` carries one; each function here makes one kind of refusal. Owns the wording. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simulation.apiserver.resources import ServedResource
+
+Json = dict[str, Any]
+
+
+class StatusError(Exception):
+    """The request is refused. `code` is the HTTP status; `retry_after_s` becomes the Retry-After header."""
+
+    def __init__(
+        self, code: int, reason: str, message: str, details: Json | None = None, *, retry_after_s: int | None = None
+    ) -> None:
+        super().__init__(code, reason, message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.retry_after_s = retry_after_s
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.reason}: {self.message}"
+
+    def as_object(self) -> Json:
+        """The Status as JSON builtins."""
+        status: Json = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.details is not None:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
+
+
+def success(resource: ServedResource, name: str, uid: str = "", code: int = 200) -> Json:
+    """What is answered when there is no object to answer with."""
+    details = _details(resource, name)
+    if uid:
+        details["uid"] = uid
+    status: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if code != 200:
+        return {**status, "code": code}
+    return {**status, "details": details}
+
+
+def _details(resource: ServedResource, name: str, *, kind: str = "") -> Json:
+    details: Json = {"name": name} if name else {}
+    if resource.group:
+        details["group"] = resource.group
+    details["kind"] = kind or resource.plural
+    return details
+
+
+def no_such_path() -> StatusError:
+    """Nothing is served there."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def not_found(resource: ServedResource, name: str) -> StatusError:
+    """There is no such object."""
+    return StatusError(404, "NotFound", f'{resource.group_resource} "{name}" not found', _details(resource, name))
+
+
+def already_exists(resource: ServedResource, name: str) -> StatusError:
+    """The name is taken."""
+    text = f'{resource.group_resource} "{name}" already exists'
+    return StatusError(409, "AlreadyExists", text, _details(resource, name))
+
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def conflict(resource: ServedResource, name: str, why: str = MODIFIED, part: str = "") -> StatusError:
+    """A precondition does not hold."""
+    what = f"{resource.group_resource}/{part}" if part else resource.group_resource
+    text = f'Operation cannot be fulfilled on {what} "{name}": {why}'
+    return StatusError(409, "Conflict", text, _details(resource, name))
+
+
+def invalid(resource: ServedResource, name: str, causes: Sequence[tuple[str, str, str]]) -> StatusError:
+    """The object breaks rules. `causes`: (reason, message, field); reason as in FieldValueInvalid."""
+    texts = [f"{field}: {message}" for _, message, field in causes]
+    what = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    details = _details(resource, name, kind=resource.kind)
+    details["causes"] = [{"reason": reason, "message": message, "field": field} for reason, message, field in causes]
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    return StatusError(422, "Invalid", f'{kind} "{name}" is invalid: {what}', details)
+
+
+def invalid_value(field: str, value: object, why: str) -> tuple[str, str, str]:
+    """One cause for `invalid`."""
+    shown = f'"{value}"' if isinstance(value, str) else value
+    return ("FieldValueInvalid", f"Invalid value: {shown}: {why}", field)
+
+
+def required(field: str, why: str = "") -> tuple[str, str, str]:
+    """One cause for `invalid`: the field must be there."""
+    return ("FieldValueRequired", f"Required value{': ' + why if why else ''}", field)
+
+
+def forbidden_field(field: str, why: str) -> tuple[str, str, str]:
+    """One cause for `invalid`: the field may not be there, or not change."""
+    return ("FieldValueForbidden", f"Forbidden: {why}", field)
+
+
+def bad_request(message: str) -> StatusError:
+    """The request cannot be understood."""
+    return StatusError(400, "BadRequest", message)
+
+
+def forbidden(resource: ServedResource, name: str, why: str, causes: Sequence[Json] = ()) -> StatusError:
+    """Understood, and not allowed."""
+    what = f'{resource.group_resource} "{name}"' if name else resource.group_resource
+    details = _details(resource, name)
+    if causes:
+        details["causes"] = list(causes)
+    return StatusError(403, "Forbidden", f"{what} is forbidden: {why}", details)
+
+
+def unauthorized() -> StatusError:
+    """Nobody knows who asks."""
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def method_not_allowed() -> StatusError:
+    """The resource has no such verb."""
+    text = "the server does not allow this method on the requested resource"
+    return StatusError(405, "MethodNotAllowed", text, {})
+
+
+def unsupported_media_type(got: str, accepted: Sequence[str]) -> StatusError:
+    """The body is in a format that is not read here."""
+    text = (
+        "the body of the request was in an unknown format - accepted media types include: "
+        f"{', '.join(accepted)} (got {got or 'none'})"
+    )
+    return StatusError(415, "UnsupportedMediaType", text)
+
+
+def expired(message: str) -> StatusError:
+    """The resourceVersion, or the continue token, lies before what is remembered."""
+    return StatusError(410, "Expired", message)
+
+
+def too_large_version(asked: int, current: int) -> StatusError:
+    """A resourceVersion that this server has not come to yet."""
+    message = f"Too large resource version: {asked}, current: {current}"
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    return StatusError(504, "Timeout", message, {"causes": causes, "retryAfterSeconds": 1}, retry_after_s=1)
+
+
+def too_many_requests(message: str, retry_after_s: int, details: Json | None = None) -> StatusError:
+    """Not now."""
+    return StatusError(429, "TooManyRequests", message, details, retry_after_s=retry_after_s)
+
+
+def unavailable(message: str) -> StatusError:
+    """What would have to answer does not."""
+    return StatusError(503, "ServiceUnavailable", message)
+
+
+def internal_error(message: str) -> StatusError:
+    """A fault of the server itself."""
+    return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})

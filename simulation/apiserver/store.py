@@ -1,0 +1,362 @@
+"""What the server remembers: every object in its newest version, the last changes of each resource, and who watches.
+
+One revision counter runs over all objects and is their resourceVersion. An object is JSON builtins and is never changed
+once it is in here: a new version shares what stayed the same with the one before. Each version is encoded once, and
+that text goes to every list and watch. The cost of a change is that of the watchers it concerns: they stand in buckets
+by node, by name and by namespace, so ten thousand pods on a hundred nodes are cheap to follow.
+
+Only the newest changes are kept (`history_at_most` per resource); a watch that begins before them is refused as
+expired. Not safe for threads by itself. Refuses to know what the objects mean.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+
+import msgspec
+
+from actors.kernel.dispatcher import Cancellable
+from simulation.apiserver.selection import Selection, field_of
+from simulation.apiserver.status import Json, StatusError, expired, too_large_version
+
+HISTORY_AT_MOST = 10_000
+ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
+
+Key = tuple[str, str]
+"""Namespace ("" where there is none) and name."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Version:
+    """One version of one object. `twin` is for the same version in another shape of the API (see kinds/events.py)."""
+
+    __slots__ = ("_body", "name", "namespace", "object", "revision", "twin")
+
+    def __init__(self, namespace: str, name: str, value: Json, revision: int) -> None:
+        self.namespace = namespace
+        self.name = name
+        self.object = value
+        self.revision = revision
+        self.twin: Version | None = None
+        self._body: bytes | None = None
+
+    @property
+    def uid(self) -> str:
+        uid: str = self.object["metadata"].get("uid", "")
+        return uid
+
+    def body(self) -> bytes:
+        """The JSON of the object; made once."""
+        body = self._body
+        if body is None:
+            body = self._body = _encode(self.object)
+        return body
+
+    def at(self, revision: int) -> Version:
+        """The same object, as it was when it was last seen, at another revision."""
+        metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
+        return Version(self.namespace, self.name, {**self.object, "metadata": metadata}, revision)
+
+
+class Change:
+    """What happened to one object at one revision: old is None for a new one, new for one that is gone."""
+
+    __slots__ = ("_gone", "new", "old", "revision")
+
+    def __init__(self, revision: int, old: Version | None, new: Version | None) -> None:
+        self.revision = revision
+        self.old = old
+        self.new = new
+        self._gone: Version | None = None
+
+    def gone(self) -> Version:
+        """What somebody is told who does not see the object any more."""
+        gone = self._gone
+        if gone is None:
+            assert self.old is not None
+            gone = self._gone = self.old.at(self.revision)
+        return gone
+
+
+Sink = Callable[[str, Version], None]
+
+
+class Watcher:
+    """One watch. What comes before `start` is kept for it; `sink` and `on_end` hand over and return.
+
+    `on_end` gets None for an orderly end and the refusal otherwise, once.
+    """
+
+    __slots__ = (
+        "_collection",
+        "_on_end",
+        "_sink",
+        "_waiting",
+        "bookmarks",
+        "bucket",
+        "ended",
+        "namespace",
+        "selection",
+        "timer",
+    )
+
+    def __init__(self, collection: Collection, namespace: str, selection: Selection, bookmarks: bool) -> None:
+        self.namespace = namespace
+        self.selection = selection
+        self.bookmarks = bookmarks
+        self.bucket = _bucket_of(namespace, selection)
+        self.ended = False
+        self.timer: Cancellable | None = None
+        """Ends it, unless something else does first."""
+        self._collection = collection
+        self._waiting: list[tuple[str, Version]] = []
+        self._sink: Sink | None = None
+        self._on_end: Callable[[StatusError | None], None] | None = None
+
+    def start(self, sink: Sink, on_end: Callable[[StatusError | None], None]) -> None:
+        """Deliver what has come so far, and go on."""
+        waiting, self._waiting = self._waiting, []
+        self._on_end = on_end
+        self._sink = sink
+        for kind, version in waiting:
+            sink(kind, version)
+
+    def send(self, kind: str, version: Version) -> None:
+        if self._sink is None:
+            self._waiting.append((kind, version))
+        else:
+            self._sink(kind, version)
+
+    def offer(self, change: Change) -> None:
+        """Tell of a change, as it looks through the selection."""
+        matches = self.selection.matches
+        was = change.old is not None and matches(change.old)
+        if change.new is not None and matches(change.new):
+            self.send(MODIFIED if was else ADDED, change.new)
+        elif was:
+            self.send(DELETED, change.gone())
+
+    def end(self, error: StatusError | None = None) -> None:
+        """Nothing comes any more. May be called more than once."""
+        if self.ended:
+            return
+        self.ended = True
+        self._collection.leave(self)
+        if self.timer is not None:
+            self.timer.cancel()
+        if self._on_end is not None:
+            self._on_end(error)
+
+
+_Bucket = tuple[str, str, str]
+_EVERYTHING: _Bucket = ("all", "", "")
+
+
+def _bucket_of(namespace: str, selection: Selection) -> _Bucket:
+    if selection.name is not None:
+        return ("name", namespace, selection.name)
+    if selection.node is not None:
+        return ("node", "", selection.node)
+    return ("namespace", namespace, "") if namespace else _EVERYTHING
+
+
+class Collection:
+    """The objects of one resource."""
+
+    def __init__(self, *, by_node: bool, history_at_most: int) -> None:
+        self._items: dict[Key, Version] = {}
+        self._order: list[Key] = []
+        self._by_node: dict[str, dict[Key, Version]] | None = {} if by_node else None
+        self._watchers: dict[_Bucket, list[Watcher]] = {}
+        self._history: list[Change] = []
+        self._history_at_most = history_at_most
+        self.forgotten = 0
+        """Revision of the newest change that is not remembered any more."""
+
+    def get(self, key: Key) -> Version | None:
+        return self._items.get(key)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def holds(self, namespace: str) -> bool:
+        """Whether there is anything in that namespace."""
+        place = bisect_left(self._order, (namespace, ""))
+        return place < len(self._order) and self._order[place][0] == namespace
+
+    def put(self, version: Version) -> None:
+        key = (version.namespace, version.name)
+        old = self._items.get(key)
+        self._items[key] = version
+        if old is None:
+            insort(self._order, key)
+        self._index(key, old, version)
+        self._tell(Change(version.revision, old, version), version)
+
+    def remove(self, key: Key, revision: int) -> Version:
+        old = self._items.pop(key)
+        del self._order[bisect_left(self._order, key)]
+        self._index(key, old, None)
+        change = Change(revision, old, None)
+        self._tell(change, old)
+        return change.gone()
+
+    def select(self, namespace: str, selection: Selection, after: Key | None = None) -> Iterator[Version]:
+        """What is selected, by namespace and name, from behind `after` on."""
+        items = self._items
+        for key in self._keys(namespace, selection, after):
+            version = items[key]
+            if selection.matches(version):
+                yield version
+
+    def _keys(self, namespace: str, selection: Selection, after: Key | None) -> list[Key]:
+        if selection.node is not None and self._by_node is not None:
+            here = self._by_node.get(selection.node, ())
+            return sorted(key for key in here if (not namespace or key[0] == namespace) and (not after or key > after))
+        order = self._order
+        start, end = 0, len(order)
+        if namespace:
+            start, end = bisect_left(order, (namespace, "")), bisect_left(order, (namespace + "\0", ""))
+        if selection.name is not None and namespace:
+            key = (namespace, selection.name)
+            return [key] if key in self._items and (not after or key > after) else []
+        if after is not None:
+            start = max(start, bisect_right(order, after))
+        return order[start:end]
+
+    def _index(self, key: Key, old: Version | None, new: Version | None) -> None:
+        if self._by_node is None:
+            return
+        before = None if old is None else field_of(old.object, "spec.nodeName")
+        after = None if new is None else field_of(new.object, "spec.nodeName")
+        if before is not None and before != after:
+            del self._by_node[before][key]
+            if not self._by_node[before]:
+                del self._by_node[before]
+        if after is not None:
+            assert new is not None
+            self._by_node.setdefault(after, {})[key] = new
+
+    # --- watching ---------------------------------------------------------------------------------------------------
+
+    def watch(self, watcher: Watcher) -> None:
+        self._watchers.setdefault(watcher.bucket, []).append(watcher)
+
+    def leave(self, watcher: Watcher) -> None:
+        those = self._watchers.get(watcher.bucket, [])
+        if watcher in those:
+            those.remove(watcher)
+            if not those:
+                del self._watchers[watcher.bucket]
+
+    def watchers(self) -> list[Watcher]:
+        return [watcher for those in self._watchers.values() for watcher in those]
+
+    def changes_after(self, revision: int) -> list[Change]:
+        """Raises StatusError (410) when some of them are forgotten."""
+        if revision < self.forgotten:
+            raise expired(f"too old resource version: {revision} ({self.forgotten})")
+        history = self._history
+        return history[bisect_right(history, revision, key=attrgetter("revision")) :]
+
+    def changed_after(self, revision: int) -> bool:
+        """Whether the collection looked different at that revision."""
+        return revision < self.forgotten or bool(self._history and self._history[-1].revision > revision)
+
+    def forget(self, keep: int = 0) -> None:
+        """Remember only the last `keep` changes."""
+        cut = len(self._history) - keep
+        if cut > 0:
+            self.forgotten = self._history[cut - 1].revision
+            del self._history[:cut]
+
+    def _tell(self, change: Change, shown: Version) -> None:
+        self._history.append(change)
+        if len(self._history) > 2 * self._history_at_most:
+            self.forget(self._history_at_most)
+        if not self._watchers:
+            return
+        for bucket in self._buckets(change, shown):
+            those = self._watchers.get(bucket)
+            if those:
+                for watcher in tuple(those):
+                    watcher.offer(change)
+
+    def _buckets(self, change: Change, shown: Version) -> tuple[_Bucket, ...]:
+        namespace, name = shown.namespace, shown.name
+        buckets: tuple[_Bucket, ...] = (_EVERYTHING, ("name", namespace, name))
+        if namespace:
+            buckets += (("namespace", namespace, ""), ("name", "", name))
+        if self._by_node is not None:
+            nodes = {field_of(one.object, "spec.nodeName"): None for one in (change.old, change.new) if one is not None}
+            buckets += tuple(("node", "", node) for node in nodes)
+        return buckets
+
+
+class Store:
+    """See the module. `by_node`: the resource keys whose objects are looked up by spec.nodeName."""
+
+    def __init__(self, *, history_at_most: int = HISTORY_AT_MOST, by_node: tuple[str, ...] = ("pods",)) -> None:
+        self.revision = 1
+        self._history_at_most = history_at_most
+        self._by_node = by_node
+        self._collections: dict[str, Collection] = {}
+
+    def collection(self, key: str) -> Collection:
+        found = self._collections.get(key)
+        if found is None:
+            found = Collection(by_node=key in self._by_node, history_at_most=self._history_at_most)
+            self._collections[key] = found
+        return found
+
+    def collections(self) -> tuple[Collection, ...]:
+        return tuple(self._collections.values())
+
+    def get(self, key: str, namespace: str, name: str) -> Version | None:
+        return self.collection(key).get((namespace, name))
+
+    def put(self, key: str, value: Json) -> Version:
+        """Store a new object or a new version. `value` and its metadata belong to the store from now on."""
+        self.revision += 1
+        metadata = value["metadata"]
+        metadata["resourceVersion"] = str(self.revision)
+        version = Version(metadata.get("namespace", ""), metadata["name"], value, self.revision)
+        self.collection(key).put(version)
+        return version
+
+    def remove(self, key: str, namespace: str, name: str) -> Version:
+        """The object is gone; what it was last. Raises KeyError when there is none."""
+        self.revision += 1
+        return self.collection(key).remove((namespace, name), self.revision)
+
+    def watch(
+        self, key: str, namespace: str, selection: Selection, since: int | None, *, bookmarks: bool = False
+    ) -> Watcher:
+        """Follow what is selected: from the change after `since` on, or (None) with all there is, as ADDED, first.
+
+        Raises StatusError: 410 when changes since then are forgotten, 504 when the server has not come that far.
+        """
+        collection = self.collection(key)
+        if since is not None and since > self.revision:
+            raise too_large_version(since, self.revision)
+        watcher = Watcher(collection, namespace, selection, bookmarks)
+        if since is None:
+            for version in collection.select(namespace, selection):
+                watcher.send(ADDED, version)
+        else:
+            for change in collection.changes_after(since):
+                shown = change.new or change.old
+                if shown is not None and (not namespace or shown.namespace == namespace):
+                    watcher.offer(change)
+        collection.watch(watcher)
+        return watcher
+
+    def forget(self) -> None:
+        """Lose the memory of all changes: every watch that is to go on from now or before gets a 410."""
+        self.revision += 1
+        for collection in self._collections.values():
+            collection.forget()
+            collection.forgotten = self.revision

@@ -1,0 +1,51 @@
+"""What a verb works with: the core, the rules of the kind in question, and how objects of it look from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from simulation.apiserver.bookmarks import Bookmarks
+from simulation.apiserver.core import Core
+from simulation.apiserver.kinds.events import shape_of, stored_of
+from simulation.apiserver.kinds.rules import KindRules
+from simulation.apiserver.requests import Call, ObjectAnswer
+from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.status import Json, not_found
+from simulation.apiserver.store import Collection, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """See the module. `kinds`: store key -> rules."""
+
+    core: Core
+    kinds: Mapping[str, KindRules]
+    bookmarks: Bookmarks
+
+    def rules(self, resource: ServedResource) -> KindRules:
+        return self.kinds[resource.store_key]
+
+    def collection(self, resource: ServedResource) -> Collection:
+        return self.core.store.collection(resource.store_key)
+
+    def find(self, call: Call) -> Version:
+        """The object that the call names. Raises StatusError (404)."""
+        found = self.core.store.get(call.resource.store_key, call.namespace, call.name)
+        if found is None:
+            raise not_found(call.resource, call.name)
+        return found
+
+    def answer(self, call: Call, version: Version, code: int = 200) -> ObjectAnswer:
+        return ObjectAnswer(call.resource, shape_of(call.resource)(version), code, tuple(call.warnings))
+
+    def put(self, call: Call, value: Json) -> Version:
+        """Store a new version, unless this is only a trial."""
+        if call.dry_run:
+            metadata = value["metadata"]
+            return Version(metadata.get("namespace", ""), metadata["name"], value, 0)
+        return self.core.store.put(call.resource.store_key, value)
+
+    def read_object(self, call: Call, value: Json) -> Json:
+        """What a client sent, in the shape it is stored in."""
+        return stored_of(call.resource, value)

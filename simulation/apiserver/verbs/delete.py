@@ -1,0 +1,111 @@
+"""DELETE of one object or of all that are selected.
+
+An object goes at once, unless its kind asks for grace (pods) or it has finalizers: then it is marked, and goes when the
+last of them is done. A mark can be moved nearer, never away.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from simulation.apiserver.core import seconds_of
+from simulation.apiserver.kinds.events import shape_of
+from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target, read_body
+from simulation.apiserver.status import Json, bad_request, conflict, success
+from simulation.apiserver.store import Version
+from simulation.apiserver.verbs.context import Context
+
+
+def delete(context: Context, call: Call) -> Answer:
+    """Raises StatusError."""
+    options = options_of(call)
+    return delete_object(context, call, context.find(call), options)
+
+
+def delete_collection(context: Context, call: Call) -> ListAnswer:
+    """Raises StatusError."""
+    options = options_of(call)
+    options.pop("preconditions", None)
+    collection = context.collection(call.resource)
+    revision = context.core.store.revision
+    found = tuple(collection.select(call.namespace, call.selection()))
+    for version in found:
+        one = Call(
+            call.request, Target(call.resource, version.namespace, version.name), "delete", call.query, call.dry_run
+        )
+        delete_object(context, one, version, dict(options))
+    return ListAnswer(call.resource, tuple(map(shape_of(call.resource), found)), revision)
+
+
+def options_of(call: Call) -> Json:
+    """The DeleteOptions in body and query. Raises StatusError (400)."""
+    options: Json = {}
+    if call.request.body.strip():
+        value = read_body(call.request.body, call.request.content_type)
+        if not isinstance(value, dict) or value.get("kind", "DeleteOptions") != "DeleteOptions":
+            raise bad_request("the body of a DELETE is a DeleteOptions object")
+        options = value
+    grace = call.query.get("gracePeriodSeconds")
+    if grace is not None:
+        if not grace.removeprefix("-").isdecimal():
+            raise bad_request(f'Invalid value: "{grace}": gracePeriodSeconds is no number')
+        options["gracePeriodSeconds"] = int(grace)
+    if options.get("dryRun"):
+        call.dry_run = True
+    return options
+
+
+def delete_object(context: Context, call: Call, old: Version, options: Json) -> Answer:
+    """Raises StatusError (409) when a precondition does not hold."""
+    _check_preconditions(call, old, options.get("preconditions") or {})
+    rules = context.rules(call.resource)
+    grace_s = rules.grace(old, options)
+    if call.dry_run:
+        return _gone(context, call, old)
+    metadata = old.object["metadata"]
+    if grace_s or metadata.get("finalizers"):
+        marked = _marked(context, call, old, grace_s, options)
+        if marked is not old:
+            rules.changed(old, marked)
+        return context.answer(call, marked)
+    last = context.core.store.remove(call.resource.store_key, old.namespace, old.name)
+    rules.removed(last)
+    return _gone(context, call, last)
+
+
+def _gone(context: Context, call: Call, last: Version) -> Answer:
+    if context.rules(call.resource).answers_with_object:
+        return context.answer(call, last)
+    return JsonAnswer(success(call.resource, last.name, last.uid), warnings=tuple(call.warnings))
+
+
+def _marked(context: Context, call: Call, old: Version, grace_s: int, options: Json) -> Version:
+    """`old` with the time of its end; itself when that does not come nearer."""
+    core = context.core
+    metadata: Json = dict(old.object["metadata"])
+    before_s = metadata.get("deletionGracePeriodSeconds")
+    if "deletionTimestamp" in metadata:
+        nearer = options.get("gracePeriodSeconds") is not None and before_s is not None and grace_s < before_s
+        if not nearer:
+            return old
+        begun_s = seconds_of(metadata["deletionTimestamp"]) - before_s
+    else:
+        begun_s = core.wall_ns() // 10**9
+        if "generation" in metadata:
+            metadata["generation"] += 1
+    end = datetime.fromtimestamp(begun_s + grace_s, UTC)
+    metadata["deletionTimestamp"] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
+    metadata["deletionGracePeriodSeconds"] = grace_s
+    return core.store.put(call.resource.store_key, {**old.object, "metadata": metadata})
+
+
+def _check_preconditions(call: Call, old: Version, preconditions: Json) -> None:
+    metadata = old.object["metadata"]
+    for field, name in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        wanted = preconditions.get(field)
+        if wanted and wanted != metadata.get(field):
+            why = (
+                f"Precondition failed: {name} in precondition: {wanted}, "
+                f"{name} in object meta: {metadata.get(field, '')}"
+            )
+            raise conflict(call.resource, call.name, why)

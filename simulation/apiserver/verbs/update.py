@@ -1,0 +1,96 @@
+"""A new version of an object that is there: PUT, and what PATCH comes to in the end.
+
+Owns what every change goes through: preconditions, what only the server may change, the split between an object and its
+parts, the rules of the kind, generation, the end of an object whose last finalizer is gone. A change that changes
+nothing makes no new version.
+"""
+
+from __future__ import annotations
+
+from simulation.apiserver.metadata import check_metadata, check_namespace, keep_old, typed
+from simulation.apiserver.requests import Call, ObjectAnswer
+from simulation.apiserver.status import Json, invalid, invalid_value, not_found
+from simulation.apiserver.store import Version
+from simulation.apiserver.verbs.context import Context
+from simulation.apiserver.verbs.create import create_value
+from simulation.apiserver.verbs.field_validation import check_fields
+
+
+def update(context: Context, call: Call) -> ObjectAnswer:
+    """Raises StatusError."""
+    resource = call.resource
+    rules = context.rules(resource)
+    value = context.read_object(call, typed(resource.kind, resource.api_version, call.object_body()))
+    check_namespace(resource, call.namespace, value["metadata"])
+    old = context.core.store.get(resource.store_key, call.namespace, call.name)
+    if old is None:
+        if not rules.create_on_update or call.target.sub is not None:
+            raise not_found(resource, call.name)
+        value["metadata"].setdefault("name", call.name)
+        value["metadata"].pop("resourceVersion", None)
+        return context.answer(call, create_value(context, call, value), 201)
+    if not value["metadata"].get("resourceVersion") and not rules.unconditional_update:
+        cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid(resource, call.name, [cause])
+    return context.answer(call, change(context, call, old, value))
+
+
+def change(context: Context, call: Call, old: Version, new: Json) -> Version:
+    """Store `new`, whose top and metadata are the server's own, in place of `old`. Raises StatusError."""
+    resource = call.resource
+    rules = context.rules(resource)
+    before = old.object
+    metadata: Json = new["metadata"]
+    keep_old(resource, call.name, before["metadata"], metadata)
+    part = call.target.subresource
+    if part:
+        if part == "status":
+            _only(before, new, "status")
+        rules.change_status(call, before, new)
+    else:
+        if rules.has_status:
+            _keep(before, new, "status")
+        rules.change(call, before, new)
+    if new == before:
+        return old
+    check_metadata(resource, metadata)
+    check_fields(call, rules, new)
+    if rules.has_generation and new.get("spec") != before.get("spec"):
+        metadata["generation"] = metadata.get("generation", 0) + 1
+    if _is_over(metadata) and not call.dry_run:
+        last = context.core.store.remove(resource.store_key, call.namespace, call.name)
+        rules.removed(last)
+        return last
+    version = context.put(call, new)
+    if not call.dry_run:
+        rules.changed(old, version)
+    return version
+
+
+def _is_over(metadata: Json) -> bool:
+    return (
+        "deletionTimestamp" in metadata
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+    )
+
+
+def _only(old: Json, new: Json, part: str) -> None:
+    """All but `part` and the metadata as it was."""
+    for name in tuple(new):
+        if name not in (part, "metadata"):
+            if name in old:
+                new[name] = old[name]
+            else:
+                del new[name]
+    for name, value in old.items():
+        if name not in (part, "metadata"):
+            new[name] = value
+
+
+def _keep(old: Json, new: Json, part: str) -> None:
+    """`part` as it was."""
+    if part in old:
+        new[part] = old[part]
+    else:
+        new.pop(part, None)

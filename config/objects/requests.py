@@ -17,9 +17,9 @@ class Preconditions(ApiStruct, frozen=True):
 
 
 class DeleteOptions(ApiObject, frozen=True):
-    """meta/v1 DeleteOptions."""
+    """meta/v1 DeleteOptions. Clients give it the version of the group whose object they delete."""
 
-    api_version: Literal["v1"] = written("v1")
+    api_version: str = written("v1")
     kind: Literal["DeleteOptions"] = written("DeleteOptions")
     dry_run: tuple[str, ...] = ()
     grace_period_seconds: int | None = None

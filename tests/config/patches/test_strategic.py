@@ -1,6 +1,7 @@
 """Strategic merge patches change what they name, merge the lists that are maps, and can be made from two documents."""
 
 import copy
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -193,34 +194,27 @@ def test_the_patch_that_is_made_of_two_documents(original: Any, modified: Any, p
 words = st.sampled_from("abcd")
 
 
+def entry(pair: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    return {**pair[1], "name": pair[0]}
+
+
 def documents() -> st.SearchStrategy[dict[str, Any]]:
     """Documents of our kind: no key twice in a list, no nulls."""
-
-    def entry(pair: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        return {**pair[1], "name": pair[0]}
-
-    def around(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-        entries = st.lists(
-            st.tuples(words, inner).map(entry),
-            max_size=3,
-            unique_by=lambda item: str(item["name"]),
-        )
-        return st.fixed_dictionaries(
-            {},
-            optional={
-                "items": entries,
-                "kept": entries,
-                "words": st.lists(words, max_size=3, unique=True),
-                "whole": st.dictionaries(words, words, max_size=2),
-                "union": inner,
-                "plain": inner,
-                "atomic": st.lists(inner, max_size=2),
-                "text": words | st.integers(2, 5),
-            },
-        )
-
+    inner: st.SearchStrategy[dict[str, Any]] = st.deferred(documents)
+    pairs = st.lists(st.tuples(words, inner), max_size=3, unique_by=itemgetter(0))
+    entries = pairs.map(lambda found: [entry(pair) for pair in found])
+    fields: dict[str, st.SearchStrategy[Any]] = {
+        "items": entries,
+        "kept": entries,
+        "words": st.lists(words, max_size=3, unique=True),
+        "whole": st.dictionaries(words, words, max_size=2),
+        "union": inner,
+        "plain": inner,
+        "atomic": st.lists(inner, max_size=2),
+        "text": words | st.integers(2, 5),
+    }
     leaves: st.SearchStrategy[dict[str, Any]] = st.dictionaries(words, words, max_size=2)
-    return st.recursive(leaves, around, max_leaves=10)
+    return leaves | st.fixed_dictionaries({}, optional=fields)
 
 
 @given(documents(), documents())

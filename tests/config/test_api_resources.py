@@ -37,7 +37,7 @@ def test_paths(path: str, expected: str) -> None:
 
 def test_every_kind_calls_its_group_as_its_resource_does() -> None:
     for resource in ALL_RESOURCES:
-        assert resource.kind().api_version == resource.api_version, resource  # type: ignore[attr-defined]
+        assert resource.kind().api_version == resource.api_version, resource
         assert resource.plural.startswith(resource.kind.__name__.lower().rstrip("s")), resource
 
 

@@ -1,7 +1,6 @@
 """Strategic merge patches change what they name, merge the lists that are maps, and can be made from two documents."""
 
 import copy
-from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -201,7 +200,7 @@ def entry(pair: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 def documents() -> st.SearchStrategy[dict[str, Any]]:
     """Documents of our kind: no key twice in a list, no nulls."""
     inner: st.SearchStrategy[dict[str, Any]] = st.deferred(documents)
-    pairs = st.lists(st.tuples(words, inner), max_size=3, unique_by=itemgetter(0))
+    pairs = st.lists(st.tuples(words, inner), max_size=3, unique_by=lambda pair: pair[0])
     entries = pairs.map(lambda found: [entry(pair) for pair in found])
     fields: dict[str, st.SearchStrategy[Any]] = {
         "items": entries,
@@ -248,7 +247,7 @@ def test_a_condition_of_somebody_else_survives_the_patch_of_a_pods_status() -> N
 
 
 def test_what_a_patch_does_not_touch_is_shared_and_not_copied() -> None:
-    pod = {"spec": {"containers": named("a")}, "status": {"phase": "Pending", "conditions": []}}
+    pod: dict[str, Any] = {"spec": {"containers": named("a")}, "status": {"phase": "Pending", "conditions": []}}
     patched = apply_strategic(pod, {"status": {"phase": "Running"}}, POD)
     assert patched["spec"] is pod["spec"]
     assert patched["status"]["conditions"] is pod["status"]["conditions"]

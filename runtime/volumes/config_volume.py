@@ -45,7 +45,9 @@ class ConfigVolumePlugin:
         return has_content(directory)
 
     def release(self, uid: str, directory: str) -> None:
-        """Nothing beyond the mount and the files."""
+        # Whoever removes the directory would unmount it as well, but only after a look at the mounts of the whole node.
+        if self._mounts is not None and self._mounts.is_mount_point(directory):
+            self._mounts.unmount(directory)
 
 
 def config_volume_plugins(mounts: Mounts) -> tuple[ConfigVolumePlugin, ...]:

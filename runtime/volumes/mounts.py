@@ -45,9 +45,12 @@ class KernelMounts:
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def below(self, path: str) -> tuple[str, ...]:
-        with open(self._mountinfo, "rb") as file:
-            points = parse_mount_points(file.read())
         root = os.path.realpath(path)
+        with open(self._mountinfo, "rb") as file:
+            content = file.read()
+        if _written(root) not in content:
+            return ()  # the usual answer on a node with thousands of mounts, and then without looking at each
+        points = parse_mount_points(content)
         found = [point for point in points if point == root or point.startswith(f"{root}/")]
         # Later lines are later mounts; a mount below another can only have come after it.
         return tuple(reversed(found))
@@ -75,6 +78,11 @@ class KernelMounts:
         if self._libc.mount(*arguments, ctypes.c_ulong(flags), os.fsencode(options)) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), path)
+
+
+def _written(path: str) -> bytes:
+    """The path as the kernel writes it in mountinfo."""
+    return b"".join(b"\\%03o" % byte if byte in b" \t\n\\" else bytes([byte]) for byte in os.fsencode(path))
 
 
 def parse_mount_points(mountinfo: bytes) -> list[str]:

@@ -73,10 +73,10 @@ class PodDirectories:
         except FileNotFoundError:
             return
         try:
-            for point in self._mounts.below(path):
+            mounted = self._mounts.below(path)
+            for point in mounted:
                 self._mounts.unmount(point)
-            left = self._mounts.below(path)
-            if left:
+            if mounted and (left := self._mounts.below(path)):
                 raise VolumeError(f"{left[0]} is still mounted; nothing of the pod's directory was removed")
             _empty(descriptor, os.fstat(descriptor).st_dev, path)
         finally:

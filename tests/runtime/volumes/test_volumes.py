@@ -252,6 +252,21 @@ def test_a_removal_follows_no_link(node: Node, tmp_path: Path):
     assert (tmp_path / "outside" / "file").exists()
 
 
+@pytest.mark.parametrize("name", ["plain", "a b", "back\\slash", "tab\tnew\nline", "number #1"])
+def test_a_mount_below_a_directory_of_any_name_is_found(tmp_path: Path, name: str):
+    mounts = KernelMounts()
+    path = tmp_path / name / "below"
+    path.mkdir(parents=True)
+    assert mounts.below(str(tmp_path / name)) == ()
+    assert not mounts.is_mount_point(str(path))
+    mounts.mount_tmpfs(str(path), MIB)
+    try:
+        assert mounts.below(str(tmp_path / name)) == (str(path),)
+        assert mounts.is_mount_point(str(path))
+    finally:
+        mounts.unmount(str(path))
+
+
 def test_mount_points_with_blanks_are_read():
     line = rb"36 35 98:0 /mnt1 /mnt/a\040b\134c rw,noatime master:1 - ext3 /dev/root rw"
     assert parse_mount_points(line + b"\n") == ["/mnt/a b\\c"]

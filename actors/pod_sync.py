@@ -156,7 +156,7 @@ class PodSync:
         prepared = self._volumes
         if prepared is not None and not prepared.error and not used_volumes(pod) <= prepared.host_paths.keys():
             self._ask_for_volumes(pod)
-        elif _differs(pod, before) and has_config_volumes(pod):
+        elif has_config_volumes(pod) and _differs(pod, before):
             self.renew_volumes()
 
     def _set_alarm(self, pod: Pod, actions: PodActions) -> None:

@@ -1,0 +1,363 @@
+"""Which node a pod goes to: the rules of a trivial scheduler, and the books it needs. Pure.
+
+A node takes a pod when it is ready and schedulable, tolerated, selected, has the host ports free, and has room by the
+sums of what pods ask for. Of those that do the one with the most room for further pods is taken, by name among equals:
+pods spread evenly. The books are kept up as pods and nodes change, so that a decision costs the nodes it looks at and
+not the pods there are.
+
+Not honoured: preemption, affinity between pods, spread constraints, volumes, scores. Refuses to know the API server.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from config.quantity import NANOS, parse_quantity
+from config.selectors import LabelRequirement, Operator
+
+Json = Mapping[str, Any]
+Amounts = Mapping[str, int]
+"""Resource -> billionths of its unit."""
+
+UNSCHEDULABLE = "node(s) were unschedulable"
+TAINTED = "node(s) had untolerated taint(s)"
+NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
+NO_PORTS = "node(s) didn't have free ports for the requested pod ports"
+TOO_MANY_PODS = "Too many pods"
+NO_NODES = "no nodes available to schedule pods"
+
+_NOT_HELPFUL = "Preemption is not helpful for scheduling"
+_NO_VICTIMS = "No preemption victims found for incoming pod"
+
+_UNSCHEDULABLE_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_READY_TAINTS = {
+    "True": (),
+    "False": ({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},),
+    "Unknown": ({"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},),
+}
+_KEEPS_AWAY = ("NoSchedule", "NoExecute")
+_OPERATORS = {
+    "In": Operator.IN,
+    "NotIn": Operator.NOT_IN,
+    "Exists": Operator.EXISTS,
+    "DoesNotExist": Operator.ABSENT,
+    "Gt": Operator.ABOVE,
+    "Lt": Operator.BELOW,
+}
+_ANY_ADDRESS = ("", "0.0.0.0", "::")
+
+Port = tuple[str, str, int]
+"""Address, protocol and number of a port on the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a pod asks of a node. `terms`: of required node affinity, one of which must hold; None for no affinity."""
+
+    amounts: Amounts = field(default_factory=dict)
+    ports: tuple[Port, ...] = ()
+    selector: Mapping[str, str] = field(default_factory=dict)
+    terms: tuple[Json, ...] | None = None
+    tolerations: tuple[Json, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a node offers. `taints`: those that keep pods away, with the one of a node that is not ready."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Json, ...]
+    unschedulable: bool
+    amounts: Amounts
+    pods: int
+
+
+def demand_of(pod: Json) -> Demand:
+    """What the pod asks for. Amounts that cannot be read count as none: the server has refused them already."""
+    spec = pod.get("spec") or {}
+    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    return Demand(
+        amounts=_amounts_of(spec),
+        ports=tuple(_ports_of(spec)),
+        selector=spec.get("nodeSelector") or {},
+        terms=None if affinity is None else tuple(affinity.get("nodeSelectorTerms") or ()),
+        tolerations=tuple(spec.get("tolerations") or ()),
+    )
+
+
+def offer_of(node: Json) -> Offer:
+    """What the node offers. One that has never said that it is ready is not."""
+    metadata, spec, status = (node.get(part) or {} for part in ("metadata", "spec", "status"))
+    conditions = status.get("conditions") or ()
+    ready = next((condition.get("status") for condition in conditions if condition.get("type") == "Ready"), "False")
+    taints = [taint for taint in spec.get("taints") or () if taint.get("effect") in _KEEPS_AWAY]
+    taints += [taint for taint in _READY_TAINTS.get(ready, _READY_TAINTS["Unknown"]) if taint not in taints]
+    amounts = _read(status.get("allocatable") or status.get("capacity") or {})
+    return Offer(
+        name=str(metadata.get("name", "")),
+        labels=metadata.get("labels") or {},
+        taints=tuple(taints),
+        unschedulable=bool(spec.get("unschedulable")),
+        amounts=amounts,
+        pods=amounts.get("pods", 0) // NANOS,
+    )
+
+
+def refusals(demand: Demand, offer: Offer, used: Amounts, ports: Iterable[Port], pods: int) -> list[str]:
+    """Why the node does not take the pod, in the words of the scheduler; empty when it does.
+
+    `used`, `ports` and `pods`: what is taken already. Only the first rule that refuses is told, as all nodes go
+    through the rules in the same order; the rule of room tells of every resource that is short.
+    """
+    if offer.unschedulable and not _tolerated(_UNSCHEDULABLE_TAINT, demand.tolerations):
+        return [UNSCHEDULABLE]
+    if not all(_tolerated(taint, demand.tolerations) for taint in offer.taints):
+        return [TAINTED]
+    if not _selected(demand, offer):
+        return [NOT_SELECTED]
+    if demand.ports and any(_clash(mine, other) for mine in demand.ports for other in ports):
+        return [NO_PORTS]
+    short = [TOO_MANY_PODS] if pods >= offer.pods else []
+    for resource, amount in demand.amounts.items():
+        if amount > offer.amounts.get(resource, 0) - used.get(resource, 0):
+            short.append(f"Insufficient {resource}")
+    return short
+
+
+class Ledger:
+    """Who is where: nodes with what they offer, and what their pods take of it. Keys are (namespace, name) of pods."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, _Node] = {}
+        self._pods: dict[tuple[str, str], tuple[str, Demand]] = {}
+        # (-room for pods, name) of every node that is known, best first.
+        self._order: list[tuple[int, str]] = []
+
+    def put_node(self, offer: Offer) -> bool:
+        """A node is there or has changed; whether anything changed that decisions depend on."""
+        known = self._nodes.get(offer.name)
+        if known is not None and known.offer == offer:
+            return False
+        if known is None:
+            known = self._nodes[offer.name] = _Node()
+        self._take_out(offer.name, known)
+        known.offer = offer
+        self._put_in(offer.name, known)
+        return True
+
+    def remove_node(self, name: str) -> None:
+        """The node is gone; its pods are still counted, should it come back."""
+        known = self._nodes.get(name)
+        if known is not None and known.offer is not None:
+            self._take_out(name, known)
+            known.offer = None
+            self._put_in(name, known)
+
+    def put_pod(self, key: tuple[str, str], node: str, demand: Demand) -> None:
+        """The pod is on that node."""
+        if (known := self._pods.get(key)) is not None:
+            if known == (node, demand):
+                return
+            self.remove_pod(key)
+        self._pods[key] = (node, demand)
+        there = self._nodes.setdefault(node, _Node())
+        self._take_out(node, there)
+        there.add(demand)
+        self._put_in(node, there)
+
+    def remove_pod(self, key: tuple[str, str]) -> bool:
+        """The pod is on no node any more, or has ended; whether it had been on one."""
+        known = self._pods.pop(key, None)
+        if known is None:
+            return False
+        name, demand = known
+        there = self._nodes[name]
+        self._take_out(name, there)
+        there.subtract(demand)
+        self._put_in(name, there)
+        return True
+
+    def choose(self, demand: Demand) -> str | None:
+        """The node with the most room for pods among those that take the pod; None when none does."""
+        for _, name in self._order:
+            node = self._nodes[name]
+            assert node.offer is not None
+            if not refusals(demand, node.offer, node.used, node.ports, node.pods):
+                return name
+        return None
+
+    def explain(self, demand: Demand) -> str:
+        """Why no node takes the pod, in one sentence as `kubectl describe` has taught everybody."""
+        if not self._order:
+            return NO_NODES
+        reasons: Counter[str] = Counter()
+        preemption: Counter[str] = Counter()
+        for _, name in self._order:
+            node = self._nodes[name]
+            assert node.offer is not None
+            found = refusals(demand, node.offer, node.used, node.ports, node.pods)
+            reasons.update(found)
+            # On an empty node there would be room: somebody might have had to make way.
+            would_fit = not refusals(demand, node.offer, {}, (), 0)
+            preemption[_NO_VICTIMS if would_fit else _NOT_HELPFUL] += 1
+        none = f"0/{len(self._order)} nodes are available:"
+        return f"{none} {_counted(reasons)}. preemption: {none} {_counted(preemption)}."
+
+    def _take_out(self, name: str, node: _Node) -> None:
+        """Out of the order while it changes."""
+        if (place := node.place(name)) is not None:
+            del self._order[bisect_left(self._order, place)]
+
+    def _put_in(self, name: str, node: _Node) -> None:
+        if (place := node.place(name)) is not None:
+            insort(self._order, place)
+        elif not node.pods:
+            del self._nodes[name]
+
+
+class _Node:
+    """One node of the books; without an offer only its pods are known."""
+
+    def __init__(self) -> None:
+        self.offer: Offer | None = None
+        self.used: dict[str, int] = {}
+        self.ports: Counter[Port] = Counter()
+        self.pods = 0
+
+    def place(self, name: str) -> tuple[int, str] | None:
+        return None if self.offer is None else (self.pods - self.offer.pods, name)
+
+    def add(self, demand: Demand) -> None:
+        self.pods += 1
+        self.ports.update(demand.ports)
+        for resource, amount in demand.amounts.items():
+            self.used[resource] = self.used.get(resource, 0) + amount
+
+    def subtract(self, demand: Demand) -> None:
+        self.pods -= 1
+        self.ports -= Counter(demand.ports)
+        for resource, amount in demand.amounts.items():
+            self.used[resource] -= amount
+
+
+def _counted(reasons: Counter[str]) -> str:
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+
+def _tolerated(taint: Json, tolerations: Iterable[Json]) -> bool:
+    return any(_tolerates(toleration, taint) for toleration in tolerations)
+
+
+def _tolerates(toleration: Json, taint: Json) -> bool:
+    if toleration.get("effect") not in (None, "", taint.get("effect")):
+        return False
+    exists = toleration.get("operator") == "Exists"
+    key = toleration.get("key") or ""
+    if not key:
+        return exists
+    if key != taint.get("key"):
+        return False
+    return exists or (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def _selected(demand: Demand, offer: Offer) -> bool:
+    if any(offer.labels.get(key) != value for key, value in demand.selector.items()):
+        return False
+    if demand.terms is None:
+        return True
+    fields = {"metadata.name": offer.name}
+    return any(
+        _holds(term.get("matchExpressions") or (), offer.labels) and _holds(term.get("matchFields") or (), fields)
+        for term in demand.terms
+        # An empty term selects nothing.
+        if term.get("matchExpressions") or term.get("matchFields")
+    )
+
+
+def _holds(expressions: Iterable[Json], values: Mapping[str, str]) -> bool:
+    for expression in expressions:
+        operator = _OPERATORS.get(expression.get("operator", ""))
+        if operator is None:
+            return False
+        wanted = frozenset(expression.get("values") or ())
+        if operator in (Operator.ABOVE, Operator.BELOW) and not wanted:
+            return False
+        if not LabelRequirement(expression.get("key", ""), operator, wanted).matches(values):
+            return False
+    return True
+
+
+def _clash(mine: Port, other: Port) -> bool:
+    if mine[1:] != other[1:]:
+        return False
+    return mine[0] == other[0] or mine[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
+
+
+# --- what a pod asks for ----------------------------------------------------------------------------------------------
+
+
+def _amounts_of(spec: Json) -> dict[str, int]:
+    """What containers and sidecars ask for together, or an init container beside the sidecars before it, if that is
+    more; then what the pod as a whole asks for instead, and its overhead.
+    """
+    total: dict[str, int] = {}
+    for container in spec.get("containers") or ():
+        _add(total, _requests(container))
+    sidecars: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in spec.get("initContainers") or ():
+        requests = _requests(container)
+        if container.get("restartPolicy") == "Always":
+            _add(sidecars, requests)
+            _raise_to(peak, sidecars)
+        else:
+            _add(requests, sidecars)
+            _raise_to(peak, requests)
+    _add(total, sidecars)
+    _raise_to(total, peak)
+    total |= _requests(spec)
+    _add(total, _read(spec.get("overhead") or {}))
+    return {resource: amount for resource, amount in total.items() if amount > 0}
+
+
+def _requests(part: Json) -> dict[str, int]:
+    return _read((part.get("resources") or {}).get("requests") or {})
+
+
+def _read(amounts: Json) -> dict[str, int]:
+    read = {}
+    for resource, text in amounts.items():
+        try:
+            read[resource] = parse_quantity(str(text)).nanos
+        except ValueError:
+            continue
+    return read
+
+
+def _add(total: dict[str, int], amounts: Amounts) -> None:
+    for resource, amount in amounts.items():
+        total[resource] = total.get(resource, 0) + amount
+
+
+def _raise_to(total: dict[str, int], amounts: Amounts) -> None:
+    for resource, amount in amounts.items():
+        total[resource] = max(total.get(resource, 0), amount)
+
+
+def _ports_of(spec: Json) -> Sequence[Port]:
+    return [
+        (port.get("hostIP") or "", port.get("protocol") or "TCP", port["hostPort"])
+        for container in spec.get("containers") or ()
+        for port in container.get("ports") or ()
+        if port.get("hostPort")
+    ]

@@ -50,12 +50,12 @@ class Cluster:
     def run(self, ns: int) -> None:
         self.dispatcher.run_for(ns)
 
-    def until(self, holds: Callable[[], bool], limit_ns: int = MINUTE) -> int:
+    def until(self, holds: Callable[[], bool], limit_ns: int = MINUTE, step_ns: int = 50 * MS) -> int:
         """Run until it holds; how long that took."""
         began = self.dispatcher.now_ns()
         while not holds():
             assert self.dispatcher.now_ns() - began < limit_ns, "it does not come to hold"
-            self.dispatcher.run_for(50 * MS)
+            self.dispatcher.run_for(step_ns)
         return self.dispatcher.now_ns() - began
 
     # --- what a person does -----------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_a_thousand_pods_at_fifty_requests_a_second():
     for number in range(1000):
         cluster.create(f"pod-{number}")
     before = cluster.calls("patch pods/status")
-    took = cluster.until(lambda: cluster.all_are("Running", 1000), 40 * SECOND)
+    took = cluster.until(lambda: cluster.all_are("Running", 1000), 40 * SECOND, SECOND)
     assert took <= 25 * SECOND
     cluster.run(10 * SECOND)
     assert cluster.calls("patch pods/status") - before <= 1200

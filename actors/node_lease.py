@@ -1,13 +1,13 @@
 """`NodeLeaseActor`: the Lease of this node, by which the cluster knows that it lives (spec 9.6).
 
 It does nothing else and waits for nobody: four renewals in the lease's duration, each with a deadline of its own, on a
-line to the API that has no rate limit. What fails is tried again at once, a few times; a connection that is dead and
-does not say so is dropped. Only a lease that can be neither read nor made is asked for more and more slowly.
+line to the API that has no rate limit and drops connections that do not answer. What fails is tried again at once, a
+few times. Only a lease that can be neither read nor made is asked for more and more slowly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import ClassVar, TypeVar
 
 from actors.kernel import Actor, DeadlineExceededError, Message, handles
@@ -35,22 +35,16 @@ class Renew(Message, frozen=True):
 
 
 class NodeLeaseActor(Actor):
-    """See the module. `api`: the line without a limit. `reset_connections` is called when it fails again and again.
-
-    Told `NodeObserved` it makes the Node the owner of the lease.
-    """
+    """See the module. `api`: the line without a limit. Told `NodeObserved` it makes the Node the owner of the lease."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
-    def __init__(
-        self, api: Api, node_name: str, duration_seconds: int, reset_connections: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, api: Api, node_name: str, duration_seconds: int) -> None:
         super().__init__()
         self._api = api
         self._name = node_name
         self._duration_seconds = duration_seconds
         self._interval_ns = renew_interval_ns(duration_seconds)
-        self._reset_connections = reset_connections
         self._lease: Lease | None = None
         self._node: Node | None = None
         self._delay_ns = FIRST_DELAY_NS
@@ -75,8 +69,6 @@ class NodeLeaseActor(Actor):
                 failure = error
                 if isinstance(error, ApiError) and (error.conflict or error.not_found or error.already_exists):
                     self._lease = None  # somebody else wrote it, or took it away: look at it
-                elif attempt and self._reset_connections is not None:
-                    self._reset_connections()
                 if self._lease is None and attempt:
                     break
             else:

@@ -9,7 +9,9 @@ from collections.abc import Hashable
 
 from actors.kernel import Message
 from config.objects import Node
-from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
+from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
+from runtime.host_machine import MachineFacts
+from runtime.host_network import NetworkFacts
 
 
 class RuntimeDescribed(Message, frozen=True):
@@ -58,10 +60,55 @@ class NodeTroubleObserved(Message, frozen=True):
 
 
 class ImagesChanged(Message, frozen=True):
-    """ImagePullActor, ImageGCActor -> NodeStatusActor: images have come or gone; list them at the next look."""
+    """ImagePullActor, ImageGCActor -> NodeStatusActor -> NodeSurveyActor: images have come or gone; list them at the
+    next look.
+    """
 
     def coalesce_key(self) -> Hashable:
         return "images"
+
+
+class MachineObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: what the machine is."""
+
+    machine: MachineFacts
+
+    def coalesce_key(self) -> Hashable:
+        return "machine"
+
+
+class NetworkObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: the machine's network, and what the node's name resolves to."""
+
+    network: NetworkFacts
+
+    def coalesce_key(self) -> Hashable:
+        return "network"
+
+
+class DiskObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: the size of the file system that pods live on."""
+
+    size_bytes: int
+
+    def coalesce_key(self) -> Hashable:
+        return "disk"
+
+
+class ImagesObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: the images of the runtime."""
+
+    images: tuple[Image, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return "images"
+
+
+class SurveyAgain(Message, frozen=True):
+    """NodeStatusActor -> NodeSurveyActor: I know nothing (any more); look at everything."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
 
 
 class NodeSeen(Message, frozen=True):

@@ -17,21 +17,26 @@ comes back cordoned, and gets no pods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles, outcome_of
 from actors.messages import FollowNode, NodeObserved, RecordEvent, RuntimeStateObserved
 from actors.node_messages import (
+    DiskObserved,
     ImagesChanged,
+    ImagesObserved,
+    MachineObserved,
+    NetworkObserved,
     NodePressureObserved,
     NodeSeen,
     NodeTroubleObserved,
     RuntimeDescribed,
     RuntimeListed,
     SayNodeAgain,
+    SurveyAgain,
     VolumesInUseObserved,
 )
 from actors.node_object import capacity as amounts
@@ -50,23 +55,20 @@ from actors.node_object.readiness import SILENCE_NS, look_again_ns
 from actors.node_object.registration import initial_node, reconciled
 from actors.node_object.settings import NodeSettings
 from actors.node_object.status import Seen, next_node, wanted_conditions
+from actors.node_survey import NodeSurveyActor
 from actors.node_watch import NodeWatchActor
 from config.api_resources import NODES
 from config.objects import Node, NodeStatus
 from runtime.api import Api, ApiCall, ApiError, create, get, patch
 from runtime.cri import Cri
 from runtime.cri.messages import (
-    Image,
-    ListImagesRequest,
-    ListImagesResponse,
     NetworkConfig,
     RuntimeConfig,
     UpdateRuntimeConfigRequest,
 )
-from runtime.cri.verbs import LIST_IMAGES, UPDATE_RUNTIME_CONFIG
+from runtime.cri.verbs import UPDATE_RUNTIME_CONFIG
 from runtime.host_facts import HostFacts
 from runtime.host_machine import MachineFacts
-from runtime.host_network import NetworkFacts
 
 R = TypeVar("R")
 
@@ -79,10 +81,7 @@ TRIES = 5
 JITTER = 0.04
 SOON_NS = SECOND_NS
 """Between two looks at the least, once the node has been ready; before that it is `FIRST_NS`."""
-LOOK_NS = 5 * SECOND_NS
-"""What the machine does not say within this, it does not say."""
-IMAGES_NS = 60 * SECOND_NS
-IMAGES_TIMEOUT_NS = 60 * SECOND_NS
+CIDR_TIMEOUT_NS = 30 * SECOND_NS
 SLACK_NS = SECOND_NS
 """For an API client that does not keep its own deadline."""
 
@@ -100,30 +99,6 @@ class Reconsider(Message, frozen=True):
     """To itself: somebody has been silent for so long that it may count now."""
 
 
-class MachineRead(Message, frozen=True):
-    """To itself: what the machine is; None: it has not said."""
-
-    machine: MachineFacts | None
-
-
-class NetworkRead(Message, frozen=True):
-    """To itself: the machine's network; None: it has not said."""
-
-    network: NetworkFacts | None
-
-
-class DiskMeasured(Message, frozen=True):
-    """To itself: size of the file system of pods; None: it has not said."""
-
-    size_bytes: int | None
-
-
-class ImagesListed(Message, frozen=True):
-    """To itself: the images of the runtime; None: it has not said."""
-
-    images: tuple[Image, ...] | None
-
-
 class PodCidrTold(Message, frozen=True):
     """To itself: the runtime has been told the addresses of pods, or why not."""
 
@@ -134,9 +109,8 @@ class PodCidrTold(Message, frozen=True):
 class NodeStatusActor(Actor):
     """See the module.
 
-    `api`: the line for heartbeats (`ApiLines.leases`), which waits for nothing; None: the node stands alone, and its
-    object is known here only. `listeners` are told `NodeObserved`. `reset_connections` is called when the API has
-    failed more than once in a row: a connection that is dead and does not say so is the usual cause.
+    `api`: the line for heartbeats (`ApiLines.leases`), which has no limit and drops connections that do not answer;
+    None: the node stands alone, and its object is known here only. `listeners` are told `NodeObserved`.
     """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
@@ -149,7 +123,6 @@ class NodeStatusActor(Actor):
         settings: NodeSettings,
         events: ActorRef,
         listeners: tuple[ActorRef, ...] = NO_LISTENERS,
-        reset_connections: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
         self._api = api
@@ -158,7 +131,6 @@ class NodeStatusActor(Actor):
         self._settings = settings
         self._events = events
         self._listeners = listeners
-        self._reset_connections = reset_connections
         self._machine: MachineFacts | None = None
         self._seen = Seen()
         self._wanted: tuple[Verdict, ...] = ()
@@ -175,19 +147,24 @@ class NodeStatusActor(Actor):
         self._report_delay_ns = 0
         self._unsaid: dict[str, RecordEvent] = {}
         """Events of a write whose answer has not come yet."""
-        self._looking: set[str] = set()
-        self._images_at_ns: int | None = None
         self._pod_cidr = ""
+        """As the runtime was told it."""
+        self._telling_cidr = False
         self._failing = ""
 
     def on_start(self) -> None:
         self._say("Normal", "Starting", "Starting kubelet.")
-        if "watch" in self.children:  # this actor has failed and come back
-            self.children["watch"].tell(SayNodeAgain())
+        settings, children = self._settings, self.children
+        if "survey" in children:  # this actor has failed and come back
+            children["survey"].tell(SurveyAgain())
+        else:
+            period_ns = settings.configuration.node_status_update_frequency
+            host, directory = self._host, settings.root_directory
+            self.spawn(NodeSurveyActor, self._cri, host, settings.name, directory, period_ns, self.ref, name="survey")
+        if "watch" in children:
+            children["watch"].tell(SayNodeAgain())
         elif self._api is not None:
-            self.spawn(NodeWatchActor, self._api, self._settings.name, self.ref, name="watch")
-        self._look_at_machine()
-        self._look_around()
+            self.spawn(NodeWatchActor, self._api, settings.name, self.ref, name="watch")
         self.after(FIRST_NS, Compute())
 
     # --- the look ---------------------------------------------------------------------------------------------------
@@ -197,13 +174,12 @@ class NodeStatusActor(Actor):
         next_ns = await self._attempt()
         self._looked_at_ns = self.now_ns()
         self.after(next_ns, Compute())
-        self._look_around()
+        self._tell_pod_cidr()
         self._wait_for_silence()
 
     async def _attempt(self) -> int:
         """Register or update. How long until the next look."""
         if self._machine is None:
-            self._look_at_machine()
             return FIRST_NS
         if not self._registered and not await self._register(self._machine):
             self._register_step_ns = min(2 * self._register_step_ns, REGISTER_MAX_NS)
@@ -284,8 +260,6 @@ class NodeStatusActor(Actor):
                     self._lost()  # the first try may have asked a cache
                     return
                 failure = error
-                if attempt and self._reset_connections is not None:
-                    self._reset_connections()
             else:
                 self._well()
                 return
@@ -441,10 +415,6 @@ class NodeStatusActor(Actor):
     def volumes_in_use(self, message: VolumesInUseObserved) -> None:
         self._learn(volumes_in_use=tuple(sorted(message.names)))
 
-    @handles(ImagesChanged)
-    def images_changed(self, _: ImagesChanged) -> None:
-        self._images_at_ns = None
-
     @handles(Reconsider)
     def reconsider(self, _: Reconsider) -> None:
         self._consider()
@@ -481,61 +451,28 @@ class NodeStatusActor(Actor):
 
     # --- what the machine and the runtime say -----------------------------------------------------------------------
 
-    def _look_at_machine(self) -> None:
-        self._ask_host("machine", self._host.machine, lambda found: MachineRead(found))
+    @handles(MachineObserved)
+    def machine_observed(self, message: MachineObserved) -> None:
+        self._machine = message.machine
 
-    def _look_around(self) -> None:
-        """Ask for what may have changed, for the next look."""
-        name, directory = self._settings.name, self._settings.root_directory
-        self._ask_host("network", lambda: self._host.network(name), lambda found: NetworkRead(found))
-        self._ask_host("disk", lambda: self._host.disk_bytes(directory), lambda found: DiskMeasured(found))
-        self._list_images()
-        self._tell_pod_cidr()
-
-    def _ask_host(self, what: str, ask: Callable[[], R], then: Callable[[R | None], Message]) -> None:
-        if what in self._looking:
-            return
-        self._looking.add(what)
-        lane = self.lane("host-facts", size=1, per_key=1)
-        self.begin(lambda: lane.submit(what, ask, deadline_ns=LOOK_NS), lambda done: then(outcome_of(done).value))
-
-    @handles(MachineRead)
-    def machine_read(self, message: MachineRead) -> None:
-        self._looking.discard("machine")
-        if self._machine is None:
-            self._machine = message.machine
-
-    @handles(NetworkRead)
-    def network_read(self, message: NetworkRead) -> None:
-        self._looking.discard("network")
-        if message.network is None:
-            return
+    @handles(NetworkObserved)
+    def network_observed(self, message: NetworkObserved) -> None:
         ips = node_ips(self._settings.name, self._settings.registration.node_ips, message.network)
         if ips.fault and self._seen.ips != ips:
             self.log.warning("the node's address: %s", ips.fault)
         self._learn(ips=ips)
 
-    @handles(DiskMeasured)
-    def disk_measured(self, message: DiskMeasured) -> None:
-        self._looking.discard("disk")
-        if message.size_bytes is not None:
-            self._learn(disk_bytes=message.size_bytes)
+    @handles(DiskObserved)
+    def disk_observed(self, message: DiskObserved) -> None:
+        self._learn(disk_bytes=message.size_bytes)
 
-    def _list_images(self) -> None:
-        at_ns = self._images_at_ns
-        if "images" in self._looking or (at_ns is not None and self.now_ns() - at_ns < IMAGES_NS):
-            return
-        self._looking.add("images")
-        self._images_at_ns = self.now_ns()
-        self.begin(lambda: self._cri.call(LIST_IMAGES, ListImagesRequest(), timeout_ns=IMAGES_TIMEOUT_NS), _images_in)
+    @handles(ImagesObserved)
+    def images_observed(self, message: ImagesObserved) -> None:
+        self._learn(images=message.images)
 
-    @handles(ImagesListed)
-    def images_listed(self, message: ImagesListed) -> None:
-        self._looking.discard("images")
-        if message.images is None:
-            self._images_at_ns = None
-        else:
-            self._learn(images=message.images)
+    @handles(ImagesChanged)
+    def images_changed(self, message: ImagesChanged) -> None:
+        self.children["survey"].tell(message)
 
     def _tell_pod_cidr(self) -> None:
         """The runtime may need to know which addresses the pods of this node have (spec 9.2)."""
@@ -543,18 +480,18 @@ class NodeStatusActor(Actor):
             return
         spec = self._node.spec
         cidr = ",".join(spec.pod_cidrs) or spec.pod_cidr or ""
-        if not cidr or cidr == self._pod_cidr or "cidr" in self._looking:
+        if not cidr or cidr == self._pod_cidr or self._telling_cidr:
             return
-        self._looking.add("cidr")
+        self._telling_cidr = True
         request = UpdateRuntimeConfigRequest(runtime_config=RuntimeConfig(network_config=NetworkConfig(pod_cidr=cidr)))
         self.begin(
-            lambda: self._cri.call(UPDATE_RUNTIME_CONFIG, request, timeout_ns=LOOK_NS),
+            lambda: self._cri.call(UPDATE_RUNTIME_CONFIG, request, timeout_ns=CIDR_TIMEOUT_NS),
             lambda done: PodCidrTold(cidr, str(outcome_of(done).error or "")),
         )
 
     @handles(PodCidrTold)
     def pod_cidr_told(self, message: PodCidrTold) -> None:
-        self._looking.discard("cidr")
+        self._telling_cidr = False
         if message.error:
             self.log.warning("the runtime does not take the pods' addresses %s: %s", message.cidr, message.error)
         else:
@@ -598,8 +535,3 @@ def _differ(before: Node, after: Node) -> bool:
 def _is_older(node: Node, known: Node) -> bool:
     old, new = known.metadata, node.metadata
     return old.uid == new.uid and is_older(new.resource_version, old.resource_version)
-
-
-def _images_in(done: Pending[ListImagesResponse]) -> ImagesListed:
-    response = outcome_of(done).value
-    return ImagesListed(None if response is None else response.images)

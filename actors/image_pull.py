@@ -1,7 +1,11 @@
 """`ImagePullActor`: the only one to pull images (spec 6.1, 6.2).
 
-One flight per image, shared by every pod that waits for it. It may be asked as often as anybody likes: a container that
-already waits for an image keeps its place, so a worker that is not sure asks again. Each question gets one answer.
+One flight per image, shared by every pod that waits for it with the same credentials: what one pod may pull another may
+not. It may be asked as often as anybody likes: a container that already waits for an image keeps its place, so a worker
+that is not sure asks again. Each question gets one answer.
+
+The credentials of the pod are tried in their order, then those of the node, which are read when the flight begins
+(spec 6.3); without any the registry is asked as nobody.
 
 With `serializeImagePulls` one flight is in the air at a time, otherwise up to `maxParallelImagePulls`; the others wait
 in the order of their coming. A pull has no deadline, because an image may be large; it is called off when no pod
@@ -29,9 +33,11 @@ from actors.messages import (
 )
 from actors.node_messages import ImagesChanged
 from actors.start.identity import pod_labels
+from config.docker_config import Credential, credentials_for
 from config.objects import Pod
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
+    AuthConfig,
     ImageSpec,
     ImageStatusRequest,
     ImageStatusResponse,
@@ -41,8 +47,10 @@ from runtime.cri.messages import (
     PullImageResponse,
 )
 from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
+from runtime.docker_config_files import DockerConfigFiles, NodeCredentials
 
 SECOND_NS = 1_000_000_000
+CREDENTIALS_LIMIT_NS = 5 * SECOND_NS
 UNLIMITED = 1_000
 """Pulls in the air when the configuration sets no limit: as many as any node has pods."""
 
@@ -60,11 +68,22 @@ class PullLimits(msgspec.Struct, frozen=True):
         return cls(min(at_once, UNLIMITED), PullRate(per_second, burst))
 
 
-class PullEnded(Message, frozen=True):
-    """To itself: a flight has landed, or not (`error`)."""
+FlightKey = tuple[str, tuple[Credential, ...]]
+"""The image, and what the pod has for it."""
 
-    image: str
+
+class PullEnded(Message, frozen=True):
+    """To itself: one try of a flight has ended, well or not (`error`)."""
+
+    key: FlightKey
     error: str
+
+
+class NodeCredentialsRead(Message, frozen=True):
+    """To itself: which credentials the node has, for the flight of that key."""
+
+    key: FlightKey
+    found: NodeCredentials
 
 
 class ImageMeasured(Message, frozen=True):
@@ -94,34 +113,48 @@ class _Waiter:
 
 
 class _Flight:
-    """The pull of one image; not in the air yet while `started_ns` is None."""
+    """The pull of one image; not in the air yet while `started_ns` is None. `untried`: credentials, None for nobody."""
 
-    __slots__ = ("call", "called_off", "image", "since_ns", "started_ns", "waiters")
+    __slots__ = ("call", "called_off", "errors", "image", "key", "since_ns", "started_ns", "untried", "waiters")
 
-    def __init__(self, image: str, since_ns: int) -> None:
-        self.image = image
+    def __init__(self, key: FlightKey, since_ns: int) -> None:
+        self.key = key
+        self.image = key[0]
         self.since_ns = since_ns
         self.started_ns: int | None = None
         self.called_off = False
         self.call: Pending[PullImageResponse] | None = None
+        self.untried: list[Credential | None] = []
+        self.errors: list[str] = []
         self.waiters: dict[tuple[str, str], _Waiter] = {}
 
 
 class ImagePullActor(Actor):
-    """See the module. `node_status` hears of every image that has come."""
+    """See the module. `node_status` hears of every image that has come; `docker_config` None: the node has no
+    credentials of its own.
+    """
 
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = 2 * UNLIMITED
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, cri: Cri, events: ActorRef, limits: PullLimits, node_status: ActorRef | None = None) -> None:
+    def __init__(
+        self,
+        cri: Cri,
+        events: ActorRef,
+        limits: PullLimits,
+        node_status: ActorRef | None = None,
+        docker_config: DockerConfigFiles | None = None,
+    ) -> None:
         super().__init__()
         self._cri = cri
         self._events = events
         self._node_status = node_status
         self._limits = limits
         self._tokens = limits.rate.full(self.now_ns())
-        self._flights: dict[str, _Flight] = {}
+        self._docker_config = docker_config
+        self._problems: tuple[str, ...] = ()
+        self._flights: dict[FlightKey, _Flight] = {}
         self._in_the_air = 0
         self._back_offs: dict[tuple[str, str], BackOff] = {}
 
@@ -141,14 +174,18 @@ class ImagePullActor(Actor):
             said = rules.backing_off(message.image)
             self._refuse(message, rules.IMAGE_PULL_BACK_OFF, text, back_off.until_ns, *said)
             return
-        flight = self._flights.get(verdict.image)
+        flight_key = (verdict.image, message.credentials)
+        flight = self._flights.get(flight_key)
         if flight is None:
-            flight = self._flights[verdict.image] = _Flight(verdict.image, self.now_ns())
+            flight = self._flights[flight_key] = _Flight(flight_key, self.now_ns())
         key = (uid, message.container)
         known = flight.waiters.get(key)
         if known is not None:
             known.request = message  # a worker that was restarted, or is not sure
             return
+        for other in list(self._flights.values()):
+            if other.image == flight.image and key in other.waiters:
+                self._leave(other, key)  # its secrets have changed while it waited
         flight.waiters[key] = _Waiter(message, self.now_ns())
         self._say(message, rules.pulling(message.image))
         self._start_pulls()
@@ -157,18 +194,21 @@ class ImagePullActor(Actor):
     def worker_ended(self, message: PodWorkerEnded) -> None:
         """Nobody of this pod waits any more; a flight for nobody is called off."""
         uid = message.uid
-        for image, flight in list(self._flights.items()):
+        for flight in list(self._flights.values()):
             for key in [key for key in flight.waiters if key[0] == uid]:
-                del flight.waiters[key]
-            if flight.waiters:
-                continue
-            if flight.call is not None:
-                flight.called_off = True
-                flight.call.cancel()  # its end comes as a message like any other
-            elif flight.started_ns is None:
-                del self._flights[image]
+                self._leave(flight, key)
         for back_off_key in [key for key in self._back_offs if key[0] == uid]:
             del self._back_offs[back_off_key]
+
+    def _leave(self, flight: _Flight, key: tuple[str, str]) -> None:
+        del flight.waiters[key]
+        if flight.waiters:
+            return
+        if flight.call is not None:
+            flight.called_off = True
+            flight.call.cancel()  # its end comes as a message like any other
+        elif flight.started_ns is None:
+            del self._flights[flight.key]
 
     # --- pulling ----------------------------------------------------------------------------------------------------
 
@@ -190,29 +230,67 @@ class ImagePullActor(Actor):
 
     def _start(self, flight: _Flight) -> None:
         flight.started_ns = self.now_ns()
+        flight.errors = []
         self._in_the_air += 1
-        image = flight.image
+        files, key = self._docker_config, flight.key
+        if files is None:
+            self._try(flight, NodeCredentials())
+            return
+        lane = self.lane("docker-config", size=2, per_key=2)
+        self.begin(
+            lambda: lane.submit("docker-config", files.read, deadline_ns=CREDENTIALS_LIMIT_NS),
+            lambda done: NodeCredentialsRead(key, _found_in(done)),
+        )
+
+    @handles(NodeCredentialsRead)
+    def node_credentials_read(self, message: NodeCredentialsRead) -> None:
+        found = message.found
+        if found.problems and found.problems != self._problems:
+            self.log.warning("credentials of the node for registries: %s", "; ".join(found.problems))
+        self._problems = found.problems
+        flight = self._flights[message.key]
+        if flight.waiters:
+            self._try(flight, found)
+        else:
+            self._in_the_air -= 1
+            del self._flights[flight.key]
+            self._start_pulls()
+
+    def _try(self, flight: _Flight, node: NodeCredentials) -> None:
+        own = flight.key[1]
+        others = (each for each in credentials_for(flight.image, node.entries) if each not in own)
+        flight.untried = [*own, *others] or [None]
+        self._try_next(flight)
+
+    def _try_next(self, flight: _Flight) -> None:
+        image, key = flight.image, flight.key
         spec = ImageSpec(image=image, user_specified_image=image)
         first = next(iter(flight.waiters.values()), None)
         pod = None if first is None else _on_behalf_of(first.request.pod)
+        request = PullImageRequest(image=spec, auth=_shown(flight.untried.pop(0)), sandbox_config=pod)
 
         def make() -> Pending[PullImageResponse]:
-            flight.call = self._cri.call(PULL_IMAGE, PullImageRequest(image=spec, sandbox_config=pod))
+            flight.call = self._cri.call(PULL_IMAGE, request)
             return flight.call
 
-        self.begin(make, lambda done: PullEnded(image, _error_of(done)))
+        self.begin(make, lambda done: PullEnded(key, _error_of(done)))
 
     @handles(PullEnded)
     def pull_ended(self, message: PullEnded) -> None:
-        self._in_the_air -= 1
-        flight = self._flights[message.image]
+        flight = self._flights[message.key]
         called_off, flight.call, flight.called_off = flight.called_off, None, False
+        if message.error and not called_off:
+            flight.errors.append(message.error)
+            if flight.untried:
+                self._try_next(flight)
+                return
+        self._in_the_air -= 1
         if message.error and called_off and flight.waiters:
             flight.started_ns = None  # somebody came after it was called off: once more, from the start
         else:
-            del self._flights[message.image]
+            del self._flights[message.key]
             if message.error:
-                self._failed(flight, message.error)
+                self._failed(flight, _together(flight.errors) or message.error)
             else:
                 self._landed(flight)
         self._start_pulls()
@@ -288,6 +366,29 @@ def _error_of(done: Pending[PullImageResponse]) -> str:
     if failure is None:
         return ""
     return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
+
+
+def _together(errors: list[str]) -> str:
+    """One text for the failures of all tries."""
+    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else ""
+
+
+def _found_in(done: Pending[NodeCredentials]) -> NodeCredentials:
+    """A disk that does not answer holds up no pull."""
+    outcome = outcome_of(done)
+    return outcome.value or NodeCredentials((), (f"they cannot be read: {outcome.error}",))
+
+
+def _shown(credential: Credential | None) -> AuthConfig | None:
+    """What the runtime shows the registry."""
+    if credential is None:
+        return None
+    return AuthConfig(
+        username=credential.username,
+        password=credential.password,
+        identity_token=credential.identity_token,
+        registry_token=credential.registry_token,
+    )
 
 
 def _size_in(done: Pending[ImageStatusResponse]) -> int:

@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from actors.kernel import ActorRef, Message
+from config.docker_config import Credential
 from config.objects import Node, Pod, PodStatus
 
 
@@ -264,13 +265,17 @@ class FollowNode(Message, frozen=True):
 
 
 class PullImage(Message, frozen=True):
-    """PodWorker -> ImagePullActor: get this image; answered once by `ImagePulled` or `ImagePullFailed`."""
+    """PodWorker -> ImagePullActor: get this image; answered once by `ImagePulled` or `ImagePullFailed`.
+
+    `credentials`: those of the pod's secrets that are for this image, in the order in which they are to be tried.
+    """
 
     worker: ActorRef
     pod: Pod
     container: str
     image: str
     field_path: str
+    credentials: tuple[Credential, ...] = ()
 
     def coalesce_key(self) -> Hashable:
         return (self.pod.metadata.uid, self.container, self.image)

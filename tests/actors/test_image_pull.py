@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -20,10 +20,12 @@ from actors.messages import (
     RecordEvent,
 )
 from actors.node_messages import ImagesChanged
+from config.docker_config import Credential, RegistryEntry
 from config.objects import ObjectMeta, Pod
 from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import Image, ImageStatusResponse, PullImageResponse
 from runtime.cri.verbs import PULL_IMAGE
+from runtime.docker_config_files import DockerConfigFiles, NodeCredentials
 from tests.actors.probes import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -34,11 +36,14 @@ class Registry:
 
     def __init__(self) -> None:
         self.pulls: list[tuple[str, Promise[PullImageResponse]]] = []
+        self.shown: list[str] = []
+        """Who each pull was made as, empty for nobody."""
 
     def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Promise[Any]:
         if verb is PULL_IMAGE:
             promise: Promise[PullImageResponse] = Promise()
             self.pulls.append((request.image.image, promise))
+            self.shown.append("" if request.auth is None else request.auth.username)
             return promise
         return kept(ImageStatusResponse(image=Image(size=77)))
 
@@ -47,21 +52,25 @@ class Registry:
 
 
 class World:
-    def __init__(self, limits: PullLimits) -> None:
+    def __init__(self, limits: PullLimits, docker_config: DockerConfigFiles | None = None) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         self.registry = Registry()
         events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
         node, self.node = Recorder.spawn_in(self.system, "node", ImagesChanged)
-        self.images = self.system.spawn(ImagePullActor, self.registry, events, limits, node, name="images")
+        self.images = self.system.spawn(
+            ImagePullActor, self.registry, events, limits, node, docker_config, name="images"
+        )
         self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
 
-    def ask(self, pod: str, image: str, container: str = "web") -> list[Any]:
+    def ask(self, pod: str, image: str, container: str = "web", secrets: Sequence[str] = ()) -> list[Any]:
         if pod not in self.workers:
             self.workers[pod] = Recorder.spawn_in(self.system, pod, ImagePulled, ImagePullFailed)
         ref, answers = self.workers[pod]
         meta = ObjectMeta(name=pod, namespace="default", uid=pod)
-        self.images.tell(PullImage(ref, Pod(metadata=meta), container, image, f"spec.containers{{{container}}}"))
+        credentials = tuple(Credential(name) for name in secrets)
+        place = f"spec.containers{{{container}}}"
+        self.images.tell(PullImage(ref, Pod(metadata=meta), container, image, place, credentials))
         self.run(0)
         return answers
 
@@ -240,3 +249,85 @@ def test_pulls_can_be_listed(world: World):
     assert [msgspec.structs.astuple(pull) for pull in pulls] == [
         ("nginx:latest", 3 * SECOND_NS, True, ("default/a", "default/b"))
     ]
+
+
+# --- credentials ----------------------------------------------------------------------------------------------------
+
+
+class NodeFiles:
+    """The node's own docker configuration."""
+
+    def __init__(self, *names: str) -> None:
+        self.entries = tuple(RegistryEntry("index.docker.io", Credential(name)) for name in names)
+        self.error: OSError | None = None
+
+    def read(self) -> NodeCredentials:
+        if self.error is not None:
+            raise self.error
+        return NodeCredentials(self.entries)
+
+
+def test_credentials_are_tried_in_order_until_one_is_taken(world: World):
+    answers = world.ask("a", "nginx", secrets=("one", "two", "three"))
+    world.end("nginx:latest", "denied")
+    assert world.registry.shown == ["one", "two"]
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+
+
+def test_when_no_credential_is_taken_every_refusal_is_told_once(world: World):
+    answers = world.ask("a", "nginx", secrets=("one", "two"))
+    world.end("nginx:latest", "denied")
+    world.end("nginx:latest", "expired")
+    assert [answer.message for answer in answers] == ["[denied, expired]"]
+    assert world.registry.shown == ["one", "two"]
+
+
+def test_pods_with_other_credentials_do_not_share_a_pull(world: World):
+    first = world.ask("a", "nginx", secrets=("mine",))
+    second = world.ask("b", "nginx", secrets=("yours",))
+    third = world.ask("c", "nginx", secrets=("mine",))
+    assert world.registry.shown == ["mine", "yours"]
+    world.end("nginx:latest")
+    assert (first, second, third) == ([ImagePulled("nginx", "web")], [], [ImagePulled("nginx", "web")])
+
+
+def test_a_pod_whose_secrets_change_while_it_waits_joins_another_flight(world: World):
+    world.ask("a", "nginx", secrets=("old",))
+    answers = world.ask("a", "nginx", secrets=("new",))
+    assert len(world.pulling()) == 1
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+    assert world.registry.shown == ["old", "new"]
+
+
+def test_credentials_of_the_node_come_after_those_of_the_pod(worlds: list[World]):
+    worlds.append(world := World(limits(), NodeFiles("node", "mine")))
+    world.ask("a", "nginx", secrets=("mine",))
+    world.end("nginx:latest", "denied")
+    world.end("nginx:latest", "denied")
+    assert world.registry.shown == ["mine", "node"]
+
+
+def test_credentials_for_another_registry_are_not_shown(worlds: list[World]):
+    worlds.append(world := World(limits(), NodeFiles("node")))
+    world.ask("a", "r.example.com/app:1")
+    assert world.registry.shown == [""]
+
+
+def test_a_disk_that_fails_holds_up_no_pull(worlds: list[World]):
+    files = NodeFiles("node")
+    files.error = OSError("stale file handle")
+    worlds.append(world := World(limits(), files))
+    answers = world.ask("a", "nginx")
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+    assert world.registry.shown == [""]
+
+
+def test_a_pull_for_nobody_ends_between_two_tries(world: World):
+    world.ask("a", "nginx", secrets=("one", "two"))
+    world.images.tell(PodWorkerEnded("a"))
+    world.run(0)
+    assert world.pulling() == []
+    assert world.registry.shown == ["one"]

@@ -1,0 +1,121 @@
+"""What an answer of the API server that is no success says. Pure.
+
+Owns the reading of `Status` objects, of bodies that are none (a proxy's page, a plain text), and of how long to wait.
+Never fails: an answer that cannot be read is still an `ApiError` with its code.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import msgspec
+
+from runtime.api.errors import ApiError
+
+SECOND_NS = 1_000_000_000
+LONGEST_RETRY_NS = 3600 * SECOND_NS
+"""More than this is taken for a mistake of the server, and for this much."""
+BODY_SHOWN_CHARACTERS = 300
+NOT_UNDERSTOOD = "NotUnderstood"
+
+# The reason words of Status, for answers without one.
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Gone",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+
+
+class _Details(msgspec.Struct):
+    retry_after_seconds: int | None = msgspec.field(default=None, name="retryAfterSeconds")
+
+
+class _Status(msgspec.Struct):
+    """The part of a Status that is looked at. Lenient: proxies send things that only resemble one."""
+
+    kind: str | None = None
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    details: _Details | None = None
+
+
+_STATUS = msgspec.json.Decoder(_Status)
+
+
+def refusal(code: int, body: bytes, verb: str, retry_after: str = "") -> ApiError:
+    """The error in an answer with HTTP status `code`, which is no success. `retry_after` is the header, if any."""
+    status = _read(body)
+    wait_ns = retry_after_ns(retry_after)
+    if status is None:
+        return ApiError(code, _reason(code), _plain(code, body), verb, wait_ns)
+    if wait_ns is None and status.details is not None:
+        wait_ns = _seconds(status.details.retry_after_seconds)
+    return ApiError(code, status.reason or _reason(code), status.message or _phrase(code), verb, wait_ns)
+
+
+def stream_error(status_json: bytes, verb: str) -> ApiError:
+    """The error in an ERROR event of a watch, whose object is a Status."""
+    status = _read(status_json)
+    if status is None:
+        return ApiError(500, NOT_UNDERSTOOD, f"an error that is no Status: {_shown(status_json)}", verb)
+    code = status.code or (410 if status.reason in ("Gone", "Expired") else 500)
+    wait_ns = _seconds(status.details.retry_after_seconds) if status.details is not None else None
+    return ApiError(code, status.reason or _reason(code), status.message or _phrase(code), verb, wait_ns)
+
+
+def retry_after_ns(header: str) -> int | None:
+    """The wait in a Retry-After header, in whole seconds; None for none, and for a date, which no API server sends."""
+    text = header.strip()
+    return _seconds(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def not_understood(code: int, fault: object, verb: str) -> ApiError:
+    """A successful answer that cannot be read."""
+    return ApiError(code, NOT_UNDERSTOOD, f"the answer cannot be read: {fault}", verb)
+
+
+def _read(body: bytes) -> _Status | None:
+    try:
+        status = _STATUS.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return status if status.kind == "Status" else None
+
+
+def _seconds(seconds: int | None) -> int | None:
+    return min(seconds * SECOND_NS, LONGEST_RETRY_NS) if seconds else None
+
+
+def _reason(code: int) -> str:
+    return _REASONS.get(code) or _phrase(code).replace(" ", "") or "Unknown"
+
+
+def _phrase(code: int) -> str:
+    try:
+        return HTTPStatus(code).phrase
+    except ValueError:
+        return ""
+
+
+def _plain(code: int, body: bytes) -> str:
+    if 300 <= code < 400:
+        return "the server points elsewhere; give the address of the API server itself"
+    return _shown(body) or _phrase(code)
+
+
+def _shown(body: bytes) -> str:
+    text = " ".join(body[: 4 * BODY_SHOWN_CHARACTERS].decode(errors="replace").split())
+    return text if len(text) <= BODY_SHOWN_CHARACTERS else f"{text[:BODY_SHOWN_CHARACTERS]}..."

@@ -1,0 +1,240 @@
+"""The API server over HTTP.
+
+`ApiClient` is one line to it: it owns how many of its calls are in flight at once, their time limits and retries, and
+the reading of answers. Connections and credentials are `runtime.api.connections`, shared by all lines of a node; the
+rate limit is `runtime.api.limited`, before it.
+
+A call is handed to the loop in a queue with all others of the same burst; the answer is completed on the loop. Bodies
+beyond 256 KiB are decoded on a thread of the loop's pool: meanwhile other answers get their turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import Any
+
+import aiohttp
+
+from runtime.api.answers import not_understood, refusal
+from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.api.connections import CONNECT_SECONDS, NO_ANSWER, ApiConnections, no_answer
+from runtime.api.errors import UNREACHABLE, ApiError
+from runtime.api.limited import CLOSED
+from runtime.api.retries import wait_before_retry_ns
+from runtime.api.watching import Watching
+from runtime.event_loop import LoopThread
+from runtime.pending import Pending, Subscription
+
+LOG = logging.getLogger(__name__)
+
+TIMEOUT_NS = 60 * 10**9
+"""For a call whose caller names no time; the server itself gives up after that."""
+IN_FLIGHT_AT_MOST = 64
+SILENT_CALLS = 2
+"""So many calls without an answer, one after the other: a line that looks after that takes its connections for dead."""
+DECODED_ASIDE_BYTES = 256 * 1024
+CLOSE_SECONDS = 5.0
+
+Pause = Callable[[float], Awaitable[object]]
+
+
+class ApiClient:
+    """An `Api`. `close` fails what is in flight and all that comes later; it does not close the connections.
+
+    `on_silence` runs on the loop when `SILENT_CALLS` calls in a row had no answer. `pause` waits before a retry.
+    """
+
+    def __init__(
+        self,
+        connections: ApiConnections,
+        loop: LoopThread,
+        *,
+        in_flight: int = IN_FLIGHT_AT_MOST,
+        timeout_ns: int = TIMEOUT_NS,
+        on_silence: Callable[[], None] | None = None,
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        self._connections = connections
+        self._loop = loop
+        self._timeout_ns = timeout_ns
+        self._on_silence = on_silence
+        self._pause = pause
+        self._slots = asyncio.Semaphore(in_flight)
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._silent = 0
+        self._closed = False
+
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+        """See `Api.call`."""
+        answer: _Answer[R] = _Answer(self, call, self._timeout_ns if timeout_ns is None else timeout_ns)
+        try:
+            self._loop.post(answer.begin)
+        except RuntimeError:
+            answer.fail(ApiError(0, UNREACHABLE, CLOSED, call.verb))
+        return answer
+
+    def watch(
+        self,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> Subscription:
+        """See `Api.watch`. Watches are not counted among the calls in flight."""
+        watching = Watching(self._connections, self._loop, call, on_event, on_end)
+        try:
+            self._loop.post(lambda: self._follow(watching))
+        except RuntimeError:
+            watching.end(ApiError(0, UNREACHABLE, CLOSED, call.verb))
+        return watching
+
+    def close(self) -> None:
+        """See the class. Returns when everything has ended."""
+        self._closed = True
+        try:
+            self._loop.submit(self._end_all()).result(CLOSE_SECONDS)
+        except RuntimeError:
+            return  # the loop has ended, and every call with it
+        except TimeoutError:
+            LOG.warning("the calls to the API server did not end in time")
+
+    async def _end_all(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _abandon(self, answer: _Answer[Any]) -> None:
+        try:
+            self._loop.post(answer.stop)
+        except RuntimeError:
+            return  # the loop has ended, and the call with it
+
+    # --- on the loop ------------------------------------------------------------------------------------------------
+
+    def _begin(self, answer: _Answer[R]) -> asyncio.Task[None] | None:
+        if self._closed:
+            answer.fail(ApiError(0, UNREACHABLE, CLOSED, answer.asked.verb))
+            return None
+        task = asyncio.get_running_loop().create_task(self._answer(answer))
+        self._keep(task, answer.ended)
+        return task
+
+    def _follow(self, watching: Watching[Any]) -> None:
+        if self._closed:
+            watching.end(ApiError(0, UNREACHABLE, CLOSED, watching.call.verb))
+            return
+        self._keep(watching.begin(), watching.ended)
+
+    def _keep(self, task: asyncio.Task[None], ended: Callable[[], None]) -> None:
+        """`ended` is told last: a task that is cancelled before its first step runs nothing of its own."""
+        self._tasks[task] = None
+
+        def forget(task: asyncio.Task[None]) -> None:
+            del self._tasks[task]
+            ended()
+
+        task.add_done_callback(forget)
+
+    async def _answer(self, answer: _Answer[R]) -> None:
+        call = answer.asked
+        try:
+            result = await self._ask(call, answer.timeout_ns)
+        except ApiError as error:
+            self._heard(error.code != 0)
+            answer.fail(error)
+        except Exception as fault:
+            LOG.exception("%s: a fault of the client", call.verb)
+            answer.fail(ApiError(0, UNREACHABLE, f"a fault of the client: {fault!r}", call.verb))
+        else:
+            self._heard(True)
+            answer.succeed(result)
+
+    def _heard(self, answered: bool) -> None:
+        self._silent = 0 if answered else self._silent + 1
+        if self._silent >= SILENT_CALLS and self._on_silence is not None:
+            self._silent = 0
+            self._on_silence()
+
+    async def _ask(self, call: ApiCall[R], timeout_ns: int) -> R:
+        ends_at_ns = 0
+        retries = 0
+        while True:
+            async with self._slots:
+                now_ns = time.monotonic_ns()
+                ends_at_ns = ends_at_ns or now_ns + timeout_ns
+                status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
+            if 200 <= status < 300:
+                return await _read(call, status, body)
+            error = refusal(status, body, call.verb, retry_after)
+            wait_ns = wait_before_retry_ns(call.method, error, retries, ends_at_ns - time.monotonic_ns())
+            if wait_ns is None:
+                raise error
+            retries += 1
+            await self._pause(wait_ns / 1e9)
+
+    async def _exchange(self, call: ApiCall[Any], left_ns: int) -> tuple[int, bytes, str]:
+        """(status, body, Retry-After) of one request. Raises ApiError."""
+        seconds = max(left_ns, 1) / 1e9
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(CONNECT_SECONDS, seconds))
+        try:
+            response = await self._connections.send(
+                call.method, call.path, call.query, timeout, call.body, call.content_type
+            )
+            async with response:
+                return response.status, await response.read(), response.headers.get("Retry-After", "")
+        except NO_ANSWER as fault:
+            raise no_answer(fault, call.verb) from None
+
+
+async def _read(call: ApiCall[R], status: int, body: bytes) -> R:
+    try:
+        if len(body) <= DECODED_ASIDE_BYTES:
+            return call.read(body)
+        return await asyncio.get_running_loop().run_in_executor(None, call.read, body)
+    except Exception as fault:
+        raise not_understood(status, fault, call.verb) from None
+
+
+class _Answer(Future[R]):
+    """The answer to one call; cancelling it cancels what is done for it."""
+
+    def __init__(self, client: ApiClient, call: ApiCall[R], timeout_ns: int) -> None:
+        super().__init__()
+        self.asked = call
+        self.timeout_ns = timeout_ns
+        self._client = client
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """On the loop."""
+        if not self.cancelled():
+            self._task = self._client._begin(self)
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        if cancelled:
+            self._client._abandon(self)
+        return cancelled
+
+    def succeed(self, result: R) -> None:
+        # False: it was cancelled in this moment.
+        if not self.cancelled() and self.set_running_or_notify_cancel():
+            self.set_result(result)
+
+    def fail(self, error: ApiError) -> None:
+        if not self.cancelled() and self.set_running_or_notify_cancel():
+            self.set_exception(error)
+
+    def ended(self) -> None:
+        """Nothing is done for it any more."""
+        if not self.done():
+            self.fail(ApiError(0, UNREACHABLE, CLOSED, self.asked.verb))
+
+    def stop(self) -> None:
+        """On the loop."""
+        if self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,206 @@
+"""A rate limit in front of any API server: what may not leave yet waits in the order it came.
+
+Owns the queue and its one timer. The clock and the timer are handed in, so the same limit holds for the real client
+(`LoopThread.post_later`) and, in virtual time, for a simulated server. A call that finds a token and nobody waiting
+goes straight on and costs nothing more. One that is cancelled while it waits takes no token.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.api.capability import Api
+from runtime.api.errors import UNREACHABLE, ApiError
+from runtime.api.token_bucket import TokenBucket
+from runtime.pending import Pending, Subscription
+
+CLOSED = "the client was closed"
+
+Schedule = Callable[[int, Callable[[], None]], object]
+"""Run a function after so many nanoseconds, never inside the call itself."""
+
+
+class LimitedApi:
+    """An `Api` before another one. A watch counts as one call, when it begins.
+
+    May be called from any thread, if `api` and `schedule` may. `close` fails what still waits, and all that comes.
+    """
+
+    def __init__(self, api: Api, bucket: TokenBucket, now_ns: Callable[[], int], schedule: Schedule) -> None:
+        self._api = api
+        self._bucket = bucket
+        self._now_ns = now_ns
+        self._schedule = schedule
+        self._lock = threading.Lock()
+        self._waiting: deque[_WaitingCall | _WaitingWatch] = deque()
+        self._ticking = False
+        self._closed = False
+
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+        """See `Api.call`."""
+        with self._lock:
+            direct = self._may_leave()
+            if not direct:
+                waiting = _WaitingCall(call, timeout_ns)
+                self._waiting.append(waiting)
+        if direct:
+            return self._api.call(call, timeout_ns=timeout_ns)
+        self._tick()
+        return waiting.answer
+
+    def watch(
+        self,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> Subscription:
+        """See `Api.watch`."""
+        with self._lock:
+            direct = self._may_leave()
+            if not direct:
+                waiting = _WaitingWatch(call, on_event, on_end)
+                self._waiting.append(waiting)
+        if direct:
+            return self._api.watch(call, on_event, on_end)
+        self._tick()
+        return waiting
+
+    def close(self) -> None:
+        """See the class."""
+        with self._lock:
+            self._closed = True
+            waiting = list(self._waiting)
+            self._waiting.clear()
+        for each in waiting:
+            each.fail(CLOSED)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait now."""
+        return len(self._waiting)
+
+    def _may_leave(self) -> bool:
+        # A closed limit lets everything through: what is behind it is closed too, and says so.
+        return self._closed or (not self._waiting and self._bucket.take(self._now_ns()))
+
+    def _tick(self) -> None:
+        """See to it that somebody looks at the queue when the next token comes."""
+        with self._lock:
+            if self._ticking or not self._waiting:
+                return
+            self._ticking = True
+            after_ns = self._bucket.wait_ns(self._now_ns())
+        try:
+            self._schedule(after_ns, self._let_go)
+        except RuntimeError:  # the thread that would run it has ended
+            self.close()
+
+    def _let_go(self) -> None:
+        leaving: list[_WaitingCall | _WaitingWatch] = []
+        with self._lock:
+            self._ticking = False
+            while self._waiting:
+                if not self._waiting[0].wanted():
+                    self._waiting.popleft()
+                elif self._bucket.take(self._now_ns()):
+                    leaving.append(self._waiting.popleft())
+                else:
+                    break
+        for each in leaving:
+            each.leave(self._api)
+        self._tick()
+
+
+class _WaitingCall:
+    __slots__ = ("answer", "call", "timeout_ns")
+
+    def __init__(self, call: ApiCall[Any], timeout_ns: int | None) -> None:
+        self.call = call
+        self.timeout_ns = timeout_ns
+        self.answer: Future[Any] = Future()
+
+    def wanted(self) -> bool:
+        return not self.answer.cancelled()
+
+    def leave(self, api: Api) -> None:
+        inner = api.call(self.call, timeout_ns=self.timeout_ns)
+
+        def outer_done(_: object) -> None:
+            if self.answer.cancelled():
+                inner.cancel()
+
+        inner.add_done_callback(self._copy)
+        self.answer.add_done_callback(outer_done)
+
+    def _copy(self, inner: Any) -> None:
+        # Lost against a cancellation of the outer one, which nobody waits for any more.
+        if not self.answer.set_running_or_notify_cancel():
+            return
+        if inner.cancelled():
+            self.answer.set_exception(ApiError(0, UNREACHABLE, CLOSED, self.call.verb))
+        elif (error := inner.exception(0)) is not None:
+            self.answer.set_exception(error)
+        else:
+            self.answer.set_result(inner.result(0))
+
+    def fail(self, why: str) -> None:
+        if self.answer.set_running_or_notify_cancel():
+            self.answer.set_exception(ApiError(0, UNREACHABLE, why, self.call.verb))
+
+
+class _WaitingWatch:
+    """A watch that has not begun; closing it ends it, or the real one behind it."""
+
+    __slots__ = ("_inner", "_lock", "_over", "call", "on_end", "on_event")
+
+    def __init__(self, call: WatchCall[Any], on_event: Callable[[Any], None], on_end: Callable[[Any], None]) -> None:
+        self.call = call
+        self.on_event = on_event
+        self.on_end = on_end
+        self._lock = threading.Lock()
+        self._inner: Subscription | None = None
+        self._over = False
+
+    def wanted(self) -> bool:
+        return not self._over
+
+    def leave(self, api: Api) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._over = True
+        inner = api.watch(self.call, self.on_event, self.on_end)
+        with self._lock:
+            closed, self._inner = self._inner is not None, inner
+        if closed:
+            inner.close()
+
+    def close(self) -> None:
+        with self._lock:
+            waiting, self._over = not self._over, True
+            inner, self._inner = self._inner, _CLOSED_EARLY if self._inner is None else self._inner
+        if waiting:
+            self.on_end(None)
+        elif inner is not None:
+            inner.close()
+
+    def fail(self, why: str) -> None:
+        with self._lock:
+            over, self._over = self._over, True
+        if not over:
+            self.on_end(ApiError(0, UNREACHABLE, why, self.call.verb))
+
+
+class _ClosedEarly:
+    """Stands for the inner subscription when `close` came while it was being made."""
+
+    def close(self) -> None:
+        """Nothing is there yet."""
+
+
+_CLOSED_EARLY = _ClosedEarly()

@@ -1,0 +1,83 @@
+"""The lines of one node to its API server: three clients with limits of their own over one set of connections.
+
+Owns which limit is whose (spec 12.3): `main` and `events` have those of the KubeletConfiguration, `leases` none. When
+the lease has had no answer twice in a row, all connections are closed and made anew: after a change in the network the
+old ones may lead nowhere without anybody being told, and the lease is what is renewed most often.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from config.kubeconfig import ApiAccess
+from runtime.api.capability import Api, ApiLines
+from runtime.api.client import ApiClient
+from runtime.api.connections import ApiConnections
+from runtime.api.limited import LimitedApi
+from runtime.api.token_bucket import bucket_of
+from runtime.event_loop import LoopThread
+
+DEFAULT_QPS = 50
+DEFAULT_BURST = 100
+IN_FLIGHT_AT_MOST = 64
+LEASES_IN_FLIGHT_AT_MOST = 8
+EVENTS_IN_FLIGHT_AT_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HttpApiLines(ApiLines):
+    """What `api_lines` opens. `close` fails what is in flight and all that comes later."""
+
+    connections: ApiConnections
+    loop: LoopThread
+    closers: tuple[LimitedApi | ApiClient, ...]
+
+    def reset_connections(self) -> None:
+        """Close every connection, also those in use, and make new ones as they are needed. Returns at once."""
+        self.loop.post(self.connections.reset)
+
+    def close(self) -> None:
+        """See the class. May be called more than once, and after the end of the loop."""
+        for closer in self.closers:
+            closer.close()
+        try:
+            self.loop.submit(self.connections.close()).result(5)
+        except (RuntimeError, TimeoutError):
+            return  # the loop has ended, or hangs: the sockets go with the process
+
+
+def api_lines(
+    access: ApiAccess,
+    loop: LoopThread,
+    *,
+    user_agent: str,
+    qps: float | None = DEFAULT_QPS,
+    burst: int = DEFAULT_BURST,
+    event_qps: float | None = DEFAULT_QPS,
+    event_burst: int = DEFAULT_BURST,
+) -> HttpApiLines:
+    """The lines to the server of `access`. Nothing is sent, and no file read, before the first call.
+
+    `qps` and `burst` as in kubeAPIQPS and kubeAPIBurst, `event_` as in eventRecordQPS and eventBurst: 0 takes
+    the default of a client (5 and 10); None as `qps` lifts the limit.
+    """
+    connections = ApiConnections(access, user_agent)
+    main = ApiClient(connections, loop, in_flight=IN_FLIGHT_AT_MOST)
+    leases = ApiClient(connections, loop, in_flight=LEASES_IN_FLIGHT_AT_MOST, on_silence=connections.reset)
+    events = ApiClient(connections, loop, in_flight=EVENTS_IN_FLIGHT_AT_MOST)
+    limited_main, limited_events = _limited(main, loop, qps, burst), _limited(events, loop, event_qps, event_burst)
+    closers = [line for line in (limited_main, limited_events) if isinstance(line, LimitedApi)]
+    return HttpApiLines(
+        main=limited_main,
+        leases=leases,
+        events=limited_events,
+        connections=connections,
+        loop=loop,
+        closers=(*closers, main, leases, events),
+    )
+
+
+def _limited(api: ApiClient, loop: LoopThread, qps: float | None, burst: int) -> Api:
+    bucket = bucket_of(qps, burst)
+    return api if bucket is None else LimitedApi(api, bucket, time.monotonic_ns, loop.post_later)

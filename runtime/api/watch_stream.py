@@ -1,0 +1,101 @@
+"""The body of a watch: lines of JSON, cut anywhere by the network, each of them one event. Pure.
+
+Owns the putting together of lines, their largest size, and what an event becomes. An ERROR event becomes its
+`ApiError`, as does a line that cannot be read. Refuses to know connections.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from config.codec import DocumentError, decode
+from runtime.api.answers import not_understood, stream_error
+from runtime.api.calls import K, WatchCall, WatchEvent
+from runtime.api.errors import UNREACHABLE, ApiError
+
+LINE_BYTES_AT_MOST = 16 * 1024 * 1024
+"""An object has 1.5 MiB at most in etcd; JSON is larger than what is stored, but not ten times."""
+_CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
+
+
+class LineTooLongError(ValueError):
+    """A line goes on beyond the limit: this is no watch."""
+
+
+class LineSplitter:
+    """Chunks in, whole lines out. A last line without an end is in `rest`: the stream was cut in the midst of it."""
+
+    def __init__(self, limit_bytes: int = LINE_BYTES_AT_MOST) -> None:
+        self._limit_bytes = limit_bytes
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that `chunk` completes, without their ends; empty ones are left out."""
+        *ended, rest = chunk.split(b"\n")
+        lines = []
+        for end in ended:
+            if self._parts:
+                self._parts.append(end)
+                end = b"".join(self._parts)
+                self._parts.clear()
+            self._size = 0
+            if len(end) > self._limit_bytes:
+                raise LineTooLongError(f"a line is longer than {self._limit_bytes} bytes")
+            if end.strip():
+                lines.append(end)
+        if rest:
+            self._parts.append(rest)
+            self._size += len(rest)
+            if self._size > self._limit_bytes:
+                raise LineTooLongError(f"a line is longer than {self._limit_bytes} bytes")
+        return lines
+
+    @property
+    def rest(self) -> bytes:
+        """What came after the last end of a line."""
+        return b"".join(self._parts)
+
+
+class _RawEvent(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Meta(msgspec.Struct):
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+
+
+class _Marked(msgspec.Struct):
+    metadata: _Meta
+
+
+_EVENT = msgspec.json.Decoder(_RawEvent)
+_BOOKMARK = msgspec.json.Decoder(_Marked)
+
+
+def read_event(line: bytes, call: WatchCall[K]) -> WatchEvent[K]:
+    """The event in a line. Raises ApiError: that of an ERROR event, or NotUnderstood."""
+    try:
+        event = _EVENT.decode(line)
+        if event.type in _CHANGES:
+            changed = decode(bytes(event.object), call.kind)
+            metadata: Any = getattr(changed, "metadata", None)
+            return WatchEvent(event.type, changed, metadata.resource_version if metadata is not None else "")
+        if event.type == "BOOKMARK":
+            return WatchEvent(event.type, None, _BOOKMARK.decode(event.object).metadata.resource_version)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DocumentError) as fault:
+        raise not_understood(200, fault, call.verb) from None
+    if event.type == "ERROR":
+        raise stream_error(bytes(event.object), call.verb)
+    raise not_understood(200, f"there are no events of the type {event.type!r}", call.verb)
+
+
+def cut_short(splitter: LineSplitter, call: WatchCall[Any]) -> ApiError | None:
+    """What to make of the end of the body: None when it came between two lines."""
+    rest = splitter.rest.strip()
+    if not rest:
+        return None
+    return ApiError(0, UNREACHABLE, f"the watch was cut in the midst of an event, {len(rest)} bytes into it", call.verb)

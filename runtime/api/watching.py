@@ -1,0 +1,144 @@
+"""One watch over HTTP, from its first byte to its one end.
+
+Owns the life of the stream: when it is taken for dead, and that `on_end` comes once and last. Nothing is known in time
+on an idle connection, so the kernel asks the other side for a sign of life (TCP keep-alive, after 15 s of silence, dead
+30 s later), and the stream ends when nothing came for as long as it was to last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Generic
+
+import aiohttp
+
+from runtime.api.answers import refusal
+from runtime.api.calls import K, WatchCall, WatchEvent
+from runtime.api.connections import CONNECT_SECONDS, NO_ANSWER, ApiConnections, no_answer
+from runtime.api.errors import UNREACHABLE, ApiError
+from runtime.api.limited import CLOSED
+from runtime.api.watch_stream import LineSplitter, LineTooLongError, cut_short, read_event
+from runtime.event_loop import LoopThread
+
+LOG = logging.getLogger(__name__)
+
+HEADERS_SECONDS = 30.0
+"""A server answers a watch at once; what is to be told comes later."""
+SLACK_SECONDS = 30.0
+LONGEST_SECONDS = 3600.0
+"""What a server takes, at most, for a watch without a time of its own."""
+_KEEPALIVE = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6), ("TCP_USER_TIMEOUT", 45_000))
+
+
+class Watching(Generic[K]):
+    """A `Subscription`. `begin`, `ended` and `end` are for the client, on the loop (`end` also when there is none)."""
+
+    def __init__(
+        self,
+        connections: ApiConnections,
+        loop: LoopThread,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> None:
+        self.call = call
+        self._connections = connections
+        self._loop = loop
+        self._on_event = on_event
+        self._on_end = on_end
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+        self._over = False
+
+    def close(self) -> None:
+        """See `Subscription.close`; `on_end` still comes."""
+        self._closed = True
+        try:
+            self._loop.post(self._stop)
+        except RuntimeError:
+            return  # the loop has ended, and this with it
+
+    def begin(self) -> asyncio.Task[None]:
+        """Follow the watch."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        return self._task
+
+    def end(self, error: ApiError | None) -> None:
+        """Say that it is over, if that was not said."""
+        if self._over:
+            return
+        self._over = True
+        try:
+            self._on_end(None if self._closed else error)
+        except Exception:
+            LOG.exception("%s: whoever follows it failed at its end", self.call.verb)
+
+    def ended(self) -> None:
+        """The task is done, perhaps before its first step."""
+        self.end(ApiError(0, UNREACHABLE, CLOSED, self.call.verb))
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        error: ApiError | None = None
+        try:
+            if not self._closed:
+                error = await self._follow()
+        except ApiError as refused:
+            error = refused
+        except NO_ANSWER as fault:
+            error = no_answer(fault, self.call.verb)
+        except LineTooLongError as fault:
+            error = ApiError(200, "NotUnderstood", str(fault), self.call.verb)
+        except Exception as fault:
+            LOG.exception("%s: a fault of the client", self.call.verb)
+            error = ApiError(0, UNREACHABLE, f"a fault of the client: {fault!r}", self.call.verb)
+        self.end(error)
+
+    async def _follow(self) -> ApiError | None:
+        call = self.call
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=_silence_seconds(call))
+        async with asyncio.timeout(HEADERS_SECONDS):
+            response = await self._connections.send("GET", call.path, call.query, timeout)
+        async with response:
+            if response.status != 200:
+                body = await response.read()
+                raise refusal(response.status, body, call.verb, response.headers.get("Retry-After", ""))
+            _keep_alive(response)
+            splitter = LineSplitter()
+            async for chunk in response.content.iter_any():
+                for line in splitter.feed(chunk):
+                    event = read_event(line, call)
+                    if self._closed:
+                        return None
+                    self._deliver(event)
+            return cut_short(splitter, call)
+
+    def _deliver(self, event: WatchEvent[K]) -> None:
+        try:
+            self._on_event(event)
+        except Exception:
+            LOG.exception("%s: whoever follows it failed at an event", self.call.verb)
+
+
+def _silence_seconds(call: WatchCall[K]) -> float:
+    asked = dict(call.query).get("timeoutSeconds", "")
+    return (float(asked) if asked.isdigit() else LONGEST_SECONDS) + SLACK_SECONDS
+
+
+def _keep_alive(response: aiohttp.ClientResponse) -> None:
+    connection = response.connection
+    transport = connection.transport if connection is not None else None
+    plain = transport.get_extra_info("socket") if transport is not None else None
+    if plain is None:
+        return
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE:
+        option = getattr(socket, name, None)
+        if option is not None:
+            plain.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -1,0 +1,168 @@
+"""The limit in front of an API server, in virtual time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from config.api_resources import PODS
+from runtime.api import ApiError, get, watch_objects
+from runtime.api.limited import LimitedApi
+from runtime.api.token_bucket import TokenBucket
+
+MS = 1_000_000
+WATCH = watch_objects(PODS, resource_version="1")
+
+
+class VirtualTime:
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self._timers: list[tuple[int, int, Callable[[], None]]] = []
+        self.timers_made = 0
+
+    def schedule(self, after_ns: int, deed: Callable[[], None]) -> None:
+        self.timers_made += 1
+        heapq.heappush(self._timers, (self.now_ns + after_ns, self.timers_made, deed))
+
+    def run_until(self, end_ns: int) -> None:
+        while self._timers and self._timers[0][0] <= end_ns:
+            self.now_ns, _, deed = heapq.heappop(self._timers)
+            deed()
+        self.now_ns = end_ns
+
+
+class Recorded:
+    """An `Api` that notes when a call reaches it."""
+
+    def __init__(self, time: VirtualTime) -> None:
+        self.time = time
+        self.came: list[tuple[str, int]] = []
+        self.answers: list[Future[Any]] = []
+        self.closed: list[str] = []
+
+    def call(self, call: Any, *, timeout_ns: int | None = None) -> Future[Any]:
+        self.came.append((call.verb.rpartition("/")[2], self.time.now_ns))
+        self.answers.append(Future())
+        return self.answers[-1]
+
+    def watch(self, call: Any, on_event: Any, on_end: Any) -> Recorded:
+        self.came.append((call.verb, self.time.now_ns))
+        return self
+
+    def close(self) -> None:
+        self.closed.append("watch")
+
+
+@pytest.fixture
+def time() -> VirtualTime:
+    return VirtualTime()
+
+
+@pytest.fixture
+def behind(time: VirtualTime) -> Recorded:
+    return Recorded(time)
+
+
+@pytest.fixture
+def api(time: VirtualTime, behind: Recorded) -> LimitedApi:
+    """10 a second, 2 at once."""
+    return LimitedApi(behind, TokenBucket(10, 2), lambda: time.now_ns, time.schedule)
+
+
+def ask(api: LimitedApi, name: str) -> Any:
+    return api.call(get(PODS, "default", name))
+
+
+def test_calls_leave_in_the_order_they_came(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    for name in "abcde":
+        ask(api, name)
+    assert behind.came == [("a", 0), ("b", 0)]
+    assert api.waiting == 3
+    time.run_until(150 * MS)
+    ask(api, "f")
+    time.run_until(1000 * MS)
+    assert behind.came[2:] == [("c", 100 * MS), ("d", 200 * MS), ("e", 300 * MS), ("f", 400 * MS)]
+
+
+def test_one_timer_serves_the_whole_queue(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    for number in range(100):
+        ask(api, str(number))
+    assert time.timers_made == 1
+    time.run_until(60_000 * MS)
+    assert len(behind.came) == 100
+    assert time.timers_made == 98
+
+
+def test_a_late_timer_lets_go_of_what_is_due(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    for name in "abcde":
+        ask(api, name)
+    time.now_ns = 250 * MS
+    time.run_until(250 * MS)
+    time.run_until(1000 * MS)
+    assert [name for name, _ in behind.came] == list("abcde")
+
+
+def test_who_gives_up_in_the_queue_takes_no_token(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    waiting = [ask(api, name) for name in "abcde"]
+    assert waiting[2].cancel()
+    assert waiting[3].cancel()
+    time.run_until(1000 * MS)
+    assert behind.came[2:] == [("e", 100 * MS)]
+
+
+def test_an_answer_comes_through(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    waiting = [ask(api, name) for name in "abcdef"]
+    time.run_until(1000 * MS)
+    error = ApiError(404, "NotFound", "why", "get")
+    for at in (0, 2):
+        behind.answers[at].set_result(at)
+        assert waiting[at].result(0) == at
+    for at in (1, 3):
+        behind.answers[at].set_exception(error)
+        assert waiting[at].exception(0) is error
+    assert waiting[4].cancel()
+    assert behind.answers[4].cancelled(), "cancelling goes on to the call that has left"
+    behind.answers[5].cancel()
+    assert isinstance(waiting[5].exception(0), ApiError)
+
+
+def test_a_watch_waits_like_a_call(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    ask(api, "a")
+    ends: list[Any] = []
+    first, second, third = (api.watch(WATCH, lambda _: None, ends.append) for _ in range(3))
+    second.close()
+    assert ends == [None]
+    second.close()
+    time.run_until(1000 * MS)
+    assert behind.came == [("a", 0), ("watch pods", 0), ("watch pods", 100 * MS)]
+    third.close()
+    first.close()
+    assert behind.closed == ["watch", "watch"]
+    assert ends == [None]
+
+
+def test_closing_fails_what_waits(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    waiting = [ask(api, name) for name in "abc"]
+    ends: list[Any] = []
+    api.watch(WATCH, lambda _: None, ends.append)
+    api.close()
+    for error in (waiting[2].exception(0), ends[0]):
+        assert isinstance(error, ApiError)
+        assert error.message == "the client was closed"
+    time.run_until(1000 * MS)
+    assert [name for name, _ in behind.came] == ["a", "b"]
+    ask(api, "d")
+    assert [name for name, _ in behind.came] == ["a", "b", "d"], "what is behind says that it is closed"
+
+
+def test_a_scheduler_that_has_ended_fails_the_call(behind: Recorded, time: VirtualTime) -> None:
+    def ended(_: int, __: Callable[[], None]) -> None:
+        raise RuntimeError("closed")
+
+    api = LimitedApi(behind, TokenBucket(10, 1), lambda: 0, ended)
+    ask(api, "a")
+    assert isinstance(ask(api, "b").exception(0), ApiError)

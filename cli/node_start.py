@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from actors.container_gc_rules import GcPolicy
 from actors.kernel import PoolDispatcher
 from actors.node_object.addresses import node_ips
-from actors.node_object.settings import Registration, agent_version
+from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_version
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
 from actors.start.resources import ResourceRules
 from cli.main import own_version
+from config.kubeconfig import ApiAccess
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.start_configuration import StartConfiguration
 from runtime.api import ApiLines
+from runtime.api.lines import HttpApiLines, api_lines
 from runtime.cri import Cri
 from runtime.event_loop import LoopThread
 from runtime.host_facts import HostFacts, LocalHostFacts
@@ -110,6 +113,19 @@ def registration_of(start: StartConfiguration, machine: Machine) -> Registration
 def addresses_of(node_ip: str) -> tuple[str, ...]:
     """The addresses of `--node-ip`."""
     return tuple(part.strip() for part in node_ip.split(",") if part.strip())
+
+
+def open_lines(access: ApiAccess, loop: LoopThread, configuration: KubeletConfiguration) -> HttpApiLines:
+    """The node's ways to its API server, at the limits of its configuration. Nothing is sent yet."""
+    return api_lines(
+        access,
+        loop,
+        user_agent=f"actorlet/{own_version()} ({sys.platform}) kubernetes/{KUBERNETES_VERSION}",
+        qps=configuration.kube_api_qps,
+        burst=configuration.kube_api_burst,
+        event_qps=configuration.event_record_qps,
+        event_burst=configuration.event_burst,
+    )
 
 
 def _rules(configuration: KubeletConfiguration, machine: Machine, root: str) -> NodeRules:

@@ -19,10 +19,12 @@ from actors.node import Node
 from cli.local_views import views_of
 from cli.log_lines import log_to
 from cli.main import own_version, version_text
-from cli.node_start import Machine, addresses_of, plan_of, real_capabilities, runtime_name_of, this_machine
+from cli.node_start import Machine, addresses_of, open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
 from config.codec import DocumentError
 from config.flags import flags_help, parse_flags
 from config.start_configuration import ConfigurationRejected, StartConfiguration
+from runtime.api.access import read_access
+from runtime.api.lines import HttpApiLines
 from runtime.config_files import configuration_of
 from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError
@@ -89,7 +91,8 @@ def run(start: StartConfiguration) -> int:
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
         plan = plan_of(start, machine, root, runtime_name_of(runtime))
-        node = Node(dispatcher, plan, real_capabilities(cri, plan, loop))
+        api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
+        node = Node(dispatcher, plan, real_capabilities(cri, plan, loop, api))
         endpoint = LocalEndpoint(root, views_of(node), loop)
         try:
             endpoint.start()
@@ -106,6 +109,18 @@ def run(start: StartConfiguration) -> int:
         if not node.stop(STOP_TIMEOUT_NS):
             LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
     return 0
+
+
+def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
+    """The ways to the API server of `--kubeconfig`. Raises StartRefusedError; a server that is away is waited for."""
+    try:
+        access = read_access(start.node.kubeconfig)
+    except DocumentError as error:
+        raise StartRefusedError("\n".join(f"{start.node.kubeconfig}: {fault}" for fault in error.faults)) from None
+    for warning in access.warnings:
+        LOG.warning("%s: %s", start.node.kubeconfig, warning)
+    LOG.info("the API server is %s", access.cluster.server)
+    return open_lines(access, loop, start.configuration)
 
 
 def _wait(node: Node) -> str:
@@ -163,7 +178,8 @@ def _tell_warnings(start: StartConfiguration) -> None:
         LOG.warning("%s", warning)
     for path in start.skipped:
         LOG.info("--config-dir: %s is passed over, as its name does not end in .conf", path)
-    if start.node.kubeconfig or start.node.bootstrap_kubeconfig:
-        LOG.warning("--kubeconfig: this version joins no API server; it runs static pods only")
-    if not start.configuration.static_pod_path and not start.configuration.static_pod_url:
-        LOG.warning("neither staticPodPath nor staticPodURL is set: there is nothing to run")
+    if start.node.bootstrap_kubeconfig:
+        LOG.warning("--bootstrap-kubeconfig: this version asks for no certificate; --kubeconfig must have credentials")
+    configuration = start.configuration
+    if not (start.node.kubeconfig or configuration.static_pod_path or configuration.static_pod_url):
+        LOG.warning("neither --kubeconfig nor staticPodPath nor staticPodURL is set: there is nothing to run")

@@ -1,0 +1,221 @@
+"""A burst of pods on one node of an API server: how soon all are Running there, and what that costs the agent.
+
+    python -m benchmarks.api_node [--pods 1000] [--qps 50] [--burst 100] [--rounds 3]
+
+The API server is the embedded one, the runtime the simulated one; server, agent and whoever creates the pods are three
+processes and speak HTTP on loopback. `--qps -1` lifts the agent's limit. Pods are bound when they are created and mount
+no token, so that what is measured is the agent and not the scheduler. Without options it runs the three cases of the
+project's goals: 1,000 pods at the default limit, 110 and 1,000 without. Prints a line of JSON for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from time import perf_counter
+from typing import Any
+
+import psutil
+
+from actors.kernel import PoolDispatcher
+from actors.node import Node
+from cli.node_start import plan_of, simulated_capabilities, this_machine
+from config.api_resources import NODES, PODS
+from config.flags import parse_flags
+from config.objects import Container, ObjectMeta, Pod, PodSpec
+from runtime.api import Api, ApiCall, ApiError, ApiLines, WatchCall, WatchEvent, create, get, watch_objects
+from runtime.api.access import read_access
+from runtime.api.lines import api_lines
+from runtime.config_files import load_kubelet_configuration
+from runtime.event_loop import LoopThread
+from runtime.pending import Pending, Subscription
+from simulation.cri import Settings
+
+NODE = "bench"
+LIMIT_SECONDS = 180.0
+CASES = ((1000, 50, 100), (110, -1, 0), (1000, -1, 0))
+
+
+class Counting:
+    """An API server, and what was asked of it by verb and resource."""
+
+    def __init__(self, api: Api, counts: Counter[str]) -> None:
+        self._api = api
+        self._counts = counts
+
+    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Pending[Any]:
+        """See `Api.call`."""
+        self._counts[" ".join(call.verb.split()[:2])] += 1
+        return self._api.call(call, timeout_ns=timeout_ns)
+
+    def watch(self, call: WatchCall[Any], on_event: Callable[..., None], on_end: Callable[..., None]) -> Subscription:
+        """See `Api.watch`."""
+        return self._api.watch(call, on_event, on_end)
+
+
+def agent(kubeconfig: str, qps: int, burst: int) -> None:
+    """Be the agent until SIGTERM, then print what was asked of the API server."""
+    signals = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    counts: Counter[str] = Counter()
+    with ExitStack() as after:
+        root = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-"))
+        loop = after.enter_context(closing(LoopThread("api")))
+        lines = after.enter_context(
+            closing(api_lines(read_access(kubeconfig), loop, user_agent="actorlet bench", qps=qps, burst=burst))
+        )
+        counted = ApiLines(*(Counting(line, counts) for line in (lines.main, lines.leases, lines.events)))
+        dispatcher = PoolDispatcher()
+        after.callback(dispatcher.close)
+        start = load_kubelet_configuration(parse_flags([f"--pod-logs-dir={root}/log"]))
+        plan = plan_of(start, this_machine(NODE), root, "simulated", f"{root}/log/containers")
+        settings = Settings(images=("busybox:1.36",))
+        node = Node(dispatcher, plan, simulated_capabilities(dispatcher, plan, loop, settings, counted))
+        node.start()
+        signal.sigwait(signals)
+        node.stop()
+    print(json.dumps(counts), flush=True)
+
+
+@contextmanager
+def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process of this Python, ended afterwards."""
+    with subprocess.Popen([sys.executable, "-m", *words], text=True, **options) as running:
+        try:
+            yield running
+        finally:
+            running.send_signal(signal.SIGTERM)
+            running.wait(30)
+
+
+class Arrivals:
+    """How many pods the API shows as Running."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._running: set[str] = set()
+        self.all_run = threading.Event()
+        self.failure: ApiError | None = None
+
+    def event(self, event: WatchEvent[Pod]) -> None:
+        pod = event.object
+        if pod is not None and pod.status is not None and pod.status.phase == "Running":
+            self._running.add(pod.metadata.name)
+            if len(self._running) == self._wanted:
+                self.all_run.set()
+
+    def ended(self, error: ApiError | None) -> None:
+        self.failure = error or ApiError(0, "Ended", "the watch has ended", "watch pods")
+
+    def count(self) -> int:
+        return len(self._running)
+
+
+def bench_pod(number: int) -> Pod:
+    """A pod that is bound already and asks for nothing but a container."""
+    return Pod(
+        metadata=ObjectMeta(name=f"pod-{number}", namespace="default"),
+        spec=PodSpec(
+            node_name=NODE,
+            automount_service_account_token=False,
+            containers=(Container(name="app", image="busybox:1.36", image_pull_policy="IfNotPresent"),),
+        ),
+    )
+
+
+def run(pods: int, qps: int, burst: int) -> dict[str, Any]:
+    """One case: server, agent, pods."""
+    with ExitStack() as after:
+        place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-"))
+        kubeconfig = f"{place}/kubeconfig"
+        server = after.enter_context(
+            process("cli.main", "simulated-apiserver", "--kubeconfig", kubeconfig, stdout=subprocess.PIPE)
+        )
+        assert server.stdout is not None
+        while not os.path.exists(kubeconfig) or os.path.getsize(kubeconfig) == 0:
+            if not server.stdout.readline():
+                raise SystemExit("the API server has ended")
+        threading.Thread(target=server.stdout.read, daemon=True).start()
+        loop = after.enter_context(closing(LoopThread("load")))
+        api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
+        words = ("agent", "--kubeconfig", kubeconfig, "--qps", str(qps), "--burst", str(burst))
+        node = after.enter_context(process("benchmarks.api_node", *words, stdout=subprocess.PIPE))
+        _wait_for_node(api)
+        watched = psutil.Process(node.pid)
+        cpu_before = sum(watched.cpu_times()[:2])
+        arrivals = Arrivals(pods)
+        watch = api.watch(watch_objects(PODS, resource_version="0"), arrivals.event, arrivals.ended)
+        began = perf_counter()
+        created = [api.call(create(PODS, "default", bench_pod(number))) for number in range(pods)]
+        for answer in created:
+            answer.result(LIMIT_SECONDS)
+        created_after = perf_counter() - began
+        arrived = arrivals.all_run.wait(LIMIT_SECONDS)
+        seconds = perf_counter() - began
+        threading.Event().wait(3.0)  # what is still on its way to the API counts as well
+        cpu_seconds = sum(watched.cpu_times()[:2]) - cpu_before
+        memory = watched.memory_info().rss
+        watch.close()
+        node.send_signal(signal.SIGTERM)
+        assert node.stdout is not None
+        counts = json.loads(node.stdout.read() or "{}")
+    writes = counts.get("patch pods/status", 0)
+    return {
+        "pods": pods,
+        "qps": qps if qps > 0 else "unlimited",
+        "running": arrivals.count(),
+        "seconds": round(seconds, 2) if arrived else None,
+        "created_after_seconds": round(created_after, 2),
+        "status_writes_per_pod": round(writes / pods, 3),
+        "agent_cpu_seconds": round(cpu_seconds, 2),
+        "agent_cpu_ms_per_pod": round(1000 * cpu_seconds / pods, 2),
+        "agent_memory_mib": round(memory / 2**20, 1),
+        "calls": counts,
+    }
+
+
+def _wait_for_node(api: Api) -> None:
+    """Until the node is there and Ready."""
+    pause = threading.Event()
+    for _ in range(600):
+        try:
+            node = api.call(get(NODES, "", NODE)).result(10)
+        except ApiError:
+            pause.wait(0.1)
+            continue
+        conditions = node.status.conditions if node.status is not None else ()
+        if any(each.type == "Ready" and each.status == "True" for each in conditions):
+            return
+        pause.wait(0.1)
+    raise SystemExit(f"node {NODE} does not become Ready")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("role", nargs="?", choices=("agent",), help=argparse.SUPPRESS)
+    parser.add_argument("--kubeconfig", help=argparse.SUPPRESS)
+    parser.add_argument("--pods", type=int)
+    parser.add_argument("--qps", type=int, default=50)
+    parser.add_argument("--burst", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=1)
+    options = parser.parse_args()
+    if options.role == "agent":
+        agent(options.kubeconfig, options.qps, options.burst)
+        return
+    cases = CASES if options.pods is None else ((options.pods, options.qps, options.burst),)
+    for _ in range(options.rounds):
+        for pods, qps, burst in cases:
+            print(json.dumps(run(pods, qps, burst)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

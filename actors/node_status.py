@@ -48,7 +48,8 @@ from actors.node_object.change import (
     node_has_changed,
     status_has_changed,
 )
-from actors.node_object.conditions import Verdict, events_of_change, is_ready
+from actors.node_object.conditions import Verdict, is_ready
+from actors.node_object.events import events_of, node_event, status_event
 from actors.node_object.node_info import has_rebooted
 from actors.node_object.patch import node_patch
 from actors.node_object.readiness import SILENCE_NS, look_again_ns
@@ -153,7 +154,7 @@ class NodeStatusActor(Actor):
         self._failing = ""
 
     def on_start(self) -> None:
-        self._say("Normal", "Starting", "Starting kubelet.")
+        self._events.tell(node_event(self._settings.name, "Normal", "Starting", "Starting kubelet."))
         settings, children = self._settings, self.children
         if "survey" in children:  # this actor has failed and come back
             children["survey"].tell(SurveyAgain())
@@ -181,10 +182,12 @@ class NodeStatusActor(Actor):
         """Register or update. How long until the next look."""
         if self._machine is None:
             return FIRST_NS
-        if not self._registered and not await self._register(self._machine):
+        if self._registered or not self._settings.configuration.register_node:
+            self._registered = True
+            await self._update()
+        elif not await self._register(self._machine):
             self._register_step_ns = min(2 * self._register_step_ns, REGISTER_MAX_NS)
             return self._register_step_ns
-        await self._update()
         return self._frequency_ns()
 
     def _frequency_ns(self) -> int:
@@ -195,9 +198,6 @@ class NodeStatusActor(Actor):
 
     async def _register(self, machine: MachineFacts) -> bool:
         """Whether there is a Node object of this node now, and it is set right."""
-        if not self._settings.configuration.register_node:
-            self._registered = True
-            return True
         bare = initial_node(self._settings, machine, NodeStatus(), unschedulable=self._cordoned)
         initial = self._next(bare)
         if self._api is None:
@@ -375,7 +375,9 @@ class NodeStatusActor(Actor):
         cordoned = bool(node.spec.unschedulable)
         if cordoned != self._cordoned:
             self._cordoned = cordoned
-            self._say_status("NodeNotSchedulable" if cordoned else "NodeSchedulable")
+            self._events.tell(
+                status_event(self._settings.name, "NodeNotSchedulable" if cordoned else "NodeSchedulable")
+            )
         if node_has_changed(self._told, node):
             self._told = node
             for listener in self._listeners:
@@ -501,27 +503,7 @@ class NodeStatusActor(Actor):
 
     def _events_of(self, before: Node, after: Node) -> dict[str, RecordEvent]:
         """What is to be said of the change, by reason."""
-        name = self._settings.name
-        old, new = _status(before), _status(after)
-        events = {
-            reason: self._event("Normal", reason, f"Node {name} status is now: {reason}")
-            for reason in events_of_change(old.conditions, new.conditions)
-        }
-        if self._machine is not None and has_rebooted(old.node_info, self._machine):
-            text = f"Node {name} has been rebooted, boot id: {self._machine.boot_id}"
-            events["Rebooted"] = self._event("Warning", "Rebooted", text)
-        return events
-
-    def _say_status(self, reason: str) -> None:
-        self._say("Normal", reason, f"Node {self._settings.name} status is now: {reason}")
-
-    def _say(self, event_type: str, reason: str, message: str) -> None:
-        self._events.tell(self._event(event_type, reason, message))
-
-    def _event(self, event_type: str, reason: str, message: str) -> RecordEvent:
-        """The UID of a node's events is its name, as users and tools look for them."""
-        name = self._settings.name
-        return RecordEvent("Node", name, "", name, event_type, reason, message)
+        return events_of(self._settings.name, self._machine, _status(before), _status(after))
 
 
 def _status(node: Node) -> NodeStatus:

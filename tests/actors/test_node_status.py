@@ -154,7 +154,7 @@ def made(worlds: list[World], **fields: Any) -> World:
 
 def test_a_node_whose_runtime_is_well_is_registered_ready_in_one_write(world: World) -> None:
     world.start()
-    assert world.writes() == ["create nodes n"]
+    assert [call.verb for call in world.api.calls] == ["list nodes", "create nodes n"]
     assert world.ready == "True"
     status = world.shown["status"]
     assert status["capacity"] == {

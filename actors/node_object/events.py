@@ -1,0 +1,28 @@
+"""The events about a node (spec 9.3, 15): what changed in its status, by reason."""
+
+from __future__ import annotations
+
+from actors.messages import RecordEvent
+from actors.node_object.conditions import events_of_change
+from actors.node_object.node_info import has_rebooted
+from config.objects import NodeStatus
+from runtime.host_machine import MachineFacts
+
+
+def events_of(name: str, machine: MachineFacts | None, before: NodeStatus, after: NodeStatus) -> dict[str, RecordEvent]:
+    """What is to be said when `after` has replaced `before`."""
+    events = {reason: status_event(name, reason) for reason in events_of_change(before.conditions, after.conditions)}
+    if machine is not None and has_rebooted(before.node_info, machine):
+        text = f"Node {name} has been rebooted, boot id: {machine.boot_id}"
+        events["Rebooted"] = node_event(name, "Warning", "Rebooted", text)
+    return events
+
+
+def status_event(name: str, reason: str) -> RecordEvent:
+    """The node is like that now."""
+    return node_event(name, "Normal", reason, f"Node {name} status is now: {reason}")
+
+
+def node_event(name: str, event_type: str, reason: str, message: str) -> RecordEvent:
+    """An event about a node. Its UID is the node's name: that is how users and tools look for them."""
+    return RecordEvent("Node", name, "", name, event_type, reason, message)

@@ -1,0 +1,217 @@
+"""The scheduler of the embedded API server: gives pods that nobody has placed to the nodes that take them.
+
+It follows pods and nodes in the store and keeps the books of `scheduling.Ledger` as they change; what it decides it
+says to the server as any client would: a binding, an event, the condition PodScheduled. It works in turns of a few
+pods each, so that others come to the server in between. A pod that fits nowhere is tried again when a node changes or
+another pod makes room. Errors of the server are left alone: what has changed meanwhile is told by the watch.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import msgspec
+
+from actors.kernel.dispatcher import Cancellable
+from actors.pod_status.times import api_time
+from simulation.apiserver.core import Clock
+from simulation.apiserver.requests import Answer, JsonAnswer, ObjectAnswer, Request, User
+from simulation.apiserver.scheduling import Demand, Json, Ledger, demand_of, offer_of
+from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.server import ApiServer
+from simulation.apiserver.store import DELETED, Version, Watcher
+
+LOG = logging.getLogger("actorlet.apiserver.scheduler")
+
+NAME = "default-scheduler"
+"""Pods that name this scheduler, or none, are its own."""
+
+PODS_A_TURN = 100
+_USER = User("system:kube-scheduler", ("system:masters", "system:authenticated"))
+_TERMINAL = ("Succeeded", "Failed")
+
+_Key = tuple[str, str]
+
+
+class Scheduler:
+    """See the module. Begins with `start`, ends with `stop`; both may be called from any thread."""
+
+    def __init__(self, server: ApiServer, clock: Clock) -> None:
+        self._server = server
+        self._clock = clock
+        self._watchers: list[Watcher] = []
+        self._life = 0
+        self._ledger = Ledger()
+        # To be placed, and those that were tried in vain with what was said of it.
+        self._waiting: dict[_Key, Json] = {}
+        self._in_vain: dict[_Key, tuple[Json, str]] = {}
+        self._turn: Cancellable | None = None
+
+    def start(self) -> None:
+        """Follow the store from now on, beginning with all there is."""
+        with self._server.lock:
+            self._life += 1
+            life = self._life
+            self._ledger = Ledger()
+            self._waiting.clear()
+            self._in_vain.clear()
+            store = self._server.store
+            self._watchers = [store.watch(what, "", EVERYTHING, None) for what in ("nodes", "pods")]
+            for watcher, sink in zip(self._watchers, (self._node, self._pod), strict=True):
+                watcher.start(sink, lambda _: self._begin_again_soon(life))
+
+    def stop(self) -> None:
+        """Nothing is bound any more."""
+        with self._server.lock:
+            self._life += 1
+            for watcher in self._watchers:
+                watcher.end()
+            if self._turn is not None:
+                self._turn.cancel()
+                self._turn = None
+
+    def _begin_again_soon(self, life: int) -> None:
+        self._clock.schedule(0, lambda: self._begin_again(life))
+
+    def _begin_again(self, life: int) -> None:
+        """A watch was cut: what has happened since is not known, so that all is read anew."""
+        with self._server.lock:
+            if life == self._life:
+                for watcher in self._watchers:
+                    watcher.end()
+                self.start()
+
+    # --- what is told by the store; called under its lock -------------------------------------------------------------
+
+    def _node(self, kind: str, version: Version) -> None:
+        if kind == DELETED:
+            self._ledger.remove_node(version.name)
+            self._try_all()
+        elif self._ledger.put_node(offer_of(version.object)):
+            self._try_all()
+
+    def _pod(self, kind: str, version: Version) -> None:
+        key = (version.namespace, version.name)
+        pod = version.object
+        node = pod["spec"].get("nodeName")
+        gone = kind == DELETED or (pod.get("status") or {}).get("phase") in _TERMINAL
+        if gone or node:
+            self._waiting.pop(key, None)
+            self._in_vain.pop(key, None)
+        if gone:
+            if self._ledger.remove_pod(key):
+                self._try_all()
+        elif node:
+            self._ledger.put_pod(key, node, demand_of(pod))
+        elif _is_ours(pod):
+            tried = self._in_vain.get(key)
+            if tried is None or tried[0]["metadata"]["uid"] != version.uid or tried[0]["spec"] != pod["spec"]:
+                self._waiting[key] = pod
+                self._take_turn()
+
+    def _try_all(self) -> None:
+        """Room has come, or a node: what was in vain may not be any more."""
+        if self._in_vain:
+            self._waiting.update((key, pod) for key, (pod, _) in self._in_vain.items() if key not in self._waiting)
+            self._take_turn()
+
+    # --- turns --------------------------------------------------------------------------------------------------------
+
+    def _take_turn(self) -> None:
+        if self._turn is None:
+            life = self._life
+            self._turn = self._clock.schedule(0, lambda: self._work(life))
+
+    def _work(self, life: int) -> None:
+        with self._server.lock:
+            if life != self._life:
+                return
+            self._turn = None
+            for key in list(self._waiting)[:PODS_A_TURN]:
+                self._place(key, self._waiting.pop(key))
+            if self._waiting:
+                self._take_turn()
+
+    def _place(self, key: _Key, pod: Json) -> None:
+        demand = demand_of(pod)
+        node = self._ledger.choose(demand)
+        if node is None:
+            self._tell_in_vain(key, pod, demand)
+            return
+        if self._bind(key, pod, node):
+            self._in_vain.pop(key, None)
+            self._event(pod, "Normal", "Scheduled", f"Successfully assigned {key[0]}/{key[1]} to {node}", "Binding")
+
+    def _tell_in_vain(self, key: _Key, pod: Json, demand: Demand) -> None:
+        message = self._ledger.explain(demand)
+        tried = self._in_vain.get(key)
+        self._in_vain[key] = (pod, message)
+        if tried is not None and tried[1] == message and tried[0]["metadata"]["uid"] == pod["metadata"]["uid"]:
+            return
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
+            "lastTransitionTime": self._timestamp(),
+        }
+        self._ask("PATCH", f"{_path(key)}/status", {"status": {"conditions": [condition]}})
+        self._event(pod, "Warning", "FailedScheduling", message, "Scheduling")
+
+    def _bind(self, key: _Key, pod: Json, node: str) -> bool:
+        metadata = {"namespace": key[0], "name": key[1], "uid": pod["metadata"]["uid"]}
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+        return self._ask("POST", f"{_path(key)}/binding", binding)
+
+    def _event(self, pod: Json, kind: str, reason: str, message: str, action: str) -> None:
+        metadata, now = pod["metadata"], self._timestamp()
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            # The time in the name keeps the events of a pod apart.
+            "metadata": {"name": f"{metadata['name']}.{self._clock.wall_ns():x}", "namespace": metadata["namespace"]},
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": metadata["namespace"],
+                "name": metadata["name"],
+                "uid": metadata["uid"],
+                "resourceVersion": metadata["resourceVersion"],
+            },
+            "type": kind,
+            "reason": reason,
+            "message": message,
+            "action": action,
+            "source": {"component": NAME},
+            "reportingComponent": NAME,
+            "reportingInstance": "",
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        self._ask("POST", f"/api/v1/namespaces/{metadata['namespace']}/events", event)
+
+    def _timestamp(self) -> str:
+        return api_time(self._clock.wall_ns()) or ""
+
+    def _ask(self, method: str, path: str, body: dict[str, Any]) -> bool:
+        """Whether the server has done it."""
+        media = "application/strategic-merge-patch+json" if method == "PATCH" else "application/json"
+        request = Request(method, path, body=msgspec.json.encode(body), content_type=media, user=_USER)
+        answer: Answer = self._server.handle(request)
+        if isinstance(answer, (JsonAnswer, ObjectAnswer)) and answer.code < 400:
+            return True
+        LOG.debug("%s %s: %s", method, path, answer)
+        return False
+
+
+def _path(key: _Key) -> str:
+    return f"/api/v1/namespaces/{key[0]}/pods/{key[1]}"
+
+
+def _is_ours(pod: Json) -> bool:
+    spec = pod["spec"]
+    leaving = "deletionTimestamp" in pod["metadata"]
+    return spec.get("schedulerName", NAME) == NAME and not spec.get("schedulingGates") and not leaving

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import msgspec
 
-from actors.api_status.merge import status_to_write
+from actors.api_status.merge import status_to_write, with_plain_status
 from actors.api_status.patch import status_patch
 from actors.api_status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
@@ -192,7 +192,7 @@ class StatusManagerActor(Actor):
         if known is None:
             return
         if mirror is None or known.api is None or mirror.metadata.uid != known.api.metadata.uid:
-            known.api, known.gone = mirror, False
+            known.api, known.gone = None if mirror is None else with_plain_status(mirror), False
         elif not self._note(known, mirror):
             return
         self._consider(uid, known)
@@ -218,7 +218,7 @@ class StatusManagerActor(Actor):
         """Take `pod` as what the API shows, if it is newer than what is known."""
         if known.api is not None and not _is_newer(pod, known.api):
             return False
-        known.api = pod
+        known.api = with_plain_status(pod)
         known.gone = False
         return True
 
@@ -355,8 +355,10 @@ class StatusManagerActor(Actor):
             known.gone = True
             self.log.debug("pod %s has left the API", display_name(known.pod))
             return
-        if known.api is not None and known.api.metadata.uid == pod.metadata.uid and self._note(known, pod):
-            known.answer = pod
+        if known.api is not None and known.api.metadata.uid == pod.metadata.uid:
+            self._note(known, pod)
+            if known.api.metadata.resource_version == pod.metadata.resource_version:
+                known.answer = known.api
         self._consider(uid, known)
 
     def _failed(self, uid: str, known: _Published, error: ApiError) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from actors.pod_status.conditions import CONTAINERS_READY, OWNED, READY
 from actors.pod_status.phase import FAILED, TERMINAL
-from config.objects import PodCondition, PodStatus
+from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, ResourceRequirements
 
 DISRUPTION_TARGET = "DisruptionTarget"
 """Shared with the scheduler and controllers: the node writes it with its own end of a pod, and keeps it otherwise."""
@@ -45,6 +45,33 @@ def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs:
             )
         return _unready(status)
     return status
+
+
+def with_plain_status(pod: Pod) -> Pod:
+    """`pod` as the API shows it, without what its server writes for nothing: an empty last state, no resources."""
+    status = pod.status
+    if status is None:
+        return pod
+    groups = {
+        name: plain
+        for name in ("init_container_statuses", "container_statuses", "ephemeral_container_statuses")
+        if (plain := tuple(map(_plain, getattr(status, name)))) != getattr(status, name)
+    }
+    return msgspec.structs.replace(pod, status=msgspec.structs.replace(status, **groups)) if groups else pod
+
+
+_NO_STATE = ContainerState()
+_NO_RESOURCES = ResourceRequirements()
+
+
+def _plain(status: ContainerStatus) -> ContainerStatus:
+    if status.last_state != _NO_STATE and status.resources != _NO_RESOURCES:
+        return status
+    return msgspec.structs.replace(
+        status,
+        last_state=None if status.last_state == _NO_STATE else status.last_state,
+        resources=None if status.resources == _NO_RESOURCES else status.resources,
+    )
 
 
 def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:

@@ -84,6 +84,9 @@ class World:
             container_gc=others,
             status_manager=others,
             events=others,
+            objects=others,
+            tokens=others,
+            cluster=others,
         )
         self.worker: ActorRef = self.system.spawn(PodWorker, "uid-1", services, None, name="worker")
         self.tell(RuntimeStateObserved("", "", "simulated"))

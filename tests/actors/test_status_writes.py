@@ -268,6 +268,13 @@ def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World
     assert len(world.api.calls) == 2
 
 
+def test_an_answer_that_changes_nothing_ends_the_matter(world: World):
+    world.tell("web", ready(message="long"))
+    world.api.answer(world.pods["web"])  # the very same object, of the same version
+    world.run(3 * SWEEP_NS)
+    assert len(world.api.calls) == 1
+
+
 def test_a_static_pod_is_never_deleted_here(world: World):
     world.tell("static", PodStatus(phase="Succeeded"), final=True, source="file")
     mirror = api_pod("static", deletion_timestamp="2026-11-21T00:00:00Z", status=PodStatus(phase="Succeeded"))

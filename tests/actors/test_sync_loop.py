@@ -123,6 +123,9 @@ class World:
             "container_gc": (PodWorkerEnded, KnownPods),
             "status_manager": (PodStatusChanged, PodForgotten, PodReconciled),
             "events": (RecordEvent,),
+            "objects": (HoldObjects,),
+            "tokens": (ReleaseObjects,),
+            "cluster": (ReadSurroundings,),
             "storage": (PublishAgain,),
         }
         partners = {name: Recorder.spawn_in(self.system, name, *kinds) for name, kinds in everyone.items()}

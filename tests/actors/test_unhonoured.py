@@ -33,8 +33,7 @@ def pod_with(spec: dict[str, Any], **container: Any) -> Pod:
         ({"dnsConfig": {"nameservers": ["10.0.0.10"]}}, {}, ("$.spec.dnsConfig",)),
         ({"dnsPolicy": "None"}, {}, ("$.spec.dnsPolicy",)),
         ({"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["x"]}]}, {}, ("$.spec.hostAliases",)),
-        ({"imagePullSecrets": [{"name": "s"}]}, {}, ("$.spec.imagePullSecrets",)),
-        ({"runtimeClassName": "gvisor"}, {}, ("$.spec.runtimeClassName",)),
+        ({"imagePullSecrets": [{"name": "s"}], "runtimeClassName": "gvisor"}, {}, ()),
         (
             {"initContainers": [{"name": "i", "image": "x", "livenessProbe": PROBE}]},
             {"livenessProbe": PROBE},

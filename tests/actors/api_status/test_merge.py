@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from actors.api_status.merge import status_to_write
-from config.objects import PodCondition, PodResourceClaimStatus, PodStatus
+from actors.api_status.merge import status_to_write, with_plain_status
+from config.objects import (
+    ContainerState,
+    ContainerStatus,
+    Pod,
+    PodCondition,
+    PodResourceClaimStatus,
+    PodStatus,
+    ResourceRequirements,
+)
 
 
 def condition(kind: str, status: str = "True", reason: str | None = None) -> PodCondition:
@@ -59,3 +67,13 @@ def test_a_pod_that_has_ended_is_not_ready():
     assert [(each.status, each.reason) for each in written.conditions] == [("False", "PodCompleted")] * 2
     failed = status_to_write(PodStatus(phase="Failed", conditions=(condition("Ready"),)), None, nothing_runs=True)
     assert failed.conditions[0].reason == "PodFailed"
+
+
+def test_what_a_server_writes_for_nothing_is_no_difference():
+    plain = ContainerStatus(name="a", image="i")
+    shown = ContainerStatus(name="a", image="i", last_state=ContainerState(), resources=ResourceRequirements())
+    pod = Pod(status=PodStatus(container_statuses=(shown,), init_container_statuses=(plain,)))
+    status = with_plain_status(pod).status
+    assert status == PodStatus(container_statuses=(plain,), init_container_statuses=(plain,))
+    untouched = Pod(status=PodStatus(container_statuses=(plain,)))
+    assert with_plain_status(untouched) is untouched

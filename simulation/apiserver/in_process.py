@@ -22,7 +22,7 @@ from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.cri.errors import StatusCode
 from runtime.pending import Subscription
-from simulation.apiserver.requests import ADMIN, Answer, JsonAnswer, Request, User, WatchAnswer
+from simulation.apiserver.requests import ADMIN, Answer, JsonAnswer, NodeAnswer, Request, User, WatchAnswer
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.store import BOOKMARK, Version
@@ -173,9 +173,8 @@ class InProcessApi:
 
     def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
         try:
-            if isinstance(done, WatchAnswer):
-                done.watcher.end()
-                raise ApiError(400, "BadRequest", "a watch is not a call", call.verb)
+            if isinstance(done, WatchAnswer | NodeAnswer):
+                raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
             if isinstance(done, JsonAnswer) and done.code >= 400:
                 raise _refusal(done, call.verb)
             value = call.read(done.body())

@@ -11,24 +11,49 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+from simulation.apiserver.authentication import Authenticator
+from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Clock, Core, Options
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
 from simulation.apiserver.kinds.registry import rules_of_all
-from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, call_of
+from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of
 from simulation.apiserver.resources import NAMESPACES, ServedResource
 from simulation.apiserver.status import StatusError, internal_error
 from simulation.apiserver.store import Store
+from simulation.apiserver.verbs.bind import bind, evict
 from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.create import create, create_value
 from simulation.apiserver.verbs.delete import delete, delete_collection
 from simulation.apiserver.verbs.list_objects import list_objects
+from simulation.apiserver.verbs.node_parts import node_proxy, pod_log, pod_portforward, pod_stream
 from simulation.apiserver.verbs.patch import patch
 from simulation.apiserver.verbs.read import read
+from simulation.apiserver.verbs.reviews import may_i, may_somebody, my_rules, token_review, who_am_i
+from simulation.apiserver.verbs.token_request import request_token
 from simulation.apiserver.verbs.update import update
 from simulation.apiserver.verbs.watch import bookmark, watch
 
 LOG = logging.getLogger("actorlet.apiserver")
+
+_PARTS: dict[tuple[str, str], Callable[[Context, Call], Answer]] = {
+    ("pods", "attach"): pod_stream,
+    ("pods", "binding"): bind,
+    ("pods", "eviction"): evict,
+    ("pods", "exec"): pod_stream,
+    ("pods", "log"): pod_log,
+    ("pods", "portforward"): pod_portforward,
+    ("nodes", "proxy"): node_proxy,
+    ("serviceaccounts", "token"): request_token,
+    ("bindings", ""): bind,
+    ("localsubjectaccessreviews", ""): may_somebody,
+    ("selfsubjectaccessreviews", ""): may_i,
+    ("selfsubjectreviews", ""): who_am_i,
+    ("selfsubjectrulesreviews", ""): my_rules,
+    ("subjectaccessreviews", ""): may_somebody,
+    ("tokenreviews", ""): token_review,
+}
+"""What is special: (resource, part)."""
 
 _VERBS: dict[str, Callable[[Context, Call], Answer]] = {
     "create": create,
@@ -49,7 +74,13 @@ class ApiServer:
         self.options = options or Options()
         self._core = Core(clock, self.options)
         kinds = rules_of_all(self._core)
-        self._context = Context(self._core, kinds, Bookmarks(self._core, bookmark))
+        self._context = Context(
+            core=self._core,
+            kinds=kinds,
+            bookmarks=Bookmarks(self._core, bookmark),
+            authenticator=Authenticator(self._core),
+            authorizer=Authorizer(self._core),
+        )
         namespaces = kinds["namespaces"]
         assert isinstance(namespaces, NamespaceRules)
         namespaces.empty = self._empty
@@ -78,6 +109,18 @@ class ApiServer:
                 LOG.exception("%s %s failed", request.method, request.path)
                 return refused(internal_error(repr(error)))
 
+    def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> User:
+        """Who sends this Authorization header over a connection with this certificate (name, groups).
+
+        Raises StatusError (401).
+        """
+        with self._core.lock:
+            return self._context.authenticator.user_of(authorization, certificate)
+
+    def wall_ns(self) -> int:
+        """The server's time of day."""
+        return self._core.wall_ns()
+
     def forget(self) -> None:
         """Lose the memory of changes: every watch that begins where an earlier one ended is refused (410)."""
         with self._core.lock:
@@ -91,7 +134,9 @@ class ApiServer:
                     watcher.end(error)
 
     def _answer(self, call: Call) -> Answer:
-        return _VERBS[call.verb](self._context, call)
+        self._context.authorizer.check(call)
+        special = _PARTS.get((call.resource.plural, call.target.subresource))
+        return (special or _VERBS[call.verb])(self._context, call)
 
     def _make_namespace(self, name: str) -> None:
         call = Call(Request("POST", "/api/v1/namespaces", user=ADMIN), Target(NAMESPACES, "", ""), "create", {})

@@ -182,6 +182,12 @@ class Collection:
     def __len__(self) -> int:
         return len(self._items)
 
+    def on_node(self, node: str) -> Iterator[Json]:
+        """The objects bound to that node."""
+        if self._by_node is not None:
+            for version in self._by_node.get(node, {}).values():
+                yield version.object
+
     def holds(self, namespace: str) -> bool:
         """Whether there is anything in that namespace."""
         place = bisect_left(self._order, (namespace, ""))

@@ -85,8 +85,7 @@ def _marked(context: Context, call: Call, old: Version, grace_s: int, options: J
     metadata: Json = dict(old.object["metadata"])
     before_s = metadata.get("deletionGracePeriodSeconds")
     if "deletionTimestamp" in metadata:
-        nearer = options.get("gracePeriodSeconds") is not None and before_s is not None and grace_s < before_s
-        if not nearer:
+        if before_s is None or options.get("gracePeriodSeconds") is None or grace_s >= before_s:
             return old
         begun_s = seconds_of(metadata["deletionTimestamp"]) - before_s
     else:

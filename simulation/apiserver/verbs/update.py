@@ -61,7 +61,7 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
         last = context.core.store.remove(resource.store_key, call.namespace, call.name)
         rules.removed(last)
         return last
-    version = context.put(call, new)
+    version = context.put(call, new, old)
     if not call.dry_run:
         rules.changed(old, version)
     return version

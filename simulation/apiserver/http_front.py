@@ -1,0 +1,298 @@
+"""The API server over HTTP/1.1 on loopback, for kubectl, for the agent's own client and for whoever speaks the API.
+
+One listener, on the loop thread that is given; with TLS when there are certificates. Reads requests, finds out who
+asks, has the server answer, writes the answer in the form that is wanted, streams watches line by line. What only the
+agent of a node can answer is asked of it; a request to upgrade the connection becomes a tunnel (see doorman.py).
+
+A watcher that does not read is cut after `LINES_WAITING_AT_MOST` events. What can fail is the port (`start` raises
+OSError). Refuses to know what the requests mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from collections import deque
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from aiohttp import web
+
+from runtime.event_loop import LoopThread
+from simulation.apiserver.discovery import discovery
+from simulation.apiserver.doorman import Doorman
+from simulation.apiserver.negotiation import PLAIN, Form, Lines, form_of, written
+from simulation.apiserver.node_proxy import NodeProxy
+from simulation.apiserver.openapi import openapi
+from simulation.apiserver.requests import (
+    BODY_BYTES_AT_MOST,
+    JSON,
+    Answer,
+    JsonAnswer,
+    NodeAnswer,
+    Request,
+    User,
+    WatchAnswer,
+)
+from simulation.apiserver.server import ApiServer, refused
+from simulation.apiserver.status import StatusError, no_such_path
+from simulation.apiserver.store import ERROR, Version
+
+LOG = logging.getLogger("actorlet.apiserver.http")
+
+START_SECONDS = 10.0
+LINES_WAITING_AT_MOST = 10_000
+_HEALTH = ("/healthz", "/livez", "/readyz")
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+
+
+class HttpFront:
+    """See the module. `port` 0: any free one; after `start`, `address` says which. `tls`: None for plain HTTP.
+
+    `node_scheme`: how the agents of nodes are spoken to.
+    """
+
+    def __init__(
+        self,
+        server: ApiServer,
+        loop: LoopThread,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+        node_scheme: str = "https",
+    ) -> None:
+        self._server = server
+        self._loop = loop
+        self._host = host
+        self._port = port
+        self._tls = tls
+        self._proxy = NodeProxy(node_scheme)
+        self._listener: asyncio.Server | None = None
+        self._web: web.Server | None = None
+        self._streams: set[_Stream] = set()
+
+    @property
+    def address(self) -> str:
+        """host:port."""
+        return f"{self._host}:{self._port}"
+
+    @property
+    def url(self) -> str:
+        """As in a kubeconfig."""
+        return f"{'https' if self._tls else 'http'}://{self.address}"
+
+    def start(self) -> None:
+        """Raises OSError when the address is taken."""
+        self._loop.submit(self._start()).result(START_SECONDS)
+
+    def close(self) -> None:
+        """End every connection. May be called more than once."""
+        with contextlib.suppress(RuntimeError, TimeoutError):
+            self._loop.submit(self._close()).result(START_SECONDS)
+
+    async def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
+        doors = self._web
+        self._listener = await loop.create_server(
+            lambda: Doorman(doors, self._tunnel_to), self._host, self._port, ssl=self._tls, backlog=1024
+        )
+        self._port = self._listener.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is None:
+            return
+        listener.close()
+        for stream in tuple(self._streams):
+            stream.end(None)
+        if self._web is not None:
+            await self._web.shutdown(1.0)
+        await self._proxy.close()
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._answer(request)
+        except StatusError as refusal:
+            return _response(refused(refusal), PLAIN, b"")
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.path
+        if path in _HEALTH or path.startswith(tuple(f"{health}/" for health in _HEALTH)):
+            return web.Response(text="ok")
+        user = self._user_of(request.headers.get("Authorization", ""), request.transport)
+        accept = request.headers.get("Accept", "")
+        known = discovery(path, accept, self.address)
+        if known is not None:
+            return _json(known[1], known[0])
+        if path.startswith("/openapi"):
+            document = openapi(path)
+            if document is None:
+                raise no_such_path()
+            return web.Response(body=document, content_type=JSON)
+        if request.method not in _METHODS:
+            raise StatusError(405, "MethodNotAllowed", f"there is no method {request.method}", {})
+        body = await _body_of(request)
+        form = form_of(accept)
+        query = tuple(request.query.items())
+        asked = Request(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
+        answer = self._server.handle(asked)
+        include_object = request.query.get("includeObject", "Metadata")
+        if isinstance(answer, WatchAnswer):
+            lines = Lines(answer.resource, form, self._server.wall_ns, include_object)
+            return await self._stream(request, answer, lines, form)
+        if isinstance(answer, NodeAnswer):
+            return await self._proxy.pass_on(request, answer, body)
+        if isinstance(answer, JsonAnswer) and answer.code in (410, 504) and request.query.get("watch") in ("true", "1"):
+            return _response(JsonAnswer({"type": ERROR, "object": answer.value}), PLAIN, None)
+        return _response(
+            answer, form, written(answer, form, wall_ns=self._server.wall_ns(), include_object=include_object)
+        )
+
+    def _user_of(self, authorization: str, transport: asyncio.BaseTransport | None) -> User:
+        certificate = transport.get_extra_info("peercert") if transport is not None else None
+        return self._server.user_of(authorization, _subject(certificate) if certificate else None)
+
+    def _tunnel_to(
+        self, method: str, target: str, authorization: str, transport: asyncio.BaseTransport
+    ) -> tuple[NodeAnswer, ssl.SSLContext | None]:
+        """Where a connection that is to be upgraded leads. Raises StatusError."""
+        user = self._user_of(authorization, transport)
+        path, query = _split(target)
+        answer = self._server.handle(Request(method, path, query, user=user))
+        if isinstance(answer, NodeAnswer):
+            return answer, self._proxy.tls
+        if isinstance(answer, WatchAnswer):
+            answer.watcher.end()
+        if isinstance(answer, JsonAnswer) and answer.code >= 400:
+            raise _as_error(answer)
+        raise StatusError(400, "BadRequest", "Upgrade request required")
+
+    async def _stream(
+        self, request: web.BaseRequest, answer: WatchAnswer, lines: Lines, form: Form
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"})
+        response.enable_chunked_encoding()
+        stream = _Stream(answer, lines)
+        self._streams.add(stream)
+        try:
+            await response.prepare(request)
+            stream.start(self._server)
+            while True:
+                data = await stream.next()
+                if data:
+                    await response.write(data)
+                elif stream.ended:
+                    break
+            await response.write_eof()
+        except ConnectionError:
+            pass
+        finally:
+            self._streams.discard(stream)
+            with self._server.lock:
+                answer.watcher.end()
+        return response
+
+
+class _Stream:
+    """What one watch has to write: filled from any thread, emptied by the handler of the connection."""
+
+    def __init__(self, answer: WatchAnswer, lines: Lines) -> None:
+        self._answer = answer
+        self._lines = lines
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[bytes] = deque()
+        self._something = asyncio.Event()
+        self._woken = False
+        self.ended = False
+
+    def start(self, server: ApiServer) -> None:
+        with server.lock:
+            self._answer.watcher.start(self._take, self.end)
+
+    async def next(self) -> bytes:
+        """What waits, in one piece; empty at the end."""
+        if not self._waiting and not self.ended:
+            await self._something.wait()
+        self._something.clear()
+        self._woken = False
+        count = len(self._waiting)
+        return b"".join([self._waiting.popleft() for _ in range(count)])
+
+    def end(self, error: StatusError | None) -> None:
+        """From any thread."""
+        if error is not None:
+            self._waiting.append(JsonAnswer({"type": ERROR, "object": error.as_object()}).body() + b"\n")
+        self.ended = True
+        self._wake()
+
+    def _take(self, kind: str, version: Version) -> None:
+        if self.ended:
+            return
+        if len(self._waiting) >= LINES_WAITING_AT_MOST:
+            LOG.warning("a watch of %s does not read: it is cut", self._answer.resource.plural)
+            self.ended = True
+        else:
+            self._waiting.append(self._lines.line(kind, self._answer.shape(version)))
+        self._wake()
+
+    def _wake(self) -> None:
+        if not self._woken:
+            self._woken = True
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._something.set)
+
+
+def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+    """A request whose body may be as large as that of the API."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_BYTES_AT_MOST)
+
+
+async def _body_of(request: web.BaseRequest) -> bytes:
+    if not request.body_exists:
+        return b""
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge:
+        text = f"limit is {BODY_BYTES_AT_MOST} bytes"
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {text}") from None
+
+
+def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
+    if body is None or not body:
+        body = answer.body()  # type: ignore[union-attr]  # only answers with a body come here
+    headers = [("Content-Type", form.content_type), ("Cache-Control", "no-cache, private")]
+    for warning in getattr(answer, "warnings", ()):
+        text = warning.replace("\\", "\\\\").replace('"', '\\"')
+        headers.append(("Warning", f'299 - "{text}"'))
+    retry_after_s = getattr(answer, "retry_after_s", None)
+    if retry_after_s is not None:
+        headers.append(("Retry-After", str(retry_after_s)))
+    return web.Response(body=body, status=answer.code, headers=headers)
+
+
+def _json(value: Any, media_type: str) -> web.Response:
+    return web.Response(body=JsonAnswer(value).body(), headers={"Content-Type": media_type, "Vary": "Accept"})
+
+
+def _as_error(answer: JsonAnswer) -> StatusError:
+    status = answer.value
+    return StatusError(answer.code, status.get("reason", ""), status.get("message", ""), status.get("details"))
+
+
+def _split(target: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    path, _, query = target.partition("?")
+    return unquote(path), tuple(parse_qsl(query, keep_blank_values=True))
+
+
+def _subject(certificate: Any) -> tuple[str, tuple[str, ...]]:
+    """Name and groups of a client certificate, as `ssl` shows it."""
+    fields = [pair for part in certificate.get("subject", ()) for pair in part]
+    name = next((value for field, value in fields if field == "commonName"), "")
+    return name, tuple(value for field, value in fields if field == "organizationName")

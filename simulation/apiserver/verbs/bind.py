@@ -1,0 +1,75 @@
+"""POST of a Binding: a scheduler gives a pod its node. And POST of an Eviction, which is a polite DELETE."""
+
+from __future__ import annotations
+
+from simulation.apiserver.requests import Answer, Call, JsonAnswer, Target
+from simulation.apiserver.resources import PODS
+from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
+from simulation.apiserver.verbs.context import Context
+from simulation.apiserver.verbs.delete import delete_object
+
+
+def bind(context: Context, call: Call) -> Answer:
+    """Raises StatusError: 404, 409 when the pod has a node or is on its way out."""
+    binding = call.object_body()
+    name = call.name or str((binding.get("metadata") or {}).get("name") or "")
+    target = binding.get("target") or {}
+    node = target.get("name")
+    if not node:
+        raise invalid(PODS, name, [required("target.name")])
+    if target.get("kind", "Node") not in ("", "Node"):
+        raise bad_request('target.kind: Unsupported value: supported values: "Node", "<empty>"')
+    call = _about(call, name)
+    old = context.find(call)
+    value = old.object
+    uid = (binding.get("metadata") or {}).get("uid")
+    if uid and uid != old.uid:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}"
+        raise conflict(PODS, name, why, "binding")
+    if "deletionTimestamp" in value["metadata"]:
+        raise conflict(PODS, name, f"pod {name} is being deleted, cannot be assigned to a host", "binding")
+    if value["spec"].get("nodeName"):
+        why = f'pod {name} is already assigned to node "{value["spec"]["nodeName"]}"'
+        raise conflict(PODS, name, why, "binding")
+    if value["spec"].get("schedulingGates"):
+        raise conflict(PODS, name, f"pod {name} has non-empty .spec.schedulingGates", "binding")
+    status = value.get("status") or {}
+    condition = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": context.core.timestamp(),
+        "observedGeneration": value["metadata"].get("generation", 1),
+    }
+    others = [one for one in status.get("conditions") or () if one.get("type") != "PodScheduled"]
+    metadata = dict(value["metadata"])
+    if (binding.get("metadata") or {}).get("annotations"):
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **binding["metadata"]["annotations"]}
+    bound: Json = {
+        **value,
+        "metadata": metadata,
+        "spec": {**value["spec"], "nodeName": node},
+        "status": {**status, "conditions": [*others, condition]},
+    }
+    version = context.put(call, bound, old)
+    if not call.dry_run:
+        context.rules(PODS).changed(old, version)
+    return JsonAnswer(success(PODS, name, code=201), 201)
+
+
+def evict(context: Context, call: Call) -> Answer:
+    """Raises StatusError."""
+    eviction = call.object_body()
+    name = call.name
+    if (eviction.get("metadata") or {}).get("name", name) != name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    options = dict(eviction.get("deleteOptions") or {})
+    if options.get("dryRun"):
+        call.dry_run = True
+    call = _about(call, name)
+    delete_object(context, call, context.find(call), options)
+    return JsonAnswer(success(PODS, name, code=201), 201)
+
+
+def _about(call: Call, name: str) -> Call:
+    return Call(call.request, Target(PODS, call.namespace, name), call.verb, call.query, call.dry_run)

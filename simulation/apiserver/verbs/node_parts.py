@@ -1,0 +1,99 @@
+"""What the agent of a node answers itself: log, exec, attach and portforward of a pod, and the proxy of a node.
+
+Owns where that agent listens (by its Node's status) and how it calls these things. What can fail is a pod or container
+that is not there, not bound, or not named (400, 404), and a node that does not say where it listens (503).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulation.apiserver.requests import Answer, Call, JsonAnswer, NodeAnswer, Query
+from simulation.apiserver.resources import NODES
+from simulation.apiserver.status import Json, bad_request, not_found, unavailable
+from simulation.apiserver.verbs.context import Context
+
+DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
+DEFAULT_PORT = 10250
+_ADDRESSES = ("InternalIP", "ExternalIP", "Hostname")
+_LOG_OPTIONS = ("follow", "previous", "timestamps", "tailLines", "limitBytes", "sinceSeconds", "sinceTime", "stream")
+_STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+
+
+def pod_log(context: Context, call: Call) -> Answer:
+    """Raises StatusError."""
+    pod = context.find(call).object
+    container = _container(call, pod)
+    if not pod["spec"].get("nodeName"):
+        return JsonAnswer("", 200)
+    query = tuple((name, value) for name, value in call.request.query if name in _LOG_OPTIONS and value)
+    return _of_pod(context, call, pod, f"/containerLogs/{call.namespace}/{call.name}/{container}", query)
+
+
+def pod_stream(context: Context, call: Call) -> NodeAnswer:
+    """exec and attach. Raises StatusError."""
+    pod = context.find(call).object
+    container = _container(call, pod)
+    options: Query = tuple(
+        (_STREAMS[name], "1") for name, value in call.request.query if name in _STREAMS and value in ("true", "1")
+    )
+    command = tuple(pair for pair in call.request.query if pair[0] == "command")
+    part = call.target.subresource
+    return _of_pod(context, call, pod, f"/{part}/{call.namespace}/{call.name}/{container}", command + options)
+
+
+def pod_portforward(context: Context, call: Call) -> NodeAnswer:
+    """Raises StatusError."""
+    pod = context.find(call).object
+    query = tuple(("port", value) for name, value in call.request.query if name in ("ports", "port"))
+    return _of_pod(context, call, pod, f"/portForward/{call.namespace}/{call.name}", query)
+
+
+def node_proxy(context: Context, call: Call) -> NodeAnswer:
+    """Raises StatusError."""
+    name, _, port = call.name.partition(":")
+    node = context.core.store.get("nodes", "", name)
+    if node is None:
+        raise not_found(NODES, name)
+    host, listens = _address(node.object)
+    return NodeAnswer(
+        name, host, int(port) if port.isdecimal() else listens, f"/{call.target.rest}", call.request.query
+    )
+
+
+def _of_pod(context: Context, call: Call, pod: Json, path: str, query: Query) -> NodeAnswer:
+    name = pod["spec"].get("nodeName")
+    if not name:
+        raise bad_request(f"pod {call.name} does not have a host assigned")
+    node = context.core.store.get("nodes", "", name)
+    if node is None:
+        raise not_found(NODES, name)
+    host, port = _address(node.object)
+    return NodeAnswer(name, host, port, path, query)
+
+
+def _address(node: Json) -> tuple[str, int]:
+    status = node.get("status") or {}
+    addresses = {one.get("type"): one.get("address") for one in reversed(status.get("addresses") or [])}
+    host = next((addresses[kind] for kind in _ADDRESSES if addresses.get(kind)), None)
+    if host is None:
+        name = node["metadata"]["name"]
+        raise unavailable(f"no preferred addresses found; the status of node {name} has none")
+    endpoint = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
+    return str(host), int(endpoint.get("Port") or DEFAULT_PORT)
+
+
+def _container(call: Call, pod: Json) -> str:
+    spec = pod["spec"]
+    known = [one["name"] for field in _CONTAINERS for one in spec.get(field) or ()]
+    asked = call.query.get("container") or (pod["metadata"].get("annotations") or {}).get(DEFAULT_CONTAINER, "")
+    if asked:
+        if asked not in known:
+            raise bad_request(f"container {asked} is not valid for pod {call.name}")
+        return asked
+    names: list[Any] = [one["name"] for one in spec["containers"]]
+    if len(names) == 1 and call.target.subresource in ("log", "exec", "attach"):
+        return str(names[0])
+    choices = " ".join(names)
+    raise bad_request(f"a container name must be specified for pod {call.name}, choose one of: [{choices}]")

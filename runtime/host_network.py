@@ -1,7 +1,7 @@
 """The network of a machine as a node sees it: the addresses of its interfaces, its default routes, what a name means.
 
-Three facts, and no choice among them: which address is the node's is `actors.node_object.addresses`. Nothing here
-fails; what cannot be read is empty. Looking a name up asks the resolver and may take its time: use a lane.
+Three facts, and no choice among them: which address is the node's is decided elsewhere. Nothing here
+fails; what cannot be read is empty. Looking a name up takes two seconds at most.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import threading
 from dataclasses import dataclass
 
 import psutil
 
+LOOK_UP_SECONDS = 2.0
+"""A node without a name service starts, and shows its state, without waiting for it."""
 _UP = 0x1
 _NO_IPV6_DESTINATION = "0" * 32
 
@@ -57,8 +60,17 @@ def default_routes(root: str = "/") -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, _, name in sorted(found, key=lambda route: route[:2])))
 
 
-def look_up(name: str) -> tuple[str, ...]:
-    """Addresses of a name, in the resolver's order; none where it does not know the name."""
+def look_up(name: str, timeout_seconds: float = LOOK_UP_SECONDS) -> tuple[str, ...]:
+    """Addresses of a name, in the resolver's order; none where it does not know the name, or does not say in time."""
+    found: list[str] = []
+    # The resolver keeps no deadline of its own worth the name: a thread waits for it, and nobody for the thread.
+    asking = threading.Thread(target=lambda: found.extend(_resolve(name)), name="resolver", daemon=True)
+    asking.start()
+    asking.join(timeout_seconds)
+    return tuple(found)
+
+
+def _resolve(name: str) -> tuple[str, ...]:
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

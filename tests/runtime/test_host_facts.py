@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -95,6 +97,13 @@ def test_a_name_nobody_knows_has_no_address() -> None:
     assert look_up("no-such-host.invalid") == ()
     assert look_up("127.0.0.1") == ("127.0.0.1",)
     assert look_up("x" * 300) == ()
+
+
+def test_a_resolver_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [] if answers.wait(60) else [])
+    assert look_up("localhost", timeout_seconds=0.01) == ()
+    answers.set()
 
 
 def test_this_machine_can_be_the_machine_of_a_node(tmp_path: Path) -> None:

@@ -316,7 +316,7 @@ class StatusManagerActor(Actor):
         assert api is not None, "nothing is queued without an API server"
         assert pod is not None, "only what has an object is queued"
         meta = pod.metadata
-        body = status_patch(meta.uid, pod.status, known.wanted)
+        body = None if known.is_shown() else status_patch(meta.uid, pod.status, known.wanted)
         known.writing = True
         known.asked = known.wanted
         self._writes += 1

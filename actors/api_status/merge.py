@@ -31,6 +31,7 @@ NOTHING = PodStatus()
 def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs: bool) -> PodStatus:
     """What the API is to show. `nothing_runs`: the worker has seen the last container of the pod end."""
     api = NOTHING if api is None else api
+    computed = _plain_status(computed)
     status = msgspec.structs.replace(
         computed,
         conditions=_conditions(computed.conditions, api.conditions),
@@ -49,15 +50,19 @@ def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs:
 
 def with_plain_status(pod: Pod) -> Pod:
     """`pod` as the API shows it, without what its server writes for nothing: an empty last state, no resources."""
-    status = pod.status
-    if status is None:
+    if pod.status is None:
         return pod
+    plain = _plain_status(pod.status)
+    return pod if plain is pod.status else msgspec.structs.replace(pod, status=plain)
+
+
+def _plain_status(status: PodStatus) -> PodStatus:
     groups = {
         name: plain
         for name in ("init_container_statuses", "container_statuses", "ephemeral_container_statuses")
         if (plain := tuple(map(_plain, getattr(status, name)))) != getattr(status, name)
     }
-    return msgspec.structs.replace(pod, status=msgspec.structs.replace(status, **groups)) if groups else pod
+    return msgspec.structs.replace(status, **groups) if groups else status
 
 
 _NO_STATE = ContainerState()

@@ -268,6 +268,17 @@ def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World
     assert len(world.api.calls) == 2
 
 
+def test_a_pod_whose_last_status_the_api_keeps_otherwise_goes_all_the_same(world: World):
+    world.tell(
+        "web", PodStatus(phase="Succeeded", message="long"), final=True, deletion_timestamp="2026-11-21T00:00:00Z"
+    )
+    world.manager.tell(PodFinished("uid-web"))
+    shown = PodStatus(phase="Succeeded", message="lo")
+    world.api.answer(api_pod("web", 2, status=shown, deletion_timestamp="2026-11-21T00:00:00Z"))
+    world.run()
+    assert [call.method for call in world.api.calls] == ["PATCH", "DELETE"]
+
+
 def test_an_answer_that_changes_nothing_ends_the_matter(world: World):
     world.tell("web", ready(message="long"))
     world.api.answer(world.pods["web"])  # the very same object, of the same version

@@ -31,6 +31,7 @@ from actors.messages import (
     UnknownPodsObserved,
 )
 from actors.pod_services import NodeFacts, PodServices
+from actors.reference_messages import HoldObjects, ReadSurroundings, ReleaseObjects
 from actors.start.container_config import NodeRules
 from actors.sync_loop import HOUSEKEEPING_NS, KNOWN_PODS_NS, SyncLoopActor
 from config.kubelet import KubeletConfiguration

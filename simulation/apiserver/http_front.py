@@ -33,6 +33,7 @@ from simulation.apiserver.requests import (
     JsonAnswer,
     NodeAnswer,
     Request,
+    TextAnswer,
     User,
     WatchAnswer,
 )
@@ -119,7 +120,7 @@ class HttpFront:
         try:
             return await self._answer(request)
         except StatusError as refusal:
-            return _response(refused(refusal), PLAIN, b"")
+            return _response(refused(refusal), PLAIN, None)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
@@ -265,9 +266,10 @@ async def _body_of(request: web.BaseRequest) -> bytes:
 
 
 def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
-    if body is None or not body:
+    if body is None:
         body = answer.body()  # type: ignore[union-attr]  # only answers with a body come here
-    headers = [("Content-Type", form.content_type), ("Cache-Control", "no-cache, private")]
+    media_type = "text/plain" if isinstance(answer, TextAnswer) else form.content_type
+    headers = [("Content-Type", media_type), ("Cache-Control", "no-cache, private")]
     for warning in getattr(answer, "warnings", ()):
         text = warning.replace("\\", "\\\\").replace('"', '\\"')
         headers.append(("Warning", f'299 - "{text}"'))

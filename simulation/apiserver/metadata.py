@@ -37,7 +37,8 @@ def check_namespace(resource: ServedResource, namespace: str, metadata: Json) ->
     if not resource.namespaced:
         metadata.pop("namespace", None)
         return
-    if metadata.setdefault("namespace", namespace) != namespace:
+    metadata["namespace"] = metadata.get("namespace") or namespace
+    if metadata["namespace"] != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 import yaml
 
-from simulation.apiserver.requests import Answer, ListAnswer, ObjectAnswer, line_of
+from simulation.apiserver.requests import Answer, ListAnswer, ObjectAnswer, TextAnswer, line_of
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError
 from simulation.apiserver.store import Version
@@ -83,7 +83,11 @@ def written(answer: Answer, form: Form, *, wall_ns: int, include_object: str) ->
         body = msgspec.json.encode(_metadata_of(answer))
     else:
         body = answer.body()  # type: ignore[union-attr]  # watches and nodes' answers have other ways
-    return yaml.safe_dump(msgspec.json.decode(body), sort_keys=False).encode() if form.yaml else body
+    return (
+        yaml.safe_dump(msgspec.json.decode(body), sort_keys=False).encode()
+        if form.yaml and not isinstance(answer, TextAnswer)
+        else body
+    )
 
 
 class Lines:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from config.documents import read_document
+from simulation.apiserver.protobuf_bodies import PROTOBUF, read_protobuf
 from simulation.apiserver.resources import ServedResource, SubResource, find
 from simulation.apiserver.selection import Selection, selection
 from simulation.apiserver.status import Json, bad_request, method_not_allowed, no_such_path, unsupported_media_type
@@ -191,6 +192,8 @@ def read_body(body: bytes, content_type: str) -> Any:
         if faults:
             raise bad_request(f"error parsing the body of the request: {faults[0]}")
         return value
+    if media == PROTOBUF:
+        return read_protobuf(body)
     if media not in (JSON, "", "text/plain", *PATCH_TYPES):
         raise unsupported_media_type(media, (JSON, YAML))
     try:
@@ -262,6 +265,17 @@ class JsonAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """Plain text."""
+
+    text: str
+    code: int = 200
+
+    def body(self) -> bytes:
+        return self.text.encode()
+
+
+@dataclass(frozen=True, slots=True)
 class WatchAnswer:
     """A watch that has begun: call `watcher.start`. The server ends it after `timeout_ns`."""
 
@@ -284,7 +298,7 @@ class NodeAnswer:
     code: int = 200
 
 
-Answer = ObjectAnswer | ListAnswer | JsonAnswer | WatchAnswer | NodeAnswer
+Answer = ObjectAnswer | ListAnswer | JsonAnswer | TextAnswer | WatchAnswer | NodeAnswer
 
 
 def line_of(kind: str, version: Version) -> bytes:

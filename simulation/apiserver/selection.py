@@ -78,11 +78,7 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
         raise bad_request(f"unable to parse requirement: {error}") from None
     known = _OF_ALL | _OF_RESOURCE.get(resource.store_key, _OF_RESOURCE.get(resource.plural, frozenset()))
     for path in sorted(fields.paths - known):
-        where = f'"{resource.group}/{resource.version}, Resource={resource.plural}"'
-        raise bad_request(
-            f'Unable to find {where} that match label selector "{label_selector}", field selector '
-            f'"{field_selector}": field label not supported: {path}'
-        )
+        raise bad_request(f"field label not supported: {path}")
     return Selection(labels, fields)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulation.apiserver.requests import Answer, Call, JsonAnswer, NodeAnswer, Query
+from simulation.apiserver.requests import Answer, Call, NodeAnswer, Query, TextAnswer
 from simulation.apiserver.resources import NODES
 from simulation.apiserver.status import Json, bad_request, not_found, unavailable
 from simulation.apiserver.verbs.context import Context
@@ -26,7 +26,7 @@ def pod_log(context: Context, call: Call) -> Answer:
     pod = context.find(call).object
     container = _container(call, pod)
     if not pod["spec"].get("nodeName"):
-        return JsonAnswer("", 200)
+        return TextAnswer("")
     query = tuple((name, value) for name, value in call.request.query if name in _LOG_OPTIONS and value)
     return _of_pod(context, call, pod, f"/containerLogs/{call.namespace}/{call.name}/{container}", query)
 

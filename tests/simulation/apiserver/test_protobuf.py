@@ -1,0 +1,157 @@
+"""Requests in protobuf become the JSON that they stand for."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulation.apiserver.protobuf import ProtobufError, UnknownKindError, decode_object
+
+
+def varint(value: int) -> bytes:
+    value &= 2**64 - 1
+    out = b""
+    while value >= 0x80:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+def message(*fields: tuple[int, Any]) -> bytes:
+    """Numbers become varints; text, bytes and messages what has a length."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            data = value.encode() if isinstance(value, str) else value
+            out += varint(number << 3 | 2) + varint(len(data)) + data
+    return out
+
+
+def request(kind: str, *fields: tuple[int, Any], version: str = "v1") -> bytes:
+    identity = message((1, version), (2, kind))
+    return b"k8s\x00" + message((1, identity), (2, message(*fields)), (3, ""), (4, ""))
+
+
+# What Go writes for metadata: empty text and an empty time, too.
+META = message((1, "demo"), (2, ""), (3, "default"), (5, ""), (7, 0), (8, b""), (11, message((1, "a"), (2, "b"))))
+METADATA = {"name": "demo", "namespace": "default", "labels": {"a": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "expected"),
+    [
+        (
+            "ConfigMap",
+            [(2, message((1, "x"), (2, "1"))), (2, message((1, "y"), (2, ""))), (3, message((1, "z"), (2, b"\xff")))],
+            {"data": {"x": "1", "y": ""}, "binaryData": {"z": "/w=="}},
+        ),
+        (
+            "Secret",
+            [(2, message((1, "password"), (2, b"s3cret"))), (3, "Opaque"), (5, 0)],
+            {"data": {"password": base64.b64encode(b"s3cret").decode()}, "type": "Opaque", "immutable": False},
+        ),
+        ("Namespace", [(2, b""), (3, message((1, "")))], {}),
+        (
+            "ServiceAccount",
+            [(3, message((1, "registry"))), (4, 1)],
+            {"imagePullSecrets": [{"name": "registry"}], "automountServiceAccountToken": True},
+        ),
+        (
+            "TokenRequest",
+            [(2, message((1, "vault"), (3, message((1, "Pod"), (3, "web"))), (4, 3600)))],
+            {
+                "spec": {
+                    "audiences": ["vault"],
+                    "boundObjectRef": {"kind": "Pod", "name": "web"},
+                    "expirationSeconds": 3600,
+                }
+            },
+        ),
+        (
+            "Service",
+            [
+                (
+                    2,
+                    message(
+                        (
+                            1,
+                            message((1, "http"), (2, "TCP"), (3, 80), (4, message((1, 1), (2, 0), (3, "web"))), (5, 0)),
+                        ),
+                        (1, message((1, ""), (3, 53), (4, message((1, 0), (2, 5353), (3, ""))))),
+                        (2, message((1, "app"), (2, "demo"))),
+                        (4, "ClusterIP"),
+                    ),
+                )
+            ],
+            {
+                "spec": {
+                    "ports": [
+                        {"name": "http", "protocol": "TCP", "port": 80, "targetPort": "web"},
+                        {"port": 53, "targetPort": 5353},
+                    ],
+                    "selector": {"app": "demo"},
+                    "type": "ClusterIP",
+                }
+            },
+        ),
+        (
+            "SelfSubjectAccessReview",
+            [(2, message((1, message((1, "default"), (2, "create"), (3, ""), (5, "pods")))))],
+            {"spec": {"resourceAttributes": {"namespace": "default", "verb": "create", "resource": "pods"}}},
+        ),
+        (
+            "Event",
+            [(2, message((1, "Pod"), (3, "web"))), (6, message((1, 1_767_323_045), (2, 0))), (7, b""), (8, 3)],
+            {"involvedObject": {"kind": "Pod", "name": "web"}, "firstTimestamp": "2026-01-02T03:04:05Z", "count": 3},
+        ),
+    ],
+)
+def test_a_kind(kind: str, fields: list[tuple[int, Any]], expected: dict[str, Any]) -> None:
+    decoded = decode_object(request(kind, (1, META), *fields))
+    assert decoded == {"apiVersion": "v1", "kind": kind, "metadata": METADATA, **expected}
+
+
+def test_options_that_are_zero_on_purpose_are_kept() -> None:
+    eviction = request("Eviction", (2, message((1, 0), (2, message((1, "u"))))), version="policy/v1")
+    assert decode_object(eviction) == {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "deleteOptions": {"gracePeriodSeconds": 0, "preconditions": {"uid": "u"}},
+    }
+    assert decode_object(request("DeleteOptions", (1, -1)))["gracePeriodSeconds"] == -1
+
+
+def test_a_kind_that_is_not_known_is_named() -> None:
+    with pytest.raises(UnknownKindError, match="Deployment"):
+        decode_object(request("Deployment", (1, META)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        request("ConfigMap", (1, META))[:-1],
+        request("ConfigMap", (1, 5)),
+        request("ConfigMap", (4, "yes")),
+        request("Event", (6, message((1, 2**62)))),
+        request("ConfigMap", (2, message((1, b"\xff"), (2, "1")))),
+        b"k8s\x00\x0b",
+        b"k8s\x00" + b"\xff" * 20,
+    ],
+)
+def test_what_is_no_such_message_is_refused(body: bytes) -> None:
+    with pytest.raises(ProtobufError):
+        decode_object(body)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_an_object_or_a_refusal(data: bytes) -> None:
+    with contextlib.suppress(ProtobufError):
+        decode_object(request("Event", (6, data)))

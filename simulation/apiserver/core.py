@@ -43,6 +43,8 @@ class Options:
     """Static bearer tokens: token -> user name (`admin`, `system:node:NAME`)."""
     issuer: str = "https://kubernetes.default.svc.cluster.local"
     service_cidr: str = "10.0.0.0/24"
+    port: int = 6443
+    """Where the server listens, as its own service says."""
     root_ca: str = ""
     """PEM text for the ConfigMap kube-root-ca.crt of every namespace."""
     history_at_most: int = 10_000

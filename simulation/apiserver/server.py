@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from ipaddress import ip_network
 
 from simulation.apiserver.authentication import Authenticator
 from simulation.apiserver.authorization import Authorizer
@@ -18,8 +19,8 @@ from simulation.apiserver.core import Clock, Core, Options
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
 from simulation.apiserver.kinds.registry import rules_of_all
 from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of
-from simulation.apiserver.resources import NAMESPACES, ServedResource
-from simulation.apiserver.status import StatusError, internal_error
+from simulation.apiserver.resources import NAMESPACES, SERVICES, ServedResource
+from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store import Store
 from simulation.apiserver.verbs.bind import bind, evict
 from simulation.apiserver.verbs.context import Context
@@ -86,7 +87,8 @@ class ApiServer:
         namespaces.empty = self._empty
         with self._core.lock:
             for name in FIRST:
-                self._make_namespace(name)
+                self._make(NAMESPACES, "", name, {})
+            self._make(SERVICES, "default", "kubernetes", self._own_service())
 
     @property
     def lock(self) -> AbstractContextManager[object]:
@@ -138,10 +140,15 @@ class ApiServer:
         special = _PARTS.get((call.resource.plural, call.target.subresource))
         return (special or _VERBS[call.verb])(self._context, call)
 
-    def _make_namespace(self, name: str) -> None:
-        call = Call(Request("POST", "/api/v1/namespaces", user=ADMIN), Target(NAMESPACES, "", ""), "create", {})
-        value = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
+    def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
+        call = Call(Request("POST", "", user=ADMIN), Target(resource, namespace, ""), "create", {})
+        value = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {"name": name}, **rest}
         create_value(self._context, call, value)
+
+    def _own_service(self) -> Json:
+        address = str(ip_network(self.options.service_cidr)[1])
+        port = {"name": "https", "port": 443, "targetPort": self.options.port, "protocol": "TCP"}
+        return {"spec": {"clusterIP": address, "ports": [port]}}
 
     def _empty(self, resource: ServedResource, namespace: str) -> None:
         call = Call(Request("DELETE", ""), Target(resource, namespace, ""), "deletecollection", {})

@@ -5,19 +5,28 @@ from __future__ import annotations
 from config import objects
 from config.objects import ApiStruct
 from simulation.apiserver.core import Core
+from simulation.apiserver.kinds.config_data import ConfigMapRules, SecretRules
 from simulation.apiserver.kinds.events import EventRules
 from simulation.apiserver.kinds.namespaces import NamespaceRules
 from simulation.apiserver.kinds.nodes import LeaseRules, NodeRules
 from simulation.apiserver.kinds.pods import PodRules
 from simulation.apiserver.kinds.rules import KindRules
+from simulation.apiserver.kinds.services import ServiceRules
+from simulation.apiserver.kinds.storage import CertificateRequestRules, ClaimRules, VolumeRules
 from simulation.apiserver.resources import SERVED, ServedResource
 
 _OWN: dict[str, type[KindRules]] = {
+    "certificatesigningrequests.certificates.k8s.io": CertificateRequestRules,
+    "configmaps": ConfigMapRules,
     "events": EventRules,
     "leases.coordination.k8s.io": LeaseRules,
     "namespaces": NamespaceRules,
     "nodes": NodeRules,
+    "persistentvolumeclaims": ClaimRules,
+    "persistentvolumes": VolumeRules,
     "pods": PodRules,
+    "secrets": SecretRules,
+    "services": ServiceRules,
 }
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+import msgspec
+
 from actors.image_rules import (
     INVALID_IMAGE_NAME,
     ImageDeed,
@@ -24,14 +26,16 @@ from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
 from actors.kernel.suspension import Suspension
 from actors.messages import ImagePulled, ImagePullFailed, PullImage
 from actors.pod_action_types import Start
+from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
+from actors.pod_status.ips import pod_ips
 from actors.pod_view import PodView, Question
 from actors.start.container_config import Making, container_config, message_file
-from actors.start.environment import Sources
+from actors.start.environment import FileText, Sources, file_references
 from actors.start.identity import field_path
 from actors.start.logs import link_path, log_path
 from actors.start.refusal import StartRefusedError
-from config.objects import Pod
+from config.objects import Container, Pod
 from runtime.cri import CriError
 from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
 from runtime.cri.verbs import IMAGE_STATUS
@@ -41,6 +45,8 @@ HostPaths = Mapping[str, str]
 
 REFUSED_RETRY_NS = 10_000_000_000
 """What is wrong with a container may be mended from outside: an image arrives, a file appears."""
+ENV_FILE_BYTES = 64 * 1024
+"""A file of variables is small; what is larger is another file."""
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"
@@ -49,18 +55,20 @@ RUN_ERROR = "RunContainerError"
 class ContainerStarts:
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+    def __init__(self, worker: Actor, services: PodServices, view: PodView, references: PodReferences) -> None:
         self._worker = worker
         self._services = services
         self._view = view
+        self._references = references
         self._pulls: dict[str, Question] = {}
         self._pulled: dict[str, str] = {}
         self._failed: dict[str, ImagePullFailed] = {}
         self._refused: set[str] = set()
 
     def busy(self) -> frozenset[str]:
-        """Names of containers whose image is being pulled."""
-        return frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
+        """Names of containers whose image is being pulled, or that wait for what they refer to."""
+        pulls = frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
+        return pulls | self._references.waiting()
 
     def wake_in_ns(self) -> int | None:
         """When what could not be done may be tried again, from now; None when nothing waits for that."""
@@ -125,10 +133,14 @@ class ContainerStarts:
             self._view.waiting[name] = shown_while_backing_off(failed)
             return
         self._failed.pop(name, None)
+        credentials = self._references.credentials_for(pod, start.container)
+        if credentials is None:
+            return
         pull = self._pulls.setdefault(name, Question(self._worker, f"pull {name}"))
         if not pull.may_ask():
             return
-        self._services.images.tell(PullImage(self._worker.ref, pod, name, image, field_path(pod, start.container)))
+        place = field_path(pod, start.container)
+        self._services.images.tell(PullImage(self._worker.ref, pod, name, image, place, credentials))
 
     def _refuse(self, name: str, reason: str, message: str, said: Said | None) -> None:
         if self._view.waiting.get(name) != (reason, message):
@@ -154,6 +166,9 @@ class ContainerStarts:
         if image is None:
             return False
         try:
+            sources = await self._sources(pod, start.container, paths)
+            if sources is None:
+                return False
             attempt = await self._prepare(pod, start)
             config = container_config(
                 pod,
@@ -164,7 +179,7 @@ class ContainerStarts:
                     image=image,
                     host_paths=paths,
                     back_off_ns=start.back_off_ns,
-                    sources=self._sources(),
+                    sources=sources,
                 ),
                 self._services.node.rules,
             )
@@ -211,7 +226,7 @@ class ContainerStarts:
         await self._on_disk(files.prepare_container, message, directory)
         return attempt
 
-    def _on_disk(self, deed: Callable[..., T], *args: str) -> Suspension[T]:
+    def _on_disk(self, deed: Callable[..., T], *args: str | int) -> Suspension[T]:
         return self._worker.wait(self._view.on_disk(deed, *args), what="the pod's files")
 
     def _link_log(self, name: str, attempt: int, container_id: str) -> None:
@@ -223,6 +238,30 @@ class ContainerStarts:
         target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
         self._view.on_disk(self._services.files.link_log, link, target)
 
-    def _sources(self) -> Sources:
+    # --- what its variables are taken from --------------------------------------------------------------------------
+
+    async def _sources(self, pod: Pod, container: Container, paths: HostPaths) -> Sources | None:
+        """None: the container has to wait for it. Raises StartRefusedError, and what lanes raise."""
+        given = self._references.sources_for(pod, container)
+        if given is None:
+            return None
+        files: dict[tuple[str, str], FileText] | None = None
+        if self._services.node.rules.env_files:
+            files = {each: await self._file_text(pod, *each, paths) for each in file_references(container)}
         sandboxes = self._view.seen().sandboxes
-        return Sources(pod_ips=sandboxes[0].ips if sandboxes else (), host_ips=self._services.node.host_ips)
+        host_ips = self._services.node.host_ips
+        ips = pod_ips(bool(pod.spec.host_network), sandboxes[0].ips if sandboxes else (), (), host_ips, True)
+        return msgspec.structs.replace(given, files=files, pod_ips=ips, host_ips=host_ips)
+
+    async def _file_text(self, pod: Pod, volume: str, path: str, paths: HostPaths) -> FileText:
+        """A file that another container may have written into an emptyDir (spec 13.3)."""
+        if not any(each.name == volume and each.empty_dir is not None for each in pod.spec.volumes):
+            return FileText(error="the volume must be an emptyDir of the pod")
+        directory = paths.get(volume)
+        if directory is None:
+            return FileText(error="no container of the pod mounts the volume")
+        try:
+            read = self._services.files.read_volume_file
+            return FileText(await self._on_disk(read, directory, path, ENV_FILE_BYTES))
+        except OSError as failure:
+            return FileText(error=failure.strerror or str(failure))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from actors.cluster_cache import ClusterCacheActor
 from actors.container_gc import ContainerGCActor
 from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools
@@ -19,6 +20,7 @@ from actors.mirror_pods import MirrorPodActor
 from actors.node_lease import NodeLeaseActor
 from actors.node_object.settings import NodeSettings, Registration
 from actors.node_status import NodeStatusActor
+from actors.object_cache import ObjectCacheActor, strategy_of
 from actors.pleg import PlegActor
 from actors.pod_services import NodeFacts, PodServices
 from actors.runtime_monitor import RuntimeMonitorActor
@@ -29,6 +31,7 @@ from actors.source_http import HttpSourceActor
 from actors.status_manager import StatusManagerActor
 from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
+from actors.token import TokenActor
 from actors.volume_contents import ContentSources, resync_ns
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.feature_gates import FeatureGates
@@ -36,6 +39,7 @@ from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from runtime.api import ApiLines
 from runtime.cri import Cri
+from runtime.docker_config_files import DockerConfigFiles
 from runtime.host_facts import HostFacts
 from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_url import ManifestServer
@@ -69,6 +73,8 @@ class NodeCapabilities:
     host: HostFacts
     api: ApiLines | None = None
     """None: the node stands alone and runs static pods only."""
+    docker_config: DockerConfigFiles | None = None
+    """None: the node has no credentials for registries of its own."""
 
 
 _NO_FLAGS = GcPolicy()
@@ -118,6 +124,9 @@ class NodeSupervisor(Actor):
             "container-gc": self._reserve(ContainerGCActor, "container-gc"),
             "volume-reconciler": self._reserve(VolumeReconcilerActor, "volume-reconciler"),
             "node-status": self._reserve(NodeStatusActor, "node-status"),
+            "object-cache": self._reserve(ObjectCacheActor, "object-cache"),
+            "cluster-cache": self._reserve(ClusterCacheActor, "cluster-cache"),
+            "tokens": self._reserve(TokenActor, "tokens"),
         }
         if self._capabilities.api is not None:
             refs["mirror-pods"] = self._reserve(MirrorPodActor, "mirror-pods")
@@ -150,6 +159,10 @@ class NodeSupervisor(Actor):
             container_gc=gc,
             status_manager=refs["status-manager"],
             events=events,
+            objects=refs["object-cache"],
+            tokens=refs["tokens"],
+            cluster=refs["cluster-cache"],
+            has_cluster=can.api is not None,
             mirrors=refs.get("mirror-pods"),
         )
         self._furnish_node(refs)
@@ -166,13 +179,30 @@ class NodeSupervisor(Actor):
             configuration.registry_pull_qps,
             configuration.registry_burst,
         )
-        self.furnish(refs["image-pull"], can.cri, events, limits, refs["node-status"])
+        self.furnish(refs["image-pull"], can.cri, events, limits, refs["node-status"], can.docker_config)
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
         strategy = configuration.config_map_and_secret_change_detection_strategy
         again_ns = resync_ns(configuration.sync_frequency, strategy)
-        contents = ContentSources(node=refs["node-status"], resync_ns=again_ns)
+        contents = ContentSources(refs["object-cache"], refs["tokens"], node=refs["node-status"], resync_ns=again_ns)
         self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop)
+        self._furnish_caches(refs)
+
+    def _furnish_caches(self, refs: dict[str, ActorRef]) -> None:
+        """Those who know what pods take from other objects of the API."""
+        configuration = self._plan.configuration
+        api = None if self._capabilities.api is None else self._capabilities.api.main
+        self.furnish(
+            refs["object-cache"],
+            api,
+            strategy_of(configuration.config_map_and_secret_change_detection_strategy),
+            configuration.sync_frequency,
+            refs["sync-loop"],
+            refs["volume-reconciler"],
+            refs["node-status"],
+        )
+        self.furnish(refs["cluster-cache"], api, refs["node-status"])
+        self.furnish(refs["tokens"], api)
 
     def _furnish_node(self, refs: dict[str, ActorRef]) -> None:
         """Those who stand for the node as a whole in the API."""

@@ -48,5 +48,10 @@ class PodServices:
     container_gc: ActorRef
     status_manager: ActorRef
     events: ActorRef
+    objects: ActorRef
+    tokens: ActorRef
+    cluster: ActorRef
+    has_cluster: bool = False
+    """Whether there is an API server, and services with it."""
     mirrors: ActorRef | None = None
     """None where the node stands alone."""

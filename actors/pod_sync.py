@@ -16,6 +16,7 @@ from actors.observed import ObservedPod
 from actors.pod_action_types import BackingOff, Kill, PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
 from actors.pod_lifecycle import PodLife
+from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.phase import TERMINAL
@@ -42,6 +43,7 @@ NETWORK_RETRY_NS = SECOND_NS
 RUNTIME_RETRY_NS = 5 * SECOND_NS
 VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
 """Longer than whoever makes the volumes waits before the next try: then it has been restarted, or has not heard."""
+CLASS_RETRY_NS = 10 * SECOND_NS
 REFUSED_RETRY_NS = 60 * SECOND_NS
 """Only another form of the pod helps, and that is a reason to look by itself."""
 
@@ -49,12 +51,15 @@ REFUSED_RETRY_NS = 60 * SECOND_NS
 class PodSync:
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView, show: PodShow) -> None:
+    def __init__(
+        self, worker: Actor, services: PodServices, view: PodView, show: PodShow, references: PodReferences
+    ) -> None:
         self._worker = worker
         self._services = services
         self._view = view
         self._show = show
-        self.starts = ContainerStarts(worker, services, view)
+        self._references = references
+        self.starts = ContainerStarts(worker, services, view, references)
         self._volumes: VolumesPrepared | None = None
         self._volumes_at_ns = 0
         self._question = Question(worker, "volumes")
@@ -114,6 +119,8 @@ class PodSync:
             except CriError as raised:
                 failure = raised
             observed = view.seen()
+        elif not self.starts.busy():
+            self._references.rest()
         terminal = await self._show.publish(observed, life) in TERMINAL
         self._set_alarm(pod, actions)
         if failure is not None:
@@ -150,6 +157,7 @@ class PodSync:
     def _ask_for_volumes(self, pod: Pod) -> None:
         if self._question.may_ask():
             self._services.volumes.tell(PrepareVolumes(self._worker.ref, pod))
+            self._references.ask_ahead(pod)
 
     def _tell_volumes_of_change(self, pod: Pod, before: Pod) -> None:
         """The pod has another form: what is in its volumes may have to change, or it may use more of them."""
@@ -192,9 +200,12 @@ class PodSync:
         host_paths = self._volumes.host_paths if self._volumes is not None else {}
         config = self._sandbox_config(pod, actions.sandbox_attempt)
         if actions.create_sandbox:
+            handler = self._runtime_handler(pod)
+            if handler is None:
+                return
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
-            sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config)
+            sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
         failure: CriError | None = None
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
             try:
@@ -219,9 +230,17 @@ class PodSync:
             self._said = (reason, message)
             self._view.say("Warning", reason, message)
 
-    async def _make_sandbox(self, attempt: int, config: PodSandboxConfig) -> str:
+    def _runtime_handler(self, pod: Pod) -> str | None:
+        """Of the pod's RuntimeClass; None while it is not known. The answer is a reason to look again."""
         try:
-            sandbox_id = await self._view.deeds.run_sandbox(attempt, config, "")
+            return self._references.runtime_handler(pod)
+        except StartRefusedError as refused:
+            self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused.reason}")
+            raise RetryLaterError(CLASS_RETRY_NS) from refused
+
+    async def _make_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
+        try:
+            sandbox_id = await self._view.deeds.run_sandbox(attempt, config, handler)
         except CriError as failure:
             self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
             raise

@@ -48,12 +48,14 @@ from actors.pod_lifecycle import (
     desired,
     kill_requested,
 )
+from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.api_status import Forced
 from actors.pod_status.phase import FAILED
 from actors.pod_sync import PodSync
 from actors.pod_view import PodView, RetryLaterError
+from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassRead, SurroundingsRead
 from runtime.cri import CriError
 
 SECOND_NS = 1_000_000_000
@@ -76,7 +78,8 @@ class PodWorker(Actor):
         self._life = BEGINNING
         self._view = PodView(self, uid, services, orphan)
         self._show = PodShow(self, services, self._view)
-        self._sync = PodSync(self, services, self._view, self._show)
+        self._references = PodReferences(self, services, self._view)
+        self._sync = PodSync(self, services, self._view, self._show, self._references)
         self._end = PodEnd(self, services, self._view, self._show)
         self._runtime = RuntimeStateObserved("", "")
         self._last_trouble = ""
@@ -93,6 +96,7 @@ class PodWorker(Actor):
         services = self._services
         for listener in (services.pleg, services.container_gc, services.sync_loop):
             listener.tell(started)
+        self._references.announce()
 
     # --- what is desired --------------------------------------------------------------------------------------------
 
@@ -102,6 +106,8 @@ class PodWorker(Actor):
     @handles(SyncPod)
     def desired(self, message: SyncPod) -> None:
         pod = self._view.pod = message.pod
+        if message.operation is not Operation.RECONCILE:
+            self._references.pod_desired(pod)
         before = self._life.stage
         self._meet(desired(pod))
         # What others write into the status is a reason to look only where our part depends on it: the echo of
@@ -137,6 +143,10 @@ class PodWorker(Actor):
     def _look_soon(self) -> None:
         self.ref.tell(LookAgain())
 
+    def _look_soon_if(self, waited_for: bool) -> None:
+        if waited_for:
+            self._look_soon()
+
     def _look_in(self, ns: int) -> None:
         self.after(ns, LookAgain(), key="look")
 
@@ -169,6 +179,7 @@ class PodWorker(Actor):
             self._show.publish_final()
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
+                self._references.release()
                 self._services.status_manager.tell(PodFinished(self._uid))
         elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life):
             self.stop()
@@ -185,6 +196,23 @@ class PodWorker(Actor):
             )
 
     # --- answers ----------------------------------------------------------------------------------------------------
+
+    @handles(ObjectsRead)
+    def objects_read(self, message: ObjectsRead) -> None:
+        self._look_soon_if(self._references.objects_read(message))
+
+    @handles(SurroundingsRead)
+    def surroundings_read(self, message: SurroundingsRead) -> None:
+        self._look_soon_if(self._references.surroundings_read(message))
+
+    @handles(RuntimeClassRead)
+    def runtime_class_read(self, message: RuntimeClassRead) -> None:
+        self._look_soon_if(self._references.runtime_class_read(message))
+
+    @handles(ObjectsChanged)
+    def objects_changed(self, _: ObjectsChanged) -> None:
+        """What a container has waited for may be there now."""
+        self._look_soon()
 
     @handles(ImagePulled)
     def image_pulled(self, message: ImagePulled) -> None:

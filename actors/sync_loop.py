@@ -58,6 +58,7 @@ from actors.messages import (
 )
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
+from actors.reference_messages import ObjectCacheStarted
 from config.objects import Pod, PodStatus
 from config.pod_identity import SOURCE_API, full_name, is_mirror, is_static
 
@@ -438,8 +439,8 @@ class SyncLoopActor(Actor):
             if entry.worker is not None:
                 entry.worker.tell(RenewVolumes())
 
-    @handles(PlegStarted)
-    def pleg_started(self, _: PlegStarted) -> None:
+    @handles(PlegStarted, ObjectCacheStarted)
+    def announce_workers(self, _: PlegStarted | ObjectCacheStarted) -> None:
         for entry in self._entries.values():
             if entry.worker is not None:
                 entry.worker.tell(AnnounceYourself())

@@ -22,10 +22,8 @@ def unhonoured_fields(pod: Pod) -> tuple[str, ...]:
             ("dnsConfig", spec.dns_config is not None),
             ("dnsPolicy", spec.dns_policy == "None"),
             ("hostAliases", bool(spec.host_aliases)),
-            ("imagePullSecrets", bool(spec.image_pull_secrets)),
             ("overhead", bool(spec.overhead)),
             ("resourceClaims", bool(spec.resource_claims)),
-            ("runtimeClassName", bool(spec.runtime_class_name)),
         )
         if said
     ]

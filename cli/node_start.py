@@ -16,12 +16,14 @@ from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
 from actors.start.resources import ResourceRules
 from cli.main import own_version
+from config.feature_gates import FeatureGates
 from config.kubeconfig import ApiAccess
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.start_configuration import StartConfiguration
 from runtime.api import ApiLines
 from runtime.api.lines import HttpApiLines, api_lines
 from runtime.cri import Cri
+from runtime.docker_config_files import LocalDockerConfig
 from runtime.event_loop import LoopThread
 from runtime.host_facts import HostFacts, LocalHostFacts
 from runtime.host_machine import MachineFacts
@@ -83,7 +85,7 @@ def plan_of(
             runtime_name=runtime_name,
             cgroup_version=machine.cgroup_version,
             memory_capacity_bytes=machine.memory_bytes,
-            rules=_rules(start.configuration, machine, root),
+            rules=_rules(start.configuration, start.gates, machine, root),
             container_logs_directory=container_logs,
         ),
         configuration=start.configuration,
@@ -128,7 +130,7 @@ def open_lines(access: ApiAccess, loop: LoopThread, configuration: KubeletConfig
     )
 
 
-def _rules(configuration: KubeletConfiguration, machine: Machine, root: str) -> NodeRules:
+def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Machine, root: str) -> NodeRules:
     one_process = configuration.single_process_oom_kill
     return NodeRules(
         root_directory=root,
@@ -141,6 +143,7 @@ def _rules(configuration: KubeletConfiguration, machine: Machine, root: str) -> 
             single_process_oom_kill=machine.cgroup_version == 1 if one_process is None else one_process,
         ),
         seccomp_default=configuration.seccomp_default,
+        env_files=gates.enabled("EnvFiles"),
     )
 
 
@@ -161,6 +164,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         volumes=LocalPodVolumes(PodDirectories(facts.root_directory, mounts), plugins),
         host=LocalHostFacts(),
         api=api,
+        docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
     )
 
 

@@ -7,8 +7,10 @@ container may simply not have written it. What a container wrote is not trusted 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Protocol
 
@@ -33,6 +35,13 @@ class PodFiles(Protocol):
 
     def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
         """The end of a container log in the CRI's format, without times and stream names."""
+        ...
+
+    def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
+        """The text of a file below a volume's directory, which containers may write to; None when it is not there.
+
+        No link is followed, and only a plain file of that size at most is read. Raises OSError for anything else.
+        """
         ...
 
     def link_log(self, link: str, target: str) -> None:
@@ -82,12 +91,39 @@ class LocalPodFiles:
         text = b"".join(map(_content_of, lines))
         return text[-limit_bytes:].decode("utf-8", "replace")
 
+    def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
+        steps = path.split("/")
+        if not all(steps) or "." in steps or ".." in steps:
+            raise OSError(errno.EINVAL, "the path leads out of the volume", path)
+        try:
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            for step in steps[:-1]:
+                descriptor = _step_into(descriptor, step, os.O_DIRECTORY)
+            descriptor = _step_into(descriptor, steps[-1], os.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is no plain file", path)
+            data = file.read(limit_bytes + 1)
+        if len(data) > limit_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
+        return data.decode("utf-8", "replace")
+
     def link_log(self, link: str, target: str) -> None:
         os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
         temporary = f"{link}.new"
         Path(temporary).unlink(missing_ok=True)
         os.symlink(target, temporary)
         os.replace(temporary, link)
+
+
+def _step_into(directory: int, name: str, flags: int) -> int:
+    """Open what is called `name` there, unless it is a link; the directory is closed."""
+    try:
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=directory)
+    finally:
+        os.close(directory)
 
 
 def _last_lines(descriptor: int, limit_lines: int) -> list[bytes]:

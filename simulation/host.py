@@ -67,6 +67,21 @@ class SimulatedPodFiles:
 
         return self._readable(path, tail)
 
+    def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
+        full = os.path.join(directory, path)
+
+        def read() -> str | None:
+            if self._tree.is_link(full):
+                raise OSError(errno.ELOOP, "it is a link", full)
+            if not self._tree.exists(full):
+                return None
+            data = self._tree.read(full, limit_bytes + 1)
+            if len(data) > limit_bytes:
+                raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", full)
+            return data.decode("utf-8", "replace")
+
+        return self._tree.gate(full, read)
+
     def link_log(self, link: str, target: str) -> None:
         def turn() -> None:
             self._tree.make_directories(os.path.dirname(link))

@@ -36,6 +36,8 @@ class NodeRules(msgspec.Struct, frozen=True):
     resources: ResourceRules = ResourceRules()
     seccomp_default: bool = False
     thermal_paths: tuple[str, ...] = ()
+    env_files: bool = True
+    """Whether variables are taken from files (feature gate EnvFiles)."""
 
 
 class Making(msgspec.Struct, frozen=True):

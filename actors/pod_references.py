@@ -1,0 +1,323 @@
+"""What one worker asks of the caches: the objects that its pod refers to, the services, the node, a RuntimeClass.
+
+Everything is asked by message and not waited for: until the answer the container that needs it counts as busy, and the
+answer is a reason to look again. An answer is used once by each container, soon after it has come, so that a container
+that is started again sees what is there then. What the first containers will need is asked for with the volumes.
+
+A pod that needs nothing asks nobody. Who was asked may have been restarted: a question is asked again after a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor
+from actors.object_references import (
+    Reference,
+    environment_objects,
+    has_environment_objects,
+    pull_secrets,
+    references,
+    uses_tokens,
+)
+from actors.pod_services import PodServices
+from actors.pod_view import PodView, Question
+from actors.reference_messages import (
+    HoldObjects,
+    ObjectRef,
+    ObjectsRead,
+    ReadObjects,
+    ReadRuntimeClass,
+    ReadSurroundings,
+    ReleaseObjects,
+    RuntimeClassRead,
+    SurroundingsRead,
+)
+from actors.start.environment import SECRET, Data, Sources
+from actors.start.refusal import StartRefusedError
+from config.codec import DocumentError
+from config.docker_config import Credential, DockerConfigError, Entries, credentials_for, read_secret
+from config.objects import ConfigMap, Container, Pod, Secret
+from config.pod_identity import is_static
+from config.secret_data import secret_bytes
+
+SECOND_NS = 1_000_000_000
+GOOD_FOR_NS = 10 * SECOND_NS
+"""How long after its coming an answer may still be used for another container."""
+SANDBOX = ""
+"""Who needs the RuntimeClass, among the names of containers."""
+
+Answer = TypeVar("Answer", ObjectsRead, SurroundingsRead, RuntimeClassRead)
+Cached = ConfigMap | Secret
+_NOBODY: frozenset[str] = frozenset()
+_NOTHING = ObjectsRead(None, {}, {})
+_NOWHERE = SurroundingsRead(None, {}, {}, True)
+
+
+class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
+    """Which question an answer belongs to."""
+
+    what: str
+    number: int
+
+
+class _Asked(Generic[Answer]):
+    """One kind of question, its newest answer, and who has used that already."""
+
+    __slots__ = ("_answer", "_ask", "_at_ns", "_question", "_tag", "_used", "_waiting", "_worker")
+
+    def __init__(self, worker: Actor, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> None:
+        self._worker = worker
+        self._ask = ask
+        self._question = Question(worker, what)
+        self._tag = ReferenceTag(what, 0)
+        self._answer: Answer | None = None
+        self._at_ns = 0
+        self._used: frozenset[str] = _NOBODY
+        self._waiting: frozenset[str] = _NOBODY
+
+    def has_for(self, pod: Pod, user: str) -> bool:
+        """Whether there is an answer for `user`; asks and lets it wait where there is none."""
+        fresh = self._answer is not None and self._worker.now_ns() - self._at_ns < GOOD_FOR_NS
+        if fresh and user not in self._used:
+            return True
+        self._waiting |= {user}
+        self.ask(pod)
+        return False
+
+    def ask(self, pod: Pod) -> None:
+        """Ask, unless an answer is on its way."""
+        if self._question.may_ask():
+            self._tag = ReferenceTag(self._tag.what, self._tag.number + 1)
+            self._ask(pod, self._tag)
+
+    def take(self, user: str) -> Answer:
+        """The answer that `has_for` has promised."""
+        assert self._answer is not None, "whoever takes has looked before"
+        self._used |= {user}
+        self._waiting -= {user}
+        return self._answer
+
+    def answered(self, answer: Answer) -> bool:
+        """Take in an answer; whether somebody waits for it."""
+        if answer.tag != self._tag:
+            return False
+        self._question.answered()
+        self._answer, self._at_ns = answer, self._worker.now_ns()
+        waited = bool(self._waiting)
+        self._used = self._waiting = _NOBODY
+        return waited
+
+    def waiting(self) -> frozenset[str]:
+        """Who waits for an answer that is on its way."""
+        return _NOBODY if self._question.is_due() else self._waiting
+
+    def forget(self) -> None:
+        """The pod has another form: what was answered, or is on its way, was asked for the old one."""
+        self._question.answered()
+        self._tag = ReferenceTag(self._tag.what, self._tag.number + 1)
+        self._answer = None
+        self._waiting = _NOBODY
+
+    def drop(self) -> None:
+        """Keep no answer that nobody will use any more: there may be secrets in it."""
+        self._answer = None
+
+
+class PodReferences:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._objects: _Asked[ObjectsRead] = _Asked(worker, "objects", self._ask_for_objects)
+        self._secrets: _Asked[ObjectsRead] = _Asked(worker, "pull secrets", self._ask_for_secrets)
+        self._around: _Asked[SurroundingsRead] = _Asked(worker, "surroundings", self._ask_for_surroundings)
+        self._class: _Asked[RuntimeClassRead] = _Asked(worker, "runtime class", self._ask_for_class)
+        self._held: tuple[Reference, ...] = ()
+        self._said: tuple[str, ...] = ()
+
+    # --- the pod's coming and going ---------------------------------------------------------------------------------
+
+    def pod_desired(self, pod: Pod) -> None:
+        """Say what the pod refers to, when that is new."""
+        held = references(pod)
+        if held != self._held:
+            self._held = held
+            self._objects.forget()
+            self._secrets.forget()
+            self._services.objects.tell(HoldObjects(pod))
+
+    def announce(self) -> None:
+        """Say it again, to a cache that may have forgotten."""
+        if self._held and self._view.pod is not None:
+            self._services.objects.tell(HoldObjects(self._view.pod))
+
+    def release(self) -> None:
+        """The pod has ended and needs nothing any more."""
+        pod = self._view.pod
+        if pod is None:
+            return
+        if references(pod):
+            self._services.objects.tell(ReleaseObjects(self._view.uid))
+        if uses_tokens(pod):
+            self._services.tokens.tell(ReleaseObjects(self._view.uid))
+        self._held = ()
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def ask_ahead(self, pod: Pod) -> None:
+        """Ask for what the first containers will need."""
+        if environment_objects(pod):
+            self._objects.ask(pod)
+        if any(
+            self._needs_surroundings(pod, container) for container in (*pod.spec.init_containers, *pod.spec.containers)
+        ):
+            self._around.ask(pod)
+        if pod.spec.runtime_class_name:
+            self._class.ask(pod)
+
+    def rest(self) -> None:
+        """Nothing is to be started now."""
+        for each in (self._objects, self._secrets, self._around, self._class):
+            each.drop()
+
+    def waiting(self) -> frozenset[str]:
+        """Names of containers that wait for an answer."""
+        every = self._objects.waiting() | self._secrets.waiting() | self._around.waiting() | self._class.waiting()
+        return every - {SANDBOX}
+
+    def _ask_for_objects(self, pod: Pod, tag: ReferenceTag) -> None:
+        self._read(environment_objects(pod), tag)
+
+    def _ask_for_secrets(self, pod: Pod, tag: ReferenceTag) -> None:
+        self._read(pull_secrets(pod), tag)
+
+    def _read(self, refs: tuple[ObjectRef, ...], tag: ReferenceTag) -> None:
+        self._services.objects.tell(ReadObjects(self._worker.ref, tag, refs, self._view.uid))
+
+    def _ask_for_surroundings(self, pod: Pod, tag: ReferenceTag) -> None:
+        needs_node = any(_needs_node(each) for each in (*pod.spec.init_containers, *pod.spec.containers))
+        links = pod.spec.enable_service_links is not False
+        question = ReadSurroundings(
+            self._worker.ref, tag, pod.metadata.namespace, links, not is_static(pod), needs_node
+        )
+        self._services.cluster.tell(question)
+
+    def _ask_for_class(self, pod: Pod, tag: ReferenceTag) -> None:
+        name = pod.spec.runtime_class_name or ""
+        self._services.cluster.tell(ReadRuntimeClass(self._worker.ref, tag, name))
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def objects_read(self, message: ObjectsRead) -> bool:
+        """Whether somebody waits for it; so with the other two."""
+        return self._objects.answered(message) or self._secrets.answered(message)
+
+    def surroundings_read(self, message: SurroundingsRead) -> bool:
+        return self._around.answered(message)
+
+    def runtime_class_read(self, message: RuntimeClassRead) -> bool:
+        return self._class.answered(message)
+
+    # --- what is needed ---------------------------------------------------------------------------------------------
+
+    def sources_for(self, pod: Pod, container: Container) -> Sources | None:
+        """What the cluster gives to the variables of `container`; None: it has to wait. Raises StartRefusedError."""
+        objects, around = has_environment_objects(container), self._needs_surroundings(pod, container)
+        ready = [
+            not objects or self._objects.has_for(pod, container.name),
+            not around or self._around.has_for(pod, container.name),
+        ]
+        if not all(ready):
+            return None
+        read = self._objects.take(container.name) if objects else _NOTHING
+        surroundings = self._around.take(container.name) if around else _NOWHERE
+        if not surroundings.synced and not is_static(pod):
+            text = "services have not yet been read at least once, cannot construct envvars"
+            raise StartRefusedError("$.spec.enableServiceLinks", text)
+        return _sources(read, surroundings)
+
+    def _needs_surroundings(self, pod: Pod, container: Container) -> bool:
+        return self._services.has_cluster or _needs_node(container)
+
+    def credentials_for(self, pod: Pod, container: Container) -> tuple[Credential, ...] | None:
+        """What the pod's secrets have for the image of `container`; None: it has to wait.
+
+        A secret that cannot be had is said and left out: the pull may succeed without it.
+        """
+        if not pod.spec.image_pull_secrets:
+            return ()
+        if not self._secrets.has_for(pod, container.name):
+            return None
+        read = self._secrets.take(container.name)
+        entries, missing = _entries_of(pull_secrets(pod), read)
+        if missing and missing != self._said:
+            text = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
+            hint = "attempting to pull the image may not succeed."
+            self._view.say("Warning", "FailedToRetrieveImagePullSecret", f"{text}; {hint}")
+        self._said = missing
+        return credentials_for(container.image, entries)
+
+    def runtime_handler(self, pod: Pod) -> str | None:
+        """Which handler is to make the sandbox; None: it has to wait. Raises StartRefusedError."""
+        if not pod.spec.runtime_class_name:
+            return ""
+        if not self._class.has_for(pod, SANDBOX):
+            return None
+        read = self._class.take(SANDBOX)
+        if read.error:
+            raise StartRefusedError("$.spec.runtimeClassName", read.error)
+        return read.handler
+
+
+def _needs_node(container: Container) -> bool:
+    """Whether a variable shows a limit, which may be that of the node."""
+    for variable in container.env:
+        source = variable.value_from
+        if source is not None and source.resource_field_ref is not None:
+            return True
+    return False
+
+
+def _sources(read: ObjectsRead, around: SurroundingsRead) -> Sources:
+    config_maps: dict[str, Data] = {}
+    secrets: dict[str, Data] = {}
+    failures = {(ref.kind, ref.name): each.reason for ref, each in read.failures.items() if not each.not_found}
+    for ref, value in read.objects.items():
+        if isinstance(value, ConfigMap):
+            config_maps[ref.name] = value.data
+            continue
+        try:
+            data = secret_bytes(value)
+        except DocumentError as fault:
+            failures[SECRET, ref.name] = f"couldn't read {ref}: {fault}"
+        else:
+            secrets[ref.name] = {key: each.decode("utf-8", "surrogateescape") for key, each in data.items()}
+    return Sources(
+        config_maps=config_maps,
+        secrets=secrets,
+        failures=failures,
+        services=around.services,
+        allocatable=around.allocatable,
+    )
+
+
+def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> tuple[Entries, tuple[str, ...]]:
+    """All credentials in the order of the secrets, and the names of those that have none to give."""
+    entries: Entries = ()
+    missing = []
+    for ref in refs:
+        secret = read.objects.get(ref)
+        try:
+            if isinstance(secret, Secret):
+                entries += read_secret(secret.type or "", secret_bytes(secret))
+            else:
+                missing.append(ref.name)
+        except (DocumentError, DockerConfigError):
+            missing.append(ref.name)
+    return entries, tuple(missing)

@@ -21,7 +21,7 @@ import aiohttp
 
 from runtime.api.answers import not_understood, refusal
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
-from runtime.api.connections import CONNECT_SECONDS, NO_ANSWER, ApiConnections, no_answer
+from runtime.api.connections import CONNECT_SECONDS, LOST, NO_ANSWER, ApiConnections, no_answer
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.retries import wait_before_retry_ns
@@ -142,7 +142,7 @@ class ApiClient:
     async def _answer(self, answer: _Answer[R]) -> None:
         call = answer.asked
         try:
-            result = await self._ask(call, answer.timeout_ns)
+            result = await self._ask(answer)
         except ApiError as error:
             self._heard(error.code != 0)
             answer.fail(error)
@@ -159,14 +159,16 @@ class ApiClient:
             self._silent = 0
             self._on_silence()
 
-    async def _ask(self, call: ApiCall[R], timeout_ns: int) -> R:
+    async def _ask(self, answer: _Answer[R]) -> R:
+        call = answer.asked
         ends_at_ns = 0
         retries = 0
         while True:
             async with self._slots:
                 now_ns = time.monotonic_ns()
-                ends_at_ns = ends_at_ns or now_ns + timeout_ns
-                status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
+                ends_at_ns = ends_at_ns or now_ns + answer.timeout_ns
+                with self._connections.used_by(answer):
+                    status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
             if 200 <= status < 300:
                 return await _read(call, status, body)
             error = refusal(status, body, call.verb, retry_after)
@@ -208,6 +210,7 @@ class _Answer(Future[R]):
         self.timeout_ns = timeout_ns
         self._client = client
         self._task: asyncio.Task[None] | None = None
+        self._why = CLOSED
 
     def begin(self) -> None:
         """On the loop."""
@@ -232,7 +235,12 @@ class _Answer(Future[R]):
     def ended(self) -> None:
         """Nothing is done for it any more."""
         if not self.done():
-            self.fail(ApiError(0, UNREACHABLE, CLOSED, self.asked.verb))
+            self.fail(ApiError(0, UNREACHABLE, self._why, self.asked.verb))
+
+    def lose(self) -> None:
+        """Its connection is gone."""
+        self._why = LOST
+        self.stop()
 
     def stop(self) -> None:
         """On the loop."""

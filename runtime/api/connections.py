@@ -13,7 +13,9 @@ import asyncio
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
 from urllib.parse import quote
 
 import aiohttp
@@ -34,8 +36,18 @@ CONNECT_SECONDS = 10.0
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/:@-]*", re.ASCII)
 _PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
 
+LOST = "the connection was given up: the server has been silent on another one"
+
 NO_ANSWER = (aiohttp.ClientError, OSError, TimeoutError, CredentialsError, TlsError)
 """What `ApiConnections.send`, and reading its response, may raise; `no_answer` makes an ApiError of it."""
+
+
+class Loser(Protocol):
+    """Somebody who uses a connection. aiohttp tells nobody who waits on a connection that it closes itself."""
+
+    def lose(self) -> None:
+        """The connection is gone; runs on the loop."""
+        ...
 
 
 class ApiConnections:
@@ -59,6 +71,7 @@ class ApiConnections:
         self._proxy = cluster.proxy_url or proxy_for(cluster.server, os.environ if environment is None else environment)
         self._headers = _standing_headers(access, user_agent)
         self._session: aiohttp.ClientSession | None = None
+        self._users: dict[Loser, None] = {}
         self._closing: dict[asyncio.Task[None], None] = {}
 
     async def send(
@@ -83,11 +96,22 @@ class ApiConnections:
             response = await self._send(method, url, held, timeout, body, content_type)
         return response
 
+    @contextmanager
+    def used_by(self, user: Loser) -> Iterator[None]:
+        """Inside, `user` is told of a reset."""
+        self._users[user] = None
+        try:
+            yield
+        finally:
+            del self._users[user]
+
     def reset(self) -> None:
         """Close every connection, also those in use: what is in flight fails, and what follows connects anew.
 
         For a network that swallowed the server without a word: whoever waits on such a connection waits for long.
         """
+        for user in list(self._users):
+            user.lose()
         session, self._session = self._session, None
         if session is not None:
             closing = asyncio.get_running_loop().create_task(session.close())

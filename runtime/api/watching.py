@@ -17,7 +17,7 @@ import aiohttp
 
 from runtime.api.answers import refusal
 from runtime.api.calls import K, WatchCall, WatchEvent
-from runtime.api.connections import CONNECT_SECONDS, NO_ANSWER, ApiConnections, no_answer
+from runtime.api.connections import CONNECT_SECONDS, LOST, NO_ANSWER, ApiConnections, no_answer
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.watch_stream import LineSplitter, LineTooLongError, cut_short, read_event
@@ -52,6 +52,7 @@ class Watching(Generic[K]):
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self._over = False
+        self._why = CLOSED
 
     def close(self) -> None:
         """See `Subscription.close`; `on_end` still comes."""
@@ -78,7 +79,12 @@ class Watching(Generic[K]):
 
     def ended(self) -> None:
         """The task is done, perhaps before its first step."""
-        self.end(ApiError(0, UNREACHABLE, CLOSED, self.call.verb))
+        self.end(ApiError(0, UNREACHABLE, self._why, self.call.verb))
+
+    def lose(self) -> None:
+        """The connection is gone."""
+        self._why = LOST
+        self._stop()
 
     def _stop(self) -> None:
         if self._task is not None:
@@ -88,7 +94,8 @@ class Watching(Generic[K]):
         error: ApiError | None = None
         try:
             if not self._closed:
-                error = await self._follow()
+                with self._connections.used_by(self):
+                    error = await self._follow()
         except ApiError as refused:
             error = refused
         except NO_ANSWER as fault:

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from config.documents import read_document
-from simulation.apiserver.protobuf import MEDIA_TYPE as PROTOBUF
 from simulation.apiserver.protobuf_bodies import PROTOBUF, read_protobuf
 from simulation.apiserver.resources import ServedResource, SubResource, find
 from simulation.apiserver.selection import Selection, selection

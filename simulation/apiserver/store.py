@@ -182,6 +182,10 @@ class Collection:
     def __len__(self) -> int:
         return len(self._items)
 
+    def all(self) -> Iterator[Version]:
+        """Every object, in no particular order."""
+        return iter(self._items.values())
+
     def on_node(self, node: str) -> Iterator[Json]:
         """The objects bound to that node."""
         if self._by_node is not None:

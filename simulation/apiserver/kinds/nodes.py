@@ -1,12 +1,15 @@
-"""Nodes and leases: made by agents."""
+"""Nodes and leases: made by agents; watched over by a monitor."""
 
 from __future__ import annotations
 
 from config.objects import ApiStruct, Lease, Node
+from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.rules import KindRules
+from simulation.apiserver.node_monitor import NodeMonitor
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import NODES
 from simulation.apiserver.status import Json, forbidden_field, invalid
+from simulation.apiserver.store import Version
 
 
 class NodeRules(KindRules):
@@ -14,6 +17,13 @@ class NodeRules(KindRules):
 
     struct: type[ApiStruct] | None = Node
     has_status = True
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._monitor = NodeMonitor(core)
+
+    def created(self, version: Version) -> None:
+        self._monitor.arm()
 
     def prepare(self, call: Call, value: Json) -> None:
         value.setdefault("spec", {})

@@ -36,7 +36,7 @@ def read_protobuf(body: bytes) -> Json:
         return {**meta, **_message(fields)(envelope.get("raw", b""))}
     except StatusError:
         raise
-    except (IndexError, ValueError, TypeError) as error:
+    except (IndexError, ValueError, TypeError, OverflowError, OSError) as error:
         raise bad_request(f"the protobuf in the body of the request cannot be read: {error}") from None
 
 

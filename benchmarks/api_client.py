@@ -33,7 +33,7 @@ from runtime.event_loop import LoopThread
 
 CALLS = 5_000
 ROUNDS = 3
-IN_FLIGHT = 64
+IN_FLIGHT = 32
 WATCHED = 20_000
 
 

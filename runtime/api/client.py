@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 TIMEOUT_NS = 60 * 10**9
 """For a call whose caller names no time; the server itself gives up after that."""
-IN_FLIGHT_AT_MOST = 64
+IN_FLIGHT_AT_MOST = 32
 SILENT_CALLS = 2
 """So many calls without an answer, one after the other: a line that looks after that takes its connections for dead."""
 DECODED_ASIDE_BYTES = 256 * 1024

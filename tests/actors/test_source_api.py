@@ -13,13 +13,14 @@ from actors.messages import (
     ListProblems,
     PodChanged,
     PublishAgain,
+    ReadAgain,
     RecordEvent,
     SourceChanged,
     SourceReady,
     StorageStarted,
 )
 from actors.pod_merge import NOTHING, merge, merge_changes
-from actors.source_api import ApiSourceActor
+from actors.source_api import SETTLE_NS, ApiSourceActor
 from actors.storage import StorageActor
 from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus
 from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE
@@ -142,6 +143,47 @@ def test_changes_of_one_moment_are_told_as_one(world: World):
         StorageActor._handlers = kept
     assert len(world.heard()) == 100
     assert len(merges) < 20
+
+
+def test_a_new_pod_is_told_a_moment_after_it_was_seen_in_its_newest_form(world: World):
+    world.api.answer(ObjectList((pod("a"),), "5"))
+    world.run()
+    world.heard()
+    watch = world.api.watches[0]
+    watch.say("ADDED", pod("b"), "6")
+    world.run(SETTLE_NS // 2)
+    watch.say("MODIFIED", pod("b", "i:2"), "7")
+    watch.say("MODIFIED", pod("a", "i:2"), "8")
+    watch.say("ADDED", pod("c"), "9")
+    world.run(SETTLE_NS // 4)
+    assert world.heard() == [("UPDATE", "a")], "who is known does not wait for who is new"
+    world.run(SETTLE_NS // 4)
+    (told,) = only(world.told, PodChanged)
+    assert (told.operation.value, told.pod.spec.containers[0].image) == ("ADD", "i:2")
+    assert world.heard() == [("ADD", "b")]
+    world.run(SETTLE_NS)
+    assert world.heard() == [("ADD", "c")]
+
+
+def test_a_new_pod_that_goes_at_once_is_never_told(world: World):
+    world.api.answer(ObjectList((), "5"))
+    world.run()
+    watch = world.api.watches[0]
+    watch.say("ADDED", pod("a"), "6")
+    watch.say("DELETED", pod("a"), "7")
+    world.run(SECOND_NS)
+    assert world.heard() == []
+
+
+def test_a_new_pod_is_told_once_when_the_whole_set_is_told_meanwhile(world: World):
+    world.api.answer(ObjectList((), "5"))
+    world.run()
+    watch = world.api.watches[0]
+    watch.say("ADDED", pod("a"), "6")
+    world.run(0)
+    world.source.tell(ReadAgain())
+    world.run(SECOND_NS)
+    assert world.heard() == [("ADD", "a")]
 
 
 def test_merging_changes_is_merging_the_whole_set():

@@ -106,10 +106,10 @@ class PodWorker(Actor):
     @handles(SyncPod)
     def desired(self, message: SyncPod) -> None:
         pod = self._view.pod = message.pod
-        if message.operation is not Operation.RECONCILE:
-            self._references.pod_desired(pod)
         before = self._life.stage
         self._meet(desired(pod))
+        if self._life.stage is Stage.SYNCING:
+            self._references.pod_desired(pod)
         # What others write into the status is a reason to look only where our part depends on it: the echo of
         # every status that we have written comes by here.
         if message.operation is not Operation.RECONCILE or before is not self._life.stage or pod.spec.readiness_gates:

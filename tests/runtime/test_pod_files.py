@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from runtime.pod_files import LocalPodFiles
 
 FILES = LocalPodFiles()
@@ -66,3 +68,17 @@ def test_the_link_to_a_log_can_be_turned(tmp_path: Path) -> None:
     FILES.link_log(str(link), "/a/0.log")
     FILES.link_log(str(link), "/a/1.log")
     assert os.readlink(link) == "/a/1.log"
+
+
+@pytest.mark.parametrize("path", ["link", "away/secret", "../secret", "/etc/hostname", "./env", "pipe", ""])
+def test_a_file_of_a_volume_never_leads_out_of_it(tmp_path: Path, path: str) -> None:
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    (tmp_path / "secret").write_text("A='secret'")
+    (volume / "link").symlink_to(tmp_path / "secret")
+    (volume / "away").symlink_to(tmp_path)
+    (volume / "env").write_text("A='1'")
+    os.mkfifo(volume / "pipe")
+    with pytest.raises(OSError):
+        FILES.read_volume_file(str(volume), path, 100)
+    assert FILES.read_volume_file(str(volume), "env", 100) == "A='1'"

@@ -219,3 +219,18 @@ def test_errors_are_those_of_a_real_file_system(deed: Callable[[FileTree], objec
     with pytest.raises(OSError) as caught:
         deed(tree)
     assert caught.value.errno == number
+
+
+def test_files_of_volumes_are_read_alike(tmp_path: Path) -> None:
+    def deed(disk: Disk) -> list[str | None]:
+        disk.write("volume/made/env", b"A='1'\n")
+        disk.write("volume/large", b"x" * 11)
+        found: list[str | None] = []
+        for path in ("made/env", "none", "made/none", "large", "made"):
+            try:
+                found.append(disk.files.read_volume_file(disk.at("volume"), path, 10))
+            except OSError:
+                found.append("refused")
+        return found
+
+    assert on_both(tmp_path, deed) == ["A='1'\n", None, None, "refused", "refused"]

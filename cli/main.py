@@ -31,6 +31,9 @@ COMMANDS: Mapping[str, Command] = {
     "pods": Command("cli.pods", "the pods of a running agent"),
     "actors": Command("cli.actors", "the actors of a running agent: state, mail, restarts, failures"),
     "simulated-cri": Command("cli.simulated_cri", "a simulated container runtime behind a socket, for any CRI client"),
+    "simulated-apiserver": Command(
+        "cli.simulated_apiserver", "an API server in memory on loopback, for kubectl and agents"
+    ),
 }
 
 
@@ -61,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def help_text() -> str:
     """What there is, a line each."""
     lines = ["usage: actorlet COMMAND [OPTIONS]", "", "A Kubernetes node agent built as a system of actors.", ""]
-    lines += [f"  {name:<15}{command.help}" for name, command in COMMANDS.items()]
+    lines += [f"  {name:<21}{command.help}" for name, command in COMMANDS.items()]
     return "\n".join([*lines, "", "`actorlet COMMAND --help` tells more; --version says which one this is."])
 
 

@@ -1,0 +1,113 @@
+"""The embedded API server as commands use it: started, with a scheduler and a kubeconfig, and gone without a trace.
+
+It listens on loopback. Whoever has the kubeconfig, which only its user can read, is its admin; nobody else on the
+machine gets in: with a real runtime behind it, pods are processes of root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from actors.kernel import PoolDispatcher
+from config.kubeconfig import Pem, kubeconfig_document
+from runtime.event_loop import LoopThread
+from simulation.apiserver.core import Options
+from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.scheduler import Scheduler
+from simulation.apiserver.server import ApiServer
+
+HOST = "127.0.0.1"
+CONTEXT = "actorlet"
+ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServerOptions:
+    """What the command line says. `directory`: for keys. `kubeconfig`: where it is written; the directory must exist.
+
+    `nodes`: names of nodes that get a kubeconfig of their own in `directory`, `NAME.kubeconfig`.
+    """
+
+    directory: str
+    kubeconfig: str
+    port: int = 0
+    tls: bool = False
+    node_authorizer: bool = False
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedApi:
+    """A server that runs. `kubeconfig` is a path; `node_kubeconfigs`: node -> path."""
+
+    server: ApiServer
+    url: str
+    kubeconfig: str
+    node_kubeconfigs: dict[str, str]
+
+
+@contextmanager
+def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
+    """Serve for as long as the context lasts. Raises OSError when the port is taken or a file cannot be written."""
+    with ExitStack() as after:
+        dispatcher = PoolDispatcher(1)
+        after.callback(dispatcher.close)
+        loop = after.enter_context(closing(LoopThread("apiserver")))
+        tokens = {_token(dispatcher): name for name in (ADMIN, *(f"system:node:{node}" for node in options.nodes))}
+        context, authority = None, Pem()
+        if options.tls:
+            # Only here: making certificates takes a library that plain HTTP can do without.
+            from simulation.apiserver.tls import Authority
+
+            made = Authority(dispatcher.wall_ns())
+            context, authority = made.server_context(Path(options.directory)), Pem(data=made.certificate)
+        server = ApiServer(
+            dispatcher,
+            Options(
+                seed=int(_token(dispatcher), 16),
+                authorization="Node" if options.node_authorizer else "AlwaysAllow",
+                anonymous=False,
+                tokens=tokens,
+                root_ca=authority.data,
+            ),
+        )
+        front = HttpFront(server, loop, host=HOST, port=options.port, tls=context)
+        front.start()
+        after.callback(front.close)
+        scheduler = Scheduler(server, dispatcher)
+        scheduler.start()
+        after.callback(scheduler.stop)
+        paths = [options.kubeconfig, *(_node_kubeconfig(options, node) for node in options.nodes)]
+        for (token, user), path in zip(tokens.items(), paths, strict=True):
+            write_kubeconfig(path, front.url, user, token, authority)
+            after.callback(_remove, path)
+        yield EmbeddedApi(server, front.url, paths[0], dict(zip(options.nodes, paths[1:], strict=True)))
+
+
+def write_kubeconfig(path: str, url: str, user: str, token: str, authority: Pem) -> None:
+    """Only its owner can read it. Raises OSError."""
+    document = kubeconfig_document(url, name=CONTEXT, user=user, token=token, certificate_authority=authority)
+    # Beside the place first: what stood there before is whole until the new one is.
+    beside = f"{path}.{os.getpid()}"
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(document)
+    os.replace(beside, path)
+
+
+def _node_kubeconfig(options: ApiServerOptions, node: str) -> str:
+    return os.path.join(options.directory, f"{node}.kubeconfig")
+
+
+def _token(dispatcher: PoolDispatcher) -> str:
+    return dispatcher.new_uid().replace("-", "")
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.remove(path)

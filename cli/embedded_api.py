@@ -1,7 +1,8 @@
 """The embedded API server as commands use it: started, with a scheduler and a kubeconfig, and gone without a trace.
 
-It listens on loopback. Whoever has the kubeconfig, which only its user can read, is its admin; nobody else on the
-machine gets in: with a real runtime behind it, pods are processes of root.
+It listens on loopback. Over TLS whoever has the kubeconfig, which only its user can read, is its admin, and nobody
+else on the machine gets in: with a real runtime behind it, pods are processes of root. Over plain HTTP, where no client
+of Kubernetes shows its credentials, everybody is admin who can reach the port.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from simulation.apiserver.core import Options
 from simulation.apiserver.http_front import HttpFront
 from simulation.apiserver.scheduler import Scheduler
 from simulation.apiserver.server import ApiServer
+from simulation.apiserver.tls import Authority
 
 HOST = "127.0.0.1"
 CONTEXT = "actorlet"
@@ -36,7 +38,7 @@ class ApiServerOptions:
     directory: str
     kubeconfig: str
     port: int = 0
-    tls: bool = False
+    tls: bool = True
     node_authorizer: bool = False
     nodes: tuple[str, ...] = ()
 
@@ -61,9 +63,6 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         tokens = {_token(dispatcher): name for name in (ADMIN, *(f"system:node:{node}" for node in options.nodes))}
         context, authority = None, Pem()
         if options.tls:
-            # Only here: making certificates takes a library that plain HTTP can do without.
-            from simulation.apiserver.tls import Authority
-
             made = Authority(dispatcher.wall_ns())
             context, authority = made.server_context(Path(options.directory)), Pem(data=made.certificate)
         server = ApiServer(
@@ -71,7 +70,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
             Options(
                 seed=int(_token(dispatcher), 16),
                 authorization="Node" if options.node_authorizer else "AlwaysAllow",
-                anonymous=False,
+                anonymous=not options.tls,
                 tokens=tokens,
                 root_ca=authority.data,
             ),

@@ -53,7 +53,12 @@ def _parser() -> argparse.ArgumentParser:
         "node and kubectl need; see docs/api-server.md.",
     )
     parser.add_argument("--port", type=_port, default=0, metavar="PORT", help="default: any free one")
-    parser.add_argument("--tls", action="store_true", help="serve HTTPS, with an authority made for this run")
+    parser.add_argument(
+        "--tls",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="serve HTTPS, with an authority made for this run (default); without it, who reaches the port is admin",
+    )
     parser.add_argument(
         "--kubeconfig", type=_file, metavar="FILE", help="where to write the kubeconfig (default: a passing place)"
     )

@@ -46,12 +46,12 @@ class Served:
         self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode
 
-    def get(self, path: str, kubeconfig: Path | None = None) -> Any:
+    def get(self, path: str, kubeconfig: Path | None = None, token: str | None = None) -> Any:
         access = read_access(str(kubeconfig or self.kubeconfig))
         context = None
         if access.cluster.certificate_authority.data:
             context = ssl.create_default_context(cadata=access.cluster.certificate_authority.data)
-        headers = {"Authorization": f"Bearer {access.user.token}"}
+        headers = {"Authorization": f"Bearer {access.user.token if token is None else token}"}
         request = urllib.request.Request(access.cluster.server + path, headers=headers)
         with urllib.request.urlopen(request, context=context, timeout=PATIENCE_S) as answer:
             return msgspec.json.decode(answer.read())
@@ -63,24 +63,33 @@ def test_who_has_the_kubeconfig_is_served_and_nobody_else(tmp_path: Path) -> Non
         assert served.kubeconfig.stat().st_mode & 0o077 == 0
         names = {item["metadata"]["name"] for item in served.get("/api/v1/namespaces")["items"]}
         assert {"default", "kube-system"} <= names
-        url = served.lines[0].removeprefix("simulated API server at ")
-        assert url.startswith("http://127.0.0.1:")
+        assert served.lines[0].startswith("simulated API server at https://127.0.0.1:")
+        assert served.get("/version")["gitVersion"].startswith("v1.36.")
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(f"{url}/api/v1/namespaces", timeout=PATIENCE_S)
+            served.get("/api/v1/namespaces", token="")
     finally:
         assert served.end() == 0
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_speaks_tls_and_knows_nodes_when_asked_to(tmp_path: Path) -> None:
+def test_without_tls_nobody_has_to_say_who_he_is(tmp_path: Path) -> None:
+    served = Served(tmp_path, "--no-tls")
+    try:
+        url = served.lines[0].removeprefix("simulated API server at ")
+        assert url.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(f"{url}/api/v1/namespaces", timeout=PATIENCE_S) as answer:
+            assert answer.status == 200
+    finally:
+        assert served.end() == 0
+
+
+def test_nodes_are_let_in_with_the_rights_of_nodes(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "config"
     place = tmp_path / "passing"
     place.mkdir()
-    served = Served(place, "--tls", "--node-authorizer", "--node", "n1", "--kubeconfig", str(kubeconfig))
+    served = Served(place, "--node-authorizer", "--node", "n1", "--kubeconfig", str(kubeconfig))
     try:
         assert served.kubeconfig == kubeconfig
-        assert served.lines[0].startswith("simulated API server at https://127.0.0.1:")
-        assert served.get("/version")["gitVersion"].startswith("v1.36.")
         of_node = Path(served.lines[1].removeprefix("kubeconfig of node n1: "))
         with pytest.raises(urllib.error.HTTPError, match="403"):
             served.get("/api/v1/secrets", of_node)

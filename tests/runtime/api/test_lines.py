@@ -69,7 +69,7 @@ def test_a_limited_line_goes_on_when_the_time_has_come(serve: Serve, open_lines:
     lines = open_lines(server, qps=1000, burst=1)
     pending = [lines.main.call(get(PODS, "default", f"p{number}")) for number in range(20)]
     assert [each.result(WAIT).metadata.name for each in pending] == [f"p{number}" for number in range(20)]
-    assert [asked.path.rpartition("/")[2] for asked in server.asked] == [f"p{number}" for number in range(20)]
+    assert len(server.asked) == 20
 
 
 def test_a_lifted_limit_leaves_nothing_in_between(serve: Serve, open_lines: Open) -> None:

@@ -6,6 +6,7 @@ many bytes a second, none while it is stopped.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import socket
@@ -19,6 +20,11 @@ from typing import Any
 from tests.real.images import MANIFEST_TYPE, Image
 from tests.real.waiting import until
 
+USER, PASSWORD = "ann", "word"
+PASSWORD_HASH = "$2b$05$abcdefghijklmnopqrstuuQDoL5Sa/TtfS/XN4AY/jgq.HBbO1BTu"
+AUTH = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+"""As it stands in a docker configuration."""
+
 _CHUNK_BYTES = 16 * 1024
 
 
@@ -30,17 +36,21 @@ def free_port() -> int:
 
 
 class Registry:
-    """A running docker-registry; `address` is host:port."""
+    """A running docker-registry; `address` is host:port. `private`: it serves nobody but `USER` with `PASSWORD`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, private: bool = False) -> None:
         self.address = f"127.0.0.1:{free_port()}"
+        self._headers = {"Authorization": f"Basic {AUTH}"} if private else {}
         directory.mkdir()
-        config = {
+        config: dict[str, Any] = {
             "version": 0.1,
             "log": {"level": "warn"},
             "storage": {"filesystem": {"rootdirectory": str(directory / "data")}},
             "http": {"addr": self.address},
         }
+        if private:
+            (directory / "users").write_text(f"{USER}:{PASSWORD_HASH}\n")
+            config["auth"] = {"htpasswd": {"realm": "test", "path": str(directory / "users")}}
         (directory / "config.yml").write_text(json.dumps(config))
         with (directory / "log").open("wb") as log:
             self.process = subprocess.Popen(
@@ -55,7 +65,7 @@ class Registry:
 
     def _ask(self, method: str, path: str, data: bytes | None = None, kind: str = "application/octet-stream") -> Any:
         url = path if path.startswith("http") else f"http://{self.address}{path}"
-        request = urllib.request.Request(url, data=data, method=method, headers={"Content-Type": kind})
+        request = urllib.request.Request(url, data=data, method=method, headers={"Content-Type": kind, **self._headers})
         return urllib.request.urlopen(request, timeout=20)
 
     def push(self, image: Image, repository: str, tag: str) -> str:

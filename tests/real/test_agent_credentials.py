@@ -1,0 +1,47 @@
+"""Pulls from a registry that wants to know who asks, on containerd."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.real.agent import Agent
+from tests.real.containerd import Containerd
+from tests.real.images import Recipe, build
+from tests.real.pods import container, pod
+from tests.real.registry import AUTH, Registry
+
+HOST = "private.test"
+IMAGE = f"{HOST}/team/app:1"
+
+
+@pytest.fixture
+def private(containerd: Containerd) -> Iterator[Registry]:
+    """A registry with a password that containerd knows as `HOST`, and an image in it."""
+    serving = Registry(containerd.directory / "private-registry", private=True)
+    try:
+        containerd.mirror(HOST, serving.address)
+        serving.push(build(Recipe(IMAGE)), "team/app", "1")
+        yield serving
+    finally:
+        serving.stop()
+
+
+def test_the_nodes_docker_configuration_opens_a_private_registry_without_a_restart(
+    agent: Agent, private: Registry
+) -> None:
+    agent.drop("app.json", pod("app", container(image=IMAGE, imagePullPolicy="Always")))
+    agent.start()
+
+    def refused() -> bool:
+        status = agent.container("app")
+        waiting = status.state.waiting if status is not None and status.state is not None else None
+        return waiting is not None and waiting.reason in ("ErrImagePull", "ImagePullBackOff")
+
+    agent.await_that(refused, "nobody may pull it, and that is not said")
+    wrong = {"auth": "eDp5"}
+    auths = {f"https://{HOST}/v2/": {"auth": AUTH}, f"{HOST}/team/app": wrong, "*.test/other": wrong}
+    (agent.root / "config.json").write_text(json.dumps({"auths": auths}))
+    agent.await_running("app", limit_s=30)

@@ -105,7 +105,7 @@ class Authorizer:
         if resource == "events":
             return None if verb in _WRITE else ""
         if asked.resource == "certificatesigningrequests":
-            return None if verb in (*_READ, "create") and not asked.subresource else ""
+            return None if verb in _READ | {"create"} and not asked.subresource else ""
         return ""
 
     # --- by resource ------------------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ class Doorman(asyncio.Protocol):
         self._head = b""
         self._tunnel: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
+        self._ended = False
+        """The client had said all it has to say before the way was open."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -69,7 +71,8 @@ class Doorman(asyncio.Protocol):
             with contextlib.suppress(OSError, NotImplementedError):
                 self._tunnel.write_eof()
             return True
-        return False
+        self._ended = self._task is not None
+        return self._ended
 
     def pause_writing(self) -> None:
         if self._tunnel is not None:
@@ -103,6 +106,8 @@ class Doorman(asyncio.Protocol):
         tunnel.write(head + rest + self._head[begun:])
         self._head = b""
         self._tunnel = tunnel
+        if self._ended:
+            self.eof_received()
 
     def _way(
         self, lines: list[str], transport: asyncio.BaseTransport

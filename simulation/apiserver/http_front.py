@@ -73,7 +73,7 @@ class HttpFront:
         self._proxy = NodeProxy(node_scheme)
         self._listener: asyncio.Server | None = None
         self._web: web.Server | None = None
-        self._streams: set[_Stream] = set()
+        self._streams: dict[_Stream, None] = {}
 
     @property
     def address(self) -> str:
@@ -150,7 +150,8 @@ class HttpFront:
         if isinstance(answer, NodeAnswer):
             return await self._proxy.pass_on(request, answer, body)
         if isinstance(answer, JsonAnswer) and answer.code in (410, 504) and request.query.get("watch") in ("true", "1"):
-            return _response(JsonAnswer({"type": ERROR, "object": answer.value}), PLAIN, None)
+            # That is where a watch looks for it: a stream of one event.
+            return web.Response(body=_error_line(answer.value), content_type=JSON)
         return _response(
             answer, form, written(answer, form, wall_ns=self._server.wall_ns(), include_object=include_object)
         )
@@ -180,7 +181,7 @@ class HttpFront:
         response = web.StreamResponse(headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"})
         response.enable_chunked_encoding()
         stream = _Stream(answer, lines)
-        self._streams.add(stream)
+        self._streams[stream] = None
         try:
             await response.prepare(request)
             stream.start(self._server)
@@ -194,7 +195,7 @@ class HttpFront:
         except ConnectionError:
             pass
         finally:
-            self._streams.discard(stream)
+            self._streams.pop(stream, None)
             with self._server.lock:
                 answer.watcher.end()
         return response
@@ -228,7 +229,7 @@ class _Stream:
     def end(self, error: StatusError | None) -> None:
         """From any thread."""
         if error is not None:
-            self._waiting.append(JsonAnswer({"type": ERROR, "object": error.as_object()}).body() + b"\n")
+            self._waiting.append(_error_line(error.as_object()))
         self.ended = True
         self._wake()
 
@@ -277,6 +278,10 @@ def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
     if retry_after_s is not None:
         headers.append(("Retry-After", str(retry_after_s)))
     return web.Response(body=body, status=answer.code, headers=headers)
+
+
+def _error_line(status: Any) -> bytes:
+    return JsonAnswer({"type": ERROR, "object": status}).body() + b"\n"
 
 
 def _json(value: Any, media_type: str) -> web.Response:

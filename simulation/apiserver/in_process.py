@@ -5,12 +5,11 @@ that fail, hang, are slow, are answered late, or are done and their answer is lo
 `down` plays an outage: whatever is in flight breaks, nothing can be reached for a while, and the server keeps what it
 has. `ApiServer.forget` and `cut_watches` play a history that is lost.
 
-Safe for threads; callbacks run outside of every lock.
+Safe for threads, under the lock of the server; callbacks run outside of it.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -58,7 +57,6 @@ class InProcessApi:
         self._user = user
         self._latency_ns = latency_ns
         self._faults = faults
-        self._lock = threading.Lock()
         self._down = False
         self._in_flight: dict[Promise[Any], str] = {}
         self._watches: dict[_Watch, None] = {}
@@ -112,7 +110,7 @@ class InProcessApi:
     def go_down(self) -> None:
         """The server cannot be reached: whatever is in flight breaks."""
         self._down = True
-        with self._lock:
+        with self._server.lock:
             in_flight, self._in_flight = self._in_flight, {}
         for answer, verb in in_flight.items():
             answer.set_exception(ApiError(0, UNREACHABLE, _LOST, verb))
@@ -203,7 +201,6 @@ class _Watch:
         self._call = call
         self._on_event = on_event
         self._on_end = on_end
-        self._lock = threading.Lock()
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
         self._armed = False
         self._answer: WatchAnswer | None = None
@@ -232,7 +229,7 @@ class _Watch:
 
     def end(self, error: ApiError | None) -> None:
         """Nothing more comes; what has come before is told first, unless the listener has gone."""
-        with self._lock:
+        with self._api._server.lock:
             if self._ended:
                 return
             self._ended = True
@@ -271,7 +268,7 @@ class _Watch:
         self._on_event(WatchEvent(kind, value, str(version.revision)))
 
     def _put(self, delay_ns: int, tell: Callable[[], None]) -> None:
-        with self._lock:
+        with self._api._server.lock:
             due_ns = self._api._dispatcher.now_ns() + delay_ns
             if self._waiting:
                 due_ns = max(due_ns, self._waiting[-1][0])
@@ -283,7 +280,7 @@ class _Watch:
 
     def _flush(self) -> None:
         while True:
-            with self._lock:
+            with self._api._server.lock:
                 if not self._waiting:
                     self._armed = False
                     return

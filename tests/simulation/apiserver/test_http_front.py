@@ -1,0 +1,212 @@
+"""What only the HTTP front does: forms of answers, bodies, credentials, and the way to the agents of nodes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulation.apiserver.core import Options
+from tests.simulation.apiserver.fronts import Front, front_of
+from tests.simulation.apiserver.worlds import PODS, pod
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+WAIT_S = 10.0
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Front]:
+    with front_of("http", tmp_path, Options(seed=1, tokens={"admin": "admin"})) as front:
+        yield front
+
+
+class Said:
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self.code = answer.status
+        self.headers = answer.headers
+        self.body = answer.read()
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.body)
+
+
+def say(front: Front, method: str, path: str, body: Any = None, **headers: str) -> Said:
+    assert front.http is not None
+    connection = http.client.HTTPConnection(front.http.address, timeout=WAIT_S)
+    data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, data, {"Content-Type": "application/json", **named})
+    try:
+        return Said(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def test_a_table_is_made_for_who_prefers_one(front: Front) -> None:
+    say(front, "POST", PODS, pod())
+    table = say(front, "GET", PODS, Accept=TABLE).value
+    assert table["kind"] == "Table"
+    assert [row["cells"][0] for row in table["rows"]] == ["web"]
+    one = say(front, "GET", f"{PODS}/web", Accept=TABLE).value
+    assert one["rows"][0]["cells"][0] == "web"
+
+
+def test_metadata_alone(front: Front) -> None:
+    say(front, "POST", PODS, pod())
+    accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+    listed = say(front, "GET", PODS, Accept=accept).value
+    assert listed["kind"] == "PartialObjectMetadataList"
+    assert "spec" not in listed["items"][0]
+
+
+def test_yaml_is_read_and_written(front: Front) -> None:
+    text = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
+    path = "/api/v1/namespaces/default/configmaps"
+    assert say(front, "POST", path, text, Content_Type="application/yaml").code == 201
+    answer = say(front, "GET", f"{path}/c", Accept="application/yaml")
+    assert b"data:\n  a: b\n" in answer.body
+    assert answer.headers["Content-Type"] == "application/yaml"
+
+
+def test_who_wants_what_is_not_spoken_is_told_so(front: Front) -> None:
+    assert say(front, "GET", PODS, Accept="text/html").code == 406
+    assert say(front, "POST", PODS, b"x", Content_Type="application/cbor").code == 415
+    assert say(front, "POST", PODS, b"{").code == 400
+    assert say(front, "PUT", PODS, {}).code == 405
+
+
+def test_an_unknown_field_is_warned_of_or_refused_as_asked(front: Front) -> None:
+    body = pod(newField=1)
+    warned = say(front, "POST", f"{PODS}?fieldValidation=Warn&dryRun=All", body)
+    assert warned.headers["Warning"] == '299 - "unknown field \\"spec.newField\\""'
+    strict = say(front, "POST", f"{PODS}?fieldValidation=Strict", body)
+    assert strict.code == 400
+    assert 'strict decoding error: unknown field "spec.newField"' in strict.value["message"]
+    assert say(front, "GET", f"{PODS}/web").code == 404
+
+
+def test_a_token_that_nobody_knows_is_unauthorized(front: Front) -> None:
+    answer = say(front, "GET", PODS, Authorization="Bearer nonsense")
+    assert (answer.code, answer.value["reason"]) == (401, "Unauthorized")
+
+
+def test_health(front: Front) -> None:
+    assert [say(front, "GET", path).body for path in ("/healthz", "/livez", "/readyz")] == [b"ok"] * 3
+
+
+def test_a_body_that_is_too_large_is_refused(front: Front) -> None:
+    assert say(front, "POST", PODS, b" " * (3 * 2**20 + 1)).code == 413
+
+
+class Agent(BaseHTTPRequestHandler):
+    """The HTTP endpoint of a node's agent, as far as a test needs it."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path.endswith("/broken"):
+            self.reply(400, b'container "broken" in pod "web" is waiting to start: ContainerCreating')
+        else:
+            self.reply(200, f"log of {self.path}".encode())
+
+    def do_POST(self) -> None:
+        """An upgrade: from now on every byte comes back in capitals."""
+        self.send_response(101)
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Upgrade", self.headers["Upgrade"])
+        self.end_headers()
+        self.wfile.write(self.path.encode() + b"\n")
+        self.wfile.flush()
+        while data := self.rfile.read1(100):  # type: ignore[attr-defined]  # it is a BufferedReader
+            self.wfile.write(data.upper())
+            self.wfile.flush()
+        self.close_connection = True
+
+    def reply(self, code: int, body: bytes) -> None:
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: Any) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def agent_port() -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Agent)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+    thread.join(WAIT_S)
+
+
+def make_node(front: Front, port: int) -> None:
+    say(front, "POST", "/api/v1/nodes", {"metadata": {"name": "n1"}})
+    status = {
+        "addresses": [{"type": "Hostname", "address": "n1"}, {"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }
+    merge = "application/merge-patch+json"
+    say(front, "PATCH", "/api/v1/nodes/n1/status", {"status": status}, Content_Type=merge)
+    containers = [{"name": name, "image": "nginx:1"} for name in ("main", "broken")]
+    assert say(front, "POST", PODS, pod(nodeName="n1", containers=containers)).code == 201
+
+
+def test_logs_come_from_the_agent_of_the_node(front: Front, agent_port: int) -> None:
+    make_node(front, agent_port)
+    answer = say(front, "GET", f"{PODS}/web/log?container=main&tailLines=5&pretty=true")
+    assert answer.body == b"log of /containerLogs/default/web/main?tailLines=5"
+    refused = say(front, "GET", f"{PODS}/web/log?container=broken")
+    assert refused.code == 400
+    assert refused.value["message"] == 'container "broken" in pod "web" is waiting to start: ContainerCreating'
+    unnamed = say(front, "GET", f"{PODS}/web/log")
+    assert unnamed.value["message"] == ("a container name must be specified for pod web, choose one of: [main broken]")
+    assert say(front, "GET", "/api/v1/nodes/n1/proxy/pods?a=b").body == b"log of /pods?a=b"
+
+
+def test_an_agent_that_does_not_answer_is_named(front: Front, agent_port: int) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        make_node(front, taken.getsockname()[1])
+        answer = say(front, "GET", f"{PODS}/web/log?container=main")
+        assert (answer.code, answer.value["reason"]) == (503, "ServiceUnavailable")
+        assert "error trying to reach the agent of node n1 at 127.0.0.1:" in answer.value["message"]
+        upgraded = exec_in(front, "main")
+        head, _, body = upgraded.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503")
+        assert b"the agent of node n1" in body
+
+
+def exec_in(front: Front, container: str, send: bytes = b"") -> bytes:
+    """What comes back over a connection that asks for an upgrade, after `send` is sent over it."""
+    assert front.http is not None
+    host, _, port = front.http.address.partition(":")
+    with socket.create_connection((host, int(port)), WAIT_S) as connection:
+        connection.sendall(
+            f"POST {PODS}/web/exec?container={container}&command=ls&command=-l&stdin=true&tty=false HTTP/1.1\r\n"
+            f"Host: {host}\r\nAuthorization: Bearer admin\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n".encode()
+        )
+        if send:
+            connection.sendall(send)
+            connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(1000), b""))
+
+
+def test_an_upgraded_connection_is_a_tunnel_to_the_agent(front: Front, agent_port: int) -> None:
+    make_node(front, agent_port)
+    answer = exec_in(front, "main", b"hello")
+    assert answer.startswith(b"HTTP/1.1 101")
+    assert answer.endswith(b"\r\n\r\n/exec/default/web/main?command=ls&command=-l&input=1\nHELLO")

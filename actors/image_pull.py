@@ -236,7 +236,7 @@ class ImagePullActor(Actor):
         if files is None:
             self._try(flight, NodeCredentials())
             return
-        lane = self.lane("docker-config", size=2, per_key=2)
+        lane = self.lane("docker-config", size=1, per_key=1)
         self.begin(
             lambda: lane.submit("docker-config", files.read, deadline_ns=CREDENTIALS_LIMIT_NS),
             lambda done: NodeCredentialsRead(key, _found_in(done)),

@@ -40,16 +40,18 @@ LIST_LIMIT_NS = 60 * SECOND_NS
 class Attempt:
     """One list, or one watch. Its messages count while it is the newest of its key. `version`: the last it has told."""
 
-    __slots__ = ("began_ns", "key", "subscription", "version")
+    __slots__ = ("began_ns", "closed", "key", "subscription", "version")
 
     def __init__(self, key: Hashable, began_ns: int) -> None:
         self.key = key
         self.began_ns = began_ns
         self.subscription: Subscription | None = None
         self.version = ""
+        self.closed = False
 
     def close(self) -> None:
-        """End its watch."""
+        """End its watch. Nobody wants to hear of it any more."""
+        self.closed = True
         if self.subscription is not None:
             self.subscription.close()
             self.subscription = None
@@ -111,6 +113,10 @@ class Follower(Actor):
         super().__init__()
         self._api = api
         self._followed: dict[Hashable, _Followed] = {}
+
+    def on_stop(self) -> None:
+        for followed in self._followed.values():
+            followed.attempt.close()
 
     # --- for the subclass -------------------------------------------------------------------------------------------
 
@@ -245,11 +251,16 @@ class Follower(Actor):
             label_selector=followed.label_selector,
             timeout_seconds=watch_seconds(self.chance.random),
         )
-        attempt.subscription = self._api.watch(
-            call,
-            lambda event: ref.tell(WatchArrived(attempt, event)),
-            lambda error: ref.tell(WatchClosed(attempt, error)),
-        )
+
+        def arrived(event: WatchEvent[Any]) -> None:
+            if not attempt.closed:
+                ref.tell(WatchArrived(attempt, event))
+
+        def ended(error: ApiError | None) -> None:
+            if not attempt.closed:
+                ref.tell(WatchClosed(attempt, error))
+
+        attempt.subscription = self._api.watch(call, arrived, ended)
 
     @handles(WatchArrived)
     def watch_arrived(self, message: WatchArrived) -> None:

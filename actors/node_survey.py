@@ -96,7 +96,7 @@ class NodeSurveyActor(Actor):
         if what in self._reading:
             return
         self._reading.add(what)
-        lane = self.lane("host-facts", size=3, per_key=1)
+        lane = self.lane("host-facts", size=1, per_key=1)
         self.begin(lambda: lane.submit(what, ask, deadline_ns=LOOK_NS), lambda done: Read(what, _found(done, told)))
 
     def _list_images(self) -> None:

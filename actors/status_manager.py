@@ -81,6 +81,7 @@ class _Published:
         "place",
         "pod",
         "refused",
+        "sent",
         "status",
         "version",
         "wanted",
@@ -100,9 +101,11 @@ class _Published:
         self.place: tuple[int, int, str] | None = None
         """Where it stands in the queue."""
         self.writing = False
+        self.sent: PodStatus | None = None
+        """What the write under way, or the last one, has asked for."""
         self.asked: PodStatus | None = None
         self.answer: Pod | None = None
-        """What the API made of `asked`, the last status written. Where that is not the same, asking again is no use."""
+        """What the API made of `asked`, the last status it took. Where that is not the same, asking again is no use."""
         self.refused = ""
 
     def is_shown(self) -> bool:
@@ -155,6 +158,7 @@ class StatusManagerActor(Actor):
             known = self._pods[uid] = _Published(message.pod, message.status)
             if is_static(message.pod):
                 known.api = self._mirrors.get(uid)
+                _carry_on(known)
         elif status is None:
             self.log.warning(
                 "pod %s has ended as %s; a status of phase %s is not published",
@@ -192,7 +196,10 @@ class StatusManagerActor(Actor):
         if known is None:
             return
         if mirror is None or known.api is None or mirror.metadata.uid != known.api.metadata.uid:
+            first = known.api is None
             known.api, known.gone = None if mirror is None else with_plain_status(mirror), False
+            if first:
+                _carry_on(known)
         elif not self._note(known, mirror):
             return
         self._consider(uid, known)
@@ -318,7 +325,7 @@ class StatusManagerActor(Actor):
         meta = pod.metadata
         body = None if known.is_shown() else status_patch(meta.uid, pod.status, known.wanted)
         known.writing = True
-        known.asked = known.wanted
+        known.sent = known.wanted
         self._writes += 1
         if body is not None:
             write = patch(PODS, meta.namespace, meta.name, body, subresource="status")
@@ -358,7 +365,7 @@ class StatusManagerActor(Actor):
         if known.api is not None and known.api.metadata.uid == pod.metadata.uid:
             self._note(known, pod)
             if known.api.metadata.resource_version == pod.metadata.resource_version:
-                known.answer = known.api
+                known.answer, known.asked = known.api, known.sent
         self._consider(uid, known)
 
     def _failed(self, uid: str, known: _Published, error: ApiError) -> None:
@@ -386,6 +393,19 @@ class StatusManagerActor(Actor):
         self._pause_ns = min(MAX_PAUSE_NS, max(FIRST_PAUSE_NS, 2 * self._pause_ns))
         asked_ns = error.retry_after_ns or 0
         self._not_before_ns = now_ns + max(asked_ns, int(self._pause_ns * (0.75 + 0.5 * self.chance.random())))
+
+
+def _carry_on(known: _Published) -> None:
+    """A mirror was there before this agent: what it shows keeps its times, and holds where nothing is known yet.
+
+    A pod of the API server brings its status with it; a static pod has none of its own.
+    """
+    shown = None if known.api is None else known.api.status
+    if shown is None:
+        return
+    status = next_status(shown, known.status)
+    if status is not None:
+        known.status = status if status.conditions else msgspec.structs.replace(status, conditions=shown.conditions)
 
 
 def _is_newer(pod: Pod, known: Pod) -> bool:

@@ -31,6 +31,7 @@ from actors.node import Node
 from cli.node_start import plan_of, simulated_capabilities, this_machine
 from config.api_resources import NODES, PODS
 from config.flags import parse_flags
+from config.kubeconfig import kubeconfig_document
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.api import Api, ApiCall, ApiError, ApiLines, WatchCall, WatchEvent, create, get, watch_objects
 from runtime.api.access import read_access
@@ -38,6 +39,8 @@ from runtime.api.lines import api_lines
 from runtime.config_files import load_kubelet_configuration
 from runtime.event_loop import LoopThread
 from runtime.pending import Pending, Subscription
+from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.server import ApiServer
 from simulation.cri import Settings
 
 NODE = "bench"
@@ -84,6 +87,22 @@ def agent(kubeconfig: str, qps: int, burst: int) -> None:
         signal.sigwait(signals)
         node.stop()
     print(json.dumps(counts), flush=True)
+
+
+def server(kubeconfig: str) -> None:
+    """Be the API server until SIGTERM."""
+    signals = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    with ExitStack() as after:
+        dispatcher = PoolDispatcher()
+        after.callback(dispatcher.close)
+        loop = after.enter_context(closing(LoopThread("apiserver")))
+        front = after.enter_context(closing(HttpFront(ApiServer(dispatcher), loop)))
+        front.start()
+        with open(kubeconfig, "wb") as file:
+            file.write(kubeconfig_document(front.url))
+        print(front.url, flush=True)
+        signal.sigwait(signals)
 
 
 @contextmanager
@@ -138,7 +157,7 @@ def run(pods: int, qps: int, burst: int) -> dict[str, Any]:
         place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-"))
         kubeconfig = f"{place}/kubeconfig"
         server = after.enter_context(
-            process("cli.main", "simulated-apiserver", "--kubeconfig", kubeconfig, stdout=subprocess.PIPE)
+            process("benchmarks.api_node", "server", "--kubeconfig", kubeconfig, stdout=subprocess.PIPE)
         )
         assert server.stdout is not None
         while not os.path.exists(kubeconfig) or os.path.getsize(kubeconfig) == 0:
@@ -201,7 +220,7 @@ def _wait_for_node(api: Api) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("role", nargs="?", choices=("agent",), help=argparse.SUPPRESS)
+    parser.add_argument("role", nargs="?", choices=("agent", "server"), help=argparse.SUPPRESS)
     parser.add_argument("--kubeconfig", help=argparse.SUPPRESS)
     parser.add_argument("--pods", type=int)
     parser.add_argument("--qps", type=int, default=50)
@@ -210,6 +229,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.role == "agent":
         agent(options.kubeconfig, options.qps, options.burst)
+        return
+    if options.role == "server":
+        server(options.kubeconfig)
         return
     cases = CASES if options.pods is None else ((options.pods, options.qps, options.burst),)
     for _ in range(options.rounds):

@@ -258,6 +258,32 @@ def test_the_status_of_a_static_pod_is_written_to_its_mirror(world: World):
     assert json.loads(world.api.calls[0].body or b"")["metadata"] == {"uid": "uid-mirror"}
 
 
+@pytest.mark.parametrize("mirror_first", [True, False])
+@pytest.mark.parametrize("unknown_first", [True, False])
+def test_after_a_restart_a_static_pod_keeps_what_its_mirror_shows(
+    world: World, mirror_first: bool, unknown_first: bool
+):
+    def at(time: str) -> PodStatus:
+        return PodStatus(
+            phase="Running", conditions=(PodCondition(type="Ready", status="True", last_transition_time=time),)
+        )
+
+    world.pods["static"] = api_pod("static", source="file")
+    mirror = api_pod("static", version=7, status=at("2026-11-21T09:00:00Z"))
+    if mirror_first:
+        world.manager.tell(MirrorPodSeen("uid-static", mirror))
+    if unknown_first:
+        world.tell("static", PodStatus())
+    world.tell("static", at("2026-11-21T10:00:00Z"))
+    if not mirror_first:
+        world.manager.tell(MirrorPodSeen("uid-static", mirror))
+    world.run(2 * ON_ITS_WAY_NS)
+    assert world.api.calls == []
+    world.tell("static", ready(value="False"))
+    world.run(2 * ON_ITS_WAY_NS)
+    assert len(world.api.calls) == 1
+
+
 def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World):
     world.tell("web", ready(message="long"))
     world.api.answer(api_pod("web", 2, status=ready(message="lo")))
@@ -284,6 +310,15 @@ def test_an_answer_that_changes_nothing_ends_the_matter(world: World):
     world.api.answer(world.pods["web"])  # the very same object, of the same version
     world.run(3 * SWEEP_NS)
     assert len(world.api.calls) == 1
+
+
+def test_a_write_whose_answer_was_lost_is_made_again(world: World):
+    world.tell("web", ready())
+    world.accept()
+    world.tell("web", ready(value="False"))
+    world.api.fail(unreachable())
+    world.run(5 * SECOND_NS)
+    assert world.accept()["status"]["conditions"][0]["status"] == "False"
 
 
 def test_a_static_pod_is_never_deleted_here(world: World):

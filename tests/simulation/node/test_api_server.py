@@ -13,6 +13,7 @@ from config.pod_identity import CONFIG_MIRROR
 from runtime.api import ApiLines
 from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import TokenBucket
+from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import JsonAnswer, ListAnswer, ObjectAnswer, Request
 from simulation.apiserver.server import ApiServer
@@ -35,7 +36,8 @@ class Cluster:
         **options: Any,
     ) -> None:
         self.dispatcher = SimulatedDispatcher(seed)
-        self.server = ApiServer(self.dispatcher)
+        # Nobody else looks at the node: an API server that is away has no controllers that do.
+        self.server = ApiServer(self.dispatcher, Options(node_grace_ns=0))
         self.api = InProcessApi(self.dispatcher, self.server, latency_ns=2 * MS)
         main: Any = self.api
         if qps:

@@ -159,6 +159,7 @@ class StatusManagerActor(Actor):
             if is_static(message.pod):
                 known.api = self._mirrors.get(uid)
                 _carry_on(known)
+                status = known.status
         elif status is None:
             self.log.warning(
                 "pod %s has ended as %s; a status of phase %s is not published",

@@ -17,15 +17,28 @@ T = TypeVar("T")
 class Place:
     """See the module. `Place()` is the root of a new walk."""
 
-    __slots__ = ("faults", "path")
+    __slots__ = ("_parent", "_step", "faults")
 
     def __init__(self, path: str = "$", faults: list[DocumentError] | None = None) -> None:
-        self.path = path
+        self._parent: Place | None = None
+        self._step: str | int = path
         self.faults: list[DocumentError] = [] if faults is None else faults
+
+    @property
+    def path(self) -> str:
+        """Its path as text, which is made only for faults: most places have none."""
+        step = self._step
+        if self._parent is None:
+            return str(step)
+        return self._parent.path + path_text((step if isinstance(step, str) else (step, None),))[1:]
 
     def __truediv__(self, step: str | int) -> Place:
         """The place of a field, or of the item with that index."""
-        return Place(self.path + path_text((step if isinstance(step, str) else (step, None),))[1:], self.faults)
+        place = Place.__new__(Place)
+        place._parent = self
+        place._step = step
+        place.faults = self.faults
+        return place
 
     def items(self, field: str, values: Iterable[T]) -> Iterator[tuple[Place, T]]:
         """Every item of the list `field` with its place."""

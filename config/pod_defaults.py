@@ -107,8 +107,7 @@ def default_pull_policy(image: str) -> str:
 
 def default_volume(volume: Volume) -> Volume:
     """The volume with its defaults; one without a source is an emptyDir."""
-    fields = (field.name for field in msgspec.structs.fields(Volume) if field.name != "name")
-    if all(getattr(volume, name) is None for name in fields):
+    if all(getattr(volume, name) is None for name in Volume.__struct_fields__ if name != "name"):
         return replace(volume, empty_dir=EmptyDirVolumeSource())
     changes: dict[str, object] = {}
     for name, defaults in _VOLUME_DEFAULTS.items():

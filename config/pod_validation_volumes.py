@@ -5,7 +5,8 @@ Pure; faults go to the `Place`. Refuses to know which of them this node can moun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -89,9 +90,14 @@ def check_volumes(place: Place, volumes: Iterable[Volume]) -> None:
                 rule(below, source)
 
 
+@lru_cache(maxsize=64)
+def _json_names(kind: type[msgspec.Struct]) -> Mapping[str, str]:
+    return {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+
+
 def check_required(at: Place, value: msgspec.Struct, names: Iterable[str]) -> None:
     """The attributes `names` of `value` must have values."""
-    json_names = {field.name: field.encode_name for field in msgspec.structs.fields(value)}
+    json_names = _json_names(type(value))
     for name in names:
         (at / json_names[name]).required(getattr(value, name))
 

@@ -17,6 +17,7 @@ from config.objects import (
     EnvVar,
     EphemeralContainer,
     PodSpec,
+    ResourceRequirements,
     Volume,
     VolumeDevice,
     VolumeMount,
@@ -134,7 +135,8 @@ def _check_ephemeral(at: Place, container: EphemeralContainer, spec: PodSpec) ->
         "readinessProbe": container.readiness_probe,
         "startupProbe": container.startup_probe,
         "lifecycle": container.lifecycle,
-        "resources": container.resources,
+        # Clients that are written in Go cannot help sending an empty one.
+        "resources": container.resources != ResourceRequirements() and container.resources,
         "restartPolicy": container.restart_policy,
     }
     for field, value in refused.items():

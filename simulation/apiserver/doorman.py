@@ -70,9 +70,14 @@ class Doorman(asyncio.Protocol):
         if self._tunnel is not None:
             with contextlib.suppress(OSError, NotImplementedError):
                 self._tunnel.write_eof()
-            return True
+            return self._may_end_in_halves
         self._ended = self._task is not None
-        return self._ended
+        return self._ended and self._may_end_in_halves
+
+    @property
+    def _may_end_in_halves(self) -> bool:
+        """Whether we may still speak when the client has ended; over TLS the connection ends as a whole."""
+        return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
 
     def pause_writing(self) -> None:
         if self._tunnel is not None:

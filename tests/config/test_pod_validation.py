@@ -398,3 +398,10 @@ def test_every_fault_is_told_with_a_remedy_where_there_is_one() -> None:
 def test_spelling(rule: Any, good: list[str], bad: list[str]) -> None:
     assert [text for text in good if rule(text) is not None] == []
     assert [text for text in bad if rule(text) is None] == []
+
+
+def test_an_ephemeral_container_may_have_resources_that_say_nothing() -> None:
+    empty = {"name": "d", "image": "i", "resources": {}}
+    assert not faults(ephemeralContainers=[empty])
+    asking = {**empty, "resources": {"limits": {"cpu": "1"}}}
+    assert "$.spec.ephemeralContainers[0].resources" in faults(ephemeralContainers=[asking])

@@ -1,14 +1,17 @@
 """`ObjectCacheActor`: the ConfigMaps and Secrets that the pods of this node refer to (spec 8.9).
 
 How new an answer is depends on the strategy of the node. *Watch*: each object that a pod holds is followed by a watch
-of its own, and an answer is what the watch has told; the first one is waited for, a second at most. *Cache*: an answer
+of its own, and an answer is what the watch has told; the first one is waited for. *Cache*: an answer
 is at most a minute old (or as old as the node's annotation allows). *Get*: every answer is asked for.
 
 An object is followed while a pod holds it, unless it is immutable, or nobody has asked for it for a while and no volume
 shows it. Who was told an object and is told another now, or was told that there is none, hears `ObjectsChanged`; so a
 container that waits for its ConfigMap starts when that is created, not at its next try.
 
-What was read once is served on when the API server is away. Without one every reading fails with that reason.
+What was read once is served on when the API server is away. What never was is a failure after a second, if the server
+has refused or does not answer; where the request only waits for its turn (a thousand pods have come at once) it gets
+ten, because nobody is held up by waiting and a failure would be told to people. Without an API server every reading
+fails at once with that reason.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from runtime.api.no_server import NoApiServer
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
 FIRST_ANSWER_NS = SECOND_NS
+LAST_ANSWER_NS = 10 * SECOND_NS
 GET_LIMIT_NS = 10 * SECOND_NS
 DEFAULT_TTL_NS = MINUTE_NS
 SHORTEST_IDLE_NS = MINUTE_NS
@@ -70,10 +74,13 @@ class ObjectGot(Message, frozen=True):
     reading: _Reading | None
 
 
-class FirstAnswerDue(Message, frozen=True):
-    """To itself: this reading has waited for the first answers of its watches long enough."""
+class AnswerDue(Message, frozen=True):
+    """To itself: this reading has waited for the first answers of its watches long enough where something is wrong, or
+    (`last`) in any case.
+    """
 
     reading: _Reading
+    last: bool
 
 
 class DropIdle(Message, frozen=True):
@@ -86,10 +93,11 @@ class DropIdle(Message, frozen=True):
 class _Reading:
     """One `ReadObjects` that is not answered yet; `open` are the objects that it waits for."""
 
-    __slots__ = ("failures", "message", "objects", "open")
+    __slots__ = ("failures", "message", "objects", "open", "since_ns")
 
-    def __init__(self, message: ReadObjects) -> None:
+    def __init__(self, message: ReadObjects, since_ns: int) -> None:
         self.message = message
+        self.since_ns = since_ns
         self.objects: dict[ObjectRef, Value] = {}
         self.failures: dict[ObjectRef, ReadFailure] = {}
         self.open: set[ObjectRef] = set()
@@ -222,7 +230,7 @@ class ObjectCacheActor(Follower):
 
     @handles(ReadObjects)
     def read_objects(self, message: ReadObjects) -> None:
-        reading = _Reading(message)
+        reading = _Reading(message, self.now_ns())
         waits = False
         for ref in dict.fromkeys(message.refs):
             entry = self._entries.get(ref)
@@ -235,7 +243,7 @@ class ObjectCacheActor(Follower):
             else:
                 waits |= self._read_followed(entry, reading)
         if waits:
-            self.after(FIRST_ANSWER_NS, FirstAnswerDue(reading), key=reading)
+            self.after(FIRST_ANSWER_NS, AnswerDue(reading, last=False), key=reading)
         self._answer_if_complete(reading)
 
     def _read_followed(self, entry: _Entry, reading: _Reading) -> bool:
@@ -256,17 +264,20 @@ class ObjectCacheActor(Follower):
         entry.read_ns = self.now_ns()
         self.follow(ref, _RESOURCES[ref.kind], namespace=ref.namespace, field_selector=f"metadata.name={ref.name}")
 
-    @handles(FirstAnswerDue)
-    def first_answer_due(self, message: FirstAnswerDue) -> None:
+    @handles(AnswerDue)
+    def answer_due(self, message: AnswerDue) -> None:
         """What was seen before is better than nothing; what never was is a failure that may pass."""
         reading = message.reading
         for ref in sorted(reading.open, key=str):
             entry = self._entries.get(ref)
             if entry is None or reading not in entry.waiting:
                 continue  # it is asked for by a GET, which has a limit of its own
-            entry.waiting.remove(reading)
-            self._settle(entry, reading)
+            if message.last or entry.seen or entry.trouble:
+                entry.waiting.remove(reading)
+                self._settle(entry, reading)
         self._answer_if_complete(reading)
+        if reading.open and not message.last:
+            self.after(LAST_ANSWER_NS - FIRST_ANSWER_NS, AnswerDue(reading, last=True), key=reading)
 
     def _read_cached(self, entry: _Entry, reading: _Reading) -> None:
         if entry.current and self.now_ns() - entry.at_ns < self._ttl_ns:
@@ -355,8 +366,13 @@ class ObjectCacheActor(Follower):
 
     def failing(self, key: Hashable, error: ApiError) -> None:
         entry = self._entry_of(key)
-        if entry is not None:
-            entry.trouble = str(error)
+        if entry is None:
+            return
+        entry.trouble = str(error)
+        for reading in [each for each in entry.waiting if self.now_ns() - each.since_ns >= FIRST_ANSWER_NS]:
+            entry.waiting.remove(reading)
+            self._settle(entry, reading)
+            self._answer_if_complete(reading)
 
     def _entry_of(self, key: Hashable) -> _Entry | None:
         return self._entries.get(key) if isinstance(key, ObjectRef) else None

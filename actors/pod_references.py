@@ -18,6 +18,7 @@ from actors.kernel import Actor
 from actors.object_references import (
     Reference,
     environment_objects,
+    everyone,
     has_environment_objects,
     pull_secrets,
     references,
@@ -201,7 +202,7 @@ class PodReferences:
         self._services.objects.tell(ReadObjects(self._worker.ref, tag, refs, self._view.uid))
 
     def _ask_for_surroundings(self, pod: Pod, tag: ReferenceTag) -> None:
-        needs_node = any(_needs_node(each) for each in (*pod.spec.init_containers, *pod.spec.containers))
+        needs_node = any(_needs_node(each) for each in everyone(pod))
         links = pod.spec.enable_service_links is not False
         question = ReadSurroundings(
             self._worker.ref, tag, pod.metadata.namespace, links, not is_static(pod), needs_node

@@ -133,9 +133,32 @@ def test_a_reading_waits_for_the_first_answer_and_the_next_does_not_wait(world: 
     assert len(world.api.calls) == 1
 
 
-def test_a_reading_waits_a_second_at_most_and_is_told_when_the_object_is_known_after_all(world: World):
+def test_a_reading_fails_a_second_after_the_server_has_not_answered(world: World):
     world.hold(pod("p"))
     world.read()
+    world.api.fail(unreachable())
+    world.run(SECOND_NS - 1)
+    assert world.got() == []
+    world.run(1)
+    [reason] = world.got()
+    assert "connection refused" in reason
+
+
+def test_a_reading_that_has_waited_its_turn_fails_with_the_first_refusal(world: World):
+    world.hold(pod("p"))
+    world.read()
+    world.run(5 * SECOND_NS)
+    assert world.got() == []
+    world.api.fail(unreachable())
+    world.run()
+    assert len(world.got()) == 1
+
+
+def test_a_reading_waits_ten_seconds_at_most_and_is_told_when_the_object_is_known_after_all(world: World):
+    world.hold(pod("p"))
+    world.read()
+    world.run(9 * SECOND_NS)
+    assert world.got() == []
     world.run(SECOND_NS)
     assert world.got() == ['couldn\'t read configmap "shop/m": no answer from the API server yet']
     world.listed(config_map(5))

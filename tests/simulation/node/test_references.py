@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from actors.reference_messages import HoldObjects
 from runtime.cri.enums import ContainerState
 from runtime.cri.verbs import PULL_IMAGE
 from simulation.cri import Settings
@@ -207,6 +208,21 @@ def test_an_outage_changes_nothing_for_containers_that_start_again(cluster: Clus
     cluster.until(lambda: runs(cluster, "shop"))
     cluster.api.down(10 * MINUTE)
     cluster.run(35 * SECOND)
+    assert variables(cluster, "shop")["COLOUR"] == "red"
+
+
+def test_a_cache_that_comes_back_is_told_again_what_is_held(cluster: Cluster):
+    put(cluster, MAPS, "ConfigMap", "settings", data={"COLOUR": "red"})
+    dies = {"simulated.actorlet.dev/run-for": "20s"}
+    cluster.create("shop", annotations=dies, containers=[container(envFrom=[{"configMapRef": {"name": "settings"}}])])
+    cluster.until(lambda: runs(cluster, "shop"))
+    before = cluster.calls("list configmaps")
+    cache = cluster.node.node.system.find("/node/object-cache")
+    assert cache is not None
+    cache.tell(HoldObjects(None))  # type: ignore[arg-type]  # what no worker says: it fails
+    cluster.run(5 * SECOND)
+    assert cluster.calls("list configmaps") == before + 1
+    cluster.run(20 * SECOND)
     assert variables(cluster, "shop")["COLOUR"] == "red"
 
 

@@ -32,17 +32,14 @@ from actors.messages import (
     pod_event,
 )
 from actors.node_messages import ImagesChanged
-from actors.start.identity import pod_labels
-from config.docker_config import Credential, credentials_for
+from actors.pull_flights import Flight, FlightKey, Waiter, on_behalf_of, shown, together
+from config.docker_config import credentials_for
 from config.objects import Pod
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
-    AuthConfig,
     ImageSpec,
     ImageStatusRequest,
     ImageStatusResponse,
-    PodSandboxConfig,
-    PodSandboxMetadata,
     PullImageRequest,
     PullImageResponse,
 )
@@ -66,10 +63,6 @@ class PullLimits(msgspec.Struct, frozen=True):
         """From the fields of a KubeletConfiguration (spec 6.2)."""
         at_once = 1 if serialize else max_parallel or UNLIMITED
         return cls(min(at_once, UNLIMITED), PullRate(per_second, burst))
-
-
-FlightKey = tuple[str, tuple[Credential, ...]]
-"""The image, and what the pod has for it."""
 
 
 class PullEnded(Message, frozen=True):
@@ -102,33 +95,6 @@ class StartPulls(Message, frozen=True):
         return "start"
 
 
-class _Waiter:
-    """A container that waits for the image, since when."""
-
-    __slots__ = ("request", "since_ns")
-
-    def __init__(self, request: PullImage, since_ns: int) -> None:
-        self.request = request
-        self.since_ns = since_ns
-
-
-class _Flight:
-    """The pull of one image; not in the air yet while `started_ns` is None. `untried`: credentials, None for nobody."""
-
-    __slots__ = ("call", "called_off", "errors", "image", "key", "since_ns", "started_ns", "untried", "waiters")
-
-    def __init__(self, key: FlightKey, since_ns: int) -> None:
-        self.key = key
-        self.image = key[0]
-        self.since_ns = since_ns
-        self.started_ns: int | None = None
-        self.called_off = False
-        self.call: Pending[PullImageResponse] | None = None
-        self.untried: list[Credential | None] = []
-        self.errors: list[str] = []
-        self.waiters: dict[tuple[str, str], _Waiter] = {}
-
-
 class ImagePullActor(Actor):
     """See the module. `node_status` hears of every image that has come; `docker_config` None: the node has no
     credentials of its own.
@@ -154,7 +120,7 @@ class ImagePullActor(Actor):
         self._tokens = limits.rate.full(self.now_ns())
         self._docker_config = docker_config
         self._problems: tuple[str, ...] = ()
-        self._flights: dict[FlightKey, _Flight] = {}
+        self._flights: dict[FlightKey, Flight] = {}
         self._in_the_air = 0
         self._back_offs: dict[tuple[str, str], BackOff] = {}
 
@@ -177,7 +143,7 @@ class ImagePullActor(Actor):
         flight_key = (verdict.image, message.credentials)
         flight = self._flights.get(flight_key)
         if flight is None:
-            flight = self._flights[flight_key] = _Flight(flight_key, self.now_ns())
+            flight = self._flights[flight_key] = Flight(flight_key, self.now_ns())
         key = (uid, message.container)
         known = flight.waiters.get(key)
         if known is not None:
@@ -186,7 +152,7 @@ class ImagePullActor(Actor):
         for other in list(self._flights.values()):
             if other.image == flight.image and key in other.waiters:
                 self._leave(other, key)  # its secrets have changed while it waited
-        flight.waiters[key] = _Waiter(message, self.now_ns())
+        flight.waiters[key] = Waiter(message, self.now_ns())
         self._say(message, rules.pulling(message.image))
         self._start_pulls()
 
@@ -200,7 +166,7 @@ class ImagePullActor(Actor):
         for back_off_key in [key for key in self._back_offs if key[0] == uid]:
             del self._back_offs[back_off_key]
 
-    def _leave(self, flight: _Flight, key: tuple[str, str]) -> None:
+    def _leave(self, flight: Flight, key: tuple[str, str]) -> None:
         del flight.waiters[key]
         if flight.waiters:
             return
@@ -228,7 +194,7 @@ class ImagePullActor(Actor):
                 return
             self._start(flight)
 
-    def _start(self, flight: _Flight) -> None:
+    def _start(self, flight: Flight) -> None:
         flight.started_ns = self.now_ns()
         flight.errors = []
         self._in_the_air += 1
@@ -256,18 +222,18 @@ class ImagePullActor(Actor):
             del self._flights[flight.key]
             self._start_pulls()
 
-    def _try(self, flight: _Flight, node: NodeCredentials) -> None:
+    def _try(self, flight: Flight, node: NodeCredentials) -> None:
         own = flight.key[1]
         others = (each for each in credentials_for(flight.image, node.entries) if each not in own)
         flight.untried = [*own, *others] or [None]
         self._try_next(flight)
 
-    def _try_next(self, flight: _Flight) -> None:
+    def _try_next(self, flight: Flight) -> None:
         image, key = flight.image, flight.key
         spec = ImageSpec(image=image, user_specified_image=image)
         first = next(iter(flight.waiters.values()), None)
-        pod = None if first is None else _on_behalf_of(first.request.pod)
-        request = PullImageRequest(image=spec, auth=_shown(flight.untried.pop(0)), sandbox_config=pod)
+        pod = None if first is None else on_behalf_of(first.request.pod)
+        request = PullImageRequest(image=spec, auth=shown(flight.untried.pop(0)), sandbox_config=pod)
 
         def make() -> Pending[PullImageResponse]:
             flight.call = self._cri.call(PULL_IMAGE, request)
@@ -290,12 +256,12 @@ class ImagePullActor(Actor):
         else:
             del self._flights[message.key]
             if message.error:
-                self._failed(flight, _together(flight.errors) or message.error)
+                self._failed(flight, together(flight.errors) or message.error)
             else:
                 self._landed(flight)
         self._start_pulls()
 
-    def _failed(self, flight: _Flight, error: str) -> None:
+    def _failed(self, flight: Flight, error: str) -> None:
         reason = rules.reason_of(error)
         now_ns = self.now_ns()
         for key in [key for key, old in self._back_offs.items() if rules.is_forgotten(old, now_ns)]:
@@ -308,7 +274,7 @@ class ImagePullActor(Actor):
             until_ns = self._back_offs[uid, flight.image].until_ns
             self._refuse(request, reason, error, until_ns, *rules.pull_failed(request.image, reason, error))
 
-    def _landed(self, flight: _Flight) -> None:
+    def _landed(self, flight: Flight) -> None:
         if self._node_status is not None:
             self._node_status.tell(ImagesChanged())
         now_ns = self.now_ns()
@@ -368,39 +334,12 @@ def _error_of(done: Pending[PullImageResponse]) -> str:
     return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
 
 
-def _together(errors: list[str]) -> str:
-    """One text for the failures of all tries."""
-    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else ""
-
-
 def _found_in(done: Pending[NodeCredentials]) -> NodeCredentials:
     """A disk that does not answer holds up no pull."""
     outcome = outcome_of(done)
     return outcome.value or NodeCredentials((), (f"they cannot be read: {outcome.error}",))
 
 
-def _shown(credential: Credential | None) -> AuthConfig | None:
-    """What the runtime shows the registry."""
-    if credential is None:
-        return None
-    return AuthConfig(
-        username=credential.username,
-        password=credential.password,
-        identity_token=credential.identity_token,
-        registry_token=credential.registry_token,
-    )
-
-
 def _size_in(done: Pending[ImageStatusResponse]) -> int:
     response = outcome_of(done).value
     return 0 if response is None or response.image is None else response.image.size
-
-
-def _on_behalf_of(pod: Pod) -> PodSandboxConfig:
-    """Who wants the image, for a runtime to which that matters: the first who asked."""
-    meta = pod.metadata
-    return PodSandboxConfig(
-        metadata=PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace),
-        labels={**meta.labels, **pod_labels(pod)},
-        annotations=meta.annotations,
-    )

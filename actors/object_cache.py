@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 from actors.kernel import ActorRef, Message, Pending, handles, outcome_of
 from actors.list_watch import Follower
 from actors.messages import FollowNode, NodeObserved
+from actors.object_entries import UNTOLD, Entry, Reading, Untold, Value, absent, is_same
 from actors.object_references import Purpose, references
 from actors.reference_messages import (
     HoldObjects,
@@ -37,7 +38,6 @@ from actors.reference_messages import (
 from actors.start.environment import CONFIG_MAP, SECRET
 from actors.start.identity import whole_number
 from config.api_resources import CONFIG_MAPS, SECRETS, Resource
-from config.objects import ConfigMap, Secret
 from runtime.api import Api, ApiError, get
 from runtime.api.no_server import NoApiServer
 
@@ -53,7 +53,6 @@ TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl"
 LOOK_AGAIN_NS = 10 * SECOND_NS
 """An immutable object is looked at again for a new pod when the last look is older: it may have been made anew."""
 
-Value = ConfigMap | Secret
 _RESOURCES: dict[str, Resource[Any]] = {CONFIG_MAP: CONFIG_MAPS, SECRET: SECRETS}
 
 
@@ -71,7 +70,7 @@ class ObjectGot(Message, frozen=True):
     ref: ObjectRef
     value: Value | None
     error: ApiError | None
-    reading: _Reading | None
+    reading: Reading | None
 
 
 class AnswerDue(Message, frozen=True):
@@ -79,7 +78,7 @@ class AnswerDue(Message, frozen=True):
     (`last`) in any case.
     """
 
-    reading: _Reading
+    reading: Reading
     last: bool
 
 
@@ -88,66 +87,6 @@ class DropIdle(Message, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return "idle"
-
-
-class _Reading:
-    """One `ReadObjects` that is not answered yet; `open` are the objects that it waits for."""
-
-    __slots__ = ("failures", "message", "objects", "open", "since_ns")
-
-    def __init__(self, message: ReadObjects, since_ns: int) -> None:
-        self.message = message
-        self.since_ns = since_ns
-        self.objects: dict[ObjectRef, Value] = {}
-        self.failures: dict[ObjectRef, ReadFailure] = {}
-        self.open: set[ObjectRef] = set()
-
-
-class _Untold:
-    """Nobody has been told anything of the object yet."""
-
-
-_UNTOLD = _Untold()
-
-
-class _Entry:
-    """One object that pods hold.
-
-    `value`: as seen last, None: there is none; meaningful when `seen`. `current`: it may be told. `told`: what readers
-    were told last. `let_down`: by pod, who was told that it cannot have the object.
-    """
-
-    __slots__ = (
-        "asking",
-        "at_ns",
-        "current",
-        "holders",
-        "immutable",
-        "let_down",
-        "read_ns",
-        "ref",
-        "seen",
-        "told",
-        "trouble",
-        "value",
-        "waiting",
-    )
-
-    def __init__(self, ref: ObjectRef) -> None:
-        self.ref = ref
-        self.holders: dict[str, bool] = {}
-        """Pod -> whether a volume of it shows the object."""
-        self.value: Value | None = None
-        self.seen = False
-        self.current = False
-        self.immutable = False
-        self.at_ns = 0
-        self.read_ns = 0
-        self.told: Value | _Untold | None = _UNTOLD
-        self.trouble = ""
-        self.asking = False
-        self.waiting: list[_Reading] = []
-        self.let_down: dict[str, ActorRef] = {}
 
 
 class ObjectCacheActor(Follower):
@@ -172,7 +111,7 @@ class ObjectCacheActor(Follower):
         self._sync_loop = sync_loop
         self._volumes = volumes
         self._node = node
-        self._entries: dict[ObjectRef, _Entry] = {}
+        self._entries: dict[ObjectRef, Entry] = {}
         self._held: dict[str, tuple[ObjectRef, ...]] = {}
 
     def on_start(self) -> None:
@@ -197,13 +136,13 @@ class ObjectCacheActor(Follower):
         for ref, in_volume in wanted.items():
             entry = self._entries.get(ref)
             if entry is None:
-                entry = self._entries[ref] = _Entry(ref)
+                entry = self._entries[ref] = Entry(ref)
             is_new = uid not in entry.holders
             entry.holders[uid] = in_volume
             if is_new:
                 self._look_for_a_new_pod(entry)
 
-    def _look_for_a_new_pod(self, entry: _Entry) -> None:
+    def _look_for_a_new_pod(self, entry: Entry) -> None:
         """What a new pod is given is not older than the pod, as far as that costs little."""
         if self._strategy is Strategy.CACHE:
             entry.current = False
@@ -230,7 +169,7 @@ class ObjectCacheActor(Follower):
 
     @handles(ReadObjects)
     def read_objects(self, message: ReadObjects) -> None:
-        reading = _Reading(message, self.now_ns())
+        reading = Reading(message, self.now_ns())
         waits = False
         for ref in dict.fromkeys(message.refs):
             entry = self._entries.get(ref)
@@ -246,7 +185,7 @@ class ObjectCacheActor(Follower):
             self.after(FIRST_ANSWER_NS, AnswerDue(reading, last=False), key=reading)
         self._answer_if_complete(reading)
 
-    def _read_followed(self, entry: _Entry, reading: _Reading) -> bool:
+    def _read_followed(self, entry: Entry, reading: Reading) -> bool:
         """True when the first answer of the watch has to be waited for."""
         entry.read_ns = self.now_ns()
         if entry.current:
@@ -258,7 +197,7 @@ class ObjectCacheActor(Follower):
         entry.waiting.append(reading)
         return True
 
-    def _follow(self, entry: _Entry) -> None:
+    def _follow(self, entry: Entry) -> None:
         ref = entry.ref
         entry.current = False
         entry.read_ns = self.now_ns()
@@ -279,7 +218,7 @@ class ObjectCacheActor(Follower):
         if reading.open and not message.last:
             self.after(LAST_ANSWER_NS - FIRST_ANSWER_NS, AnswerDue(reading, last=True), key=reading)
 
-    def _read_cached(self, entry: _Entry, reading: _Reading) -> None:
+    def _read_cached(self, entry: Entry, reading: Reading) -> None:
         if entry.current and self.now_ns() - entry.at_ns < self._ttl_ns:
             self._settle(entry, reading)
             return
@@ -289,11 +228,11 @@ class ObjectCacheActor(Follower):
             entry.asking = True
             self._get(entry.ref, None)
 
-    def _get_for(self, reading: _Reading, ref: ObjectRef) -> None:
+    def _get_for(self, reading: Reading, ref: ObjectRef) -> None:
         reading.open.add(ref)
         self._get(ref, reading)
 
-    def _get(self, ref: ObjectRef, reading: _Reading | None) -> None:
+    def _get(self, ref: ObjectRef, reading: Reading | None) -> None:
         call = get(_RESOURCES[ref.kind], ref.namespace, ref.name)
         api = self._api
         self.begin(lambda: api.call(call, timeout_ns=GET_LIMIT_NS), lambda done: _got(ref, reading, done))
@@ -317,17 +256,17 @@ class ObjectCacheActor(Follower):
         if message.value is not None:
             reading.objects[ref] = message.value
         else:
-            reading.failures[ref] = _absent(ref) if gone else ReadFailure(False, f"couldn't read {ref}: {error}")
+            reading.failures[ref] = absent(ref) if gone else ReadFailure(False, f"couldn't read {ref}: {error}")
         self._answer_if_complete(reading)
 
-    def _settle(self, entry: _Entry, reading: _Reading) -> None:
+    def _settle(self, entry: Entry, reading: Reading) -> None:
         """Say what is known of one object; the reading waits for it no more."""
         ref = entry.ref
         reading.open.discard(ref)
         if entry.seen and entry.value is not None:
             reading.objects[ref] = entry.value
         elif entry.seen:
-            reading.failures[ref] = _absent(ref)
+            reading.failures[ref] = absent(ref)
         else:
             reason = entry.trouble or "no answer from the API server yet"
             reading.failures[ref] = ReadFailure(False, f"couldn't read {ref}: {reason}")
@@ -335,7 +274,7 @@ class ObjectCacheActor(Follower):
         if ref in reading.failures and reading.message.pod_uid in entry.holders:
             entry.let_down[reading.message.pod_uid] = reading.message.reader
 
-    def _settle_waiting(self, entry: _Entry, failure: ReadFailure | None) -> None:
+    def _settle_waiting(self, entry: Entry, failure: ReadFailure | None) -> None:
         waiting, entry.waiting = entry.waiting, []
         for reading in waiting:
             if failure is None:
@@ -345,7 +284,7 @@ class ObjectCacheActor(Follower):
                 reading.failures[entry.ref] = failure
             self._answer_if_complete(reading)
 
-    def _answer_if_complete(self, reading: _Reading) -> None:
+    def _answer_if_complete(self, reading: Reading) -> None:
         if reading.open:
             return
         self.cancel_timer(reading)
@@ -374,12 +313,12 @@ class ObjectCacheActor(Follower):
             self._settle(entry, reading)
             self._answer_if_complete(reading)
 
-    def _entry_of(self, key: Hashable) -> _Entry | None:
+    def _entry_of(self, key: Hashable) -> Entry | None:
         return self._entries.get(key) if isinstance(key, ObjectRef) else None
 
-    def _seen(self, entry: _Entry, value: Value | None) -> None:
+    def _seen(self, entry: Entry, value: Value | None) -> None:
         """The object as it is now (None: there is none): who waits is answered, who was told another is told so."""
-        told, entry.told = entry.told, _UNTOLD
+        told, entry.told = entry.told, UNTOLD
         entry.value = value
         entry.seen = entry.current = True
         entry.trouble = ""
@@ -389,9 +328,9 @@ class ObjectCacheActor(Follower):
             self.unfollow(entry.ref)
         let_down, entry.let_down = entry.let_down, {}
         self._settle_waiting(entry, None)
-        if isinstance(told, _Untold):
+        if isinstance(told, Untold):
             return
-        if _same(told, value):
+        if is_same(told, value):
             entry.told = told
             if value is None:
                 entry.let_down = {**let_down, **entry.let_down}
@@ -421,18 +360,7 @@ def strategy_of(name: str) -> Strategy:
     return Strategy(name)
 
 
-def _absent(ref: ObjectRef) -> ReadFailure:
-    return ReadFailure(True, f'{ref.kind.lower()} "{ref.name}" not found')
-
-
-def _same(one: Value | None, other: Value | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    mine, theirs = one.metadata, other.metadata
-    return (mine.uid, mine.resource_version) == (theirs.uid, theirs.resource_version) and one == other
-
-
-def _got(ref: ObjectRef, reading: _Reading | None, done: Pending[Value]) -> ObjectGot:
+def _got(ref: ObjectRef, reading: Reading | None, done: Pending[Value]) -> ObjectGot:
     outcome = outcome_of(done)
     error = outcome.error
     if error is not None and not isinstance(error, ApiError):

@@ -25,6 +25,8 @@ from runtime.api.no_server import REASON, NoApiServer
 
 SECOND_NS = 1_000_000_000
 FIRST_ANSWER_NS = 5 * SECOND_NS
+NAMESPACES = 500
+"""Of so many the variables are kept; a node has fewer pods."""
 SERVICE_SET, CLASS_SET = "services", "runtime-classes"
 
 Question = ReadSurroundings | ReadRuntimeClass
@@ -109,6 +111,8 @@ class ClusterCacheActor(Follower):
         key = (namespace if own_namespace else "", own_namespace)
         found = self._variables.get(key)
         if found is None:
+            if len(self._variables) >= NAMESPACES:
+                self._variables.clear()
             found = self._variables[key] = service_variables(self._services.values(), namespace, own_namespace)
         return found
 

@@ -70,10 +70,12 @@ class Entry:
 
 
 def absent(ref: ObjectRef) -> ReadFailure:
+    """In the words of the API server."""
     return ReadFailure(True, f'{ref.kind.lower()} "{ref.name}" not found')
 
 
 def is_same(one: Value | None, other: Value | None) -> bool:
+    """Whether nobody needs to be told of `other` who knows `one`."""
     if one is None or other is None:
         return one is other
     mine, theirs = one.metadata, other.metadata

@@ -97,7 +97,7 @@ def check_container_states(name: str, spec: Json, old: Json, new: Json) -> None:
                 continue
             if policy == "OnFailure" and ended.get("exitCode"):
                 continue
-            if "terminated" not in (other.get("state") or {}):
+            if (other.get("state") or {}).get("terminated") is None:
                 why = "may not be transitioned to non-terminated state"
                 causes.append(forbidden_field(f"status.{field}[{index}].state", why))
     if causes:

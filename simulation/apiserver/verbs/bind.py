@@ -51,7 +51,7 @@ def bind(context: Context, call: Call) -> Answer:
         "spec": {**value["spec"], "nodeName": node},
         "status": {**status, "conditions": [*others, condition]},
     }
-    version = context.put(call, bound, old)
+    version = context.put(call, bound)
     if not call.dry_run:
         context.rules(PODS).changed(old, version)
     return JsonAnswer(success(PODS, name, code=201), 201)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.kinds.rules import check_name
 from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
 from simulation.apiserver.requests import Call, ObjectAnswer
@@ -45,6 +46,7 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     check_metadata(resource, metadata)
     check_fields(call, rules, value)
     rules.prepare(call, value)
+    check_node_object(call, None, value)
     collection = context.collection(resource)
     if collection.get((metadata.get("namespace", ""), name)) is not None:
         raise already_exists(resource, name)

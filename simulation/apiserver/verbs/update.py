@@ -7,6 +7,7 @@ nothing makes no new version.
 
 from __future__ import annotations
 
+from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.metadata import check_metadata, check_namespace, keep_old, typed
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
@@ -55,13 +56,14 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
         return old
     check_metadata(resource, metadata)
     check_fields(call, rules, new)
+    check_node_object(call, before, new)
     if rules.has_generation and new.get("spec") != before.get("spec"):
         metadata["generation"] = metadata.get("generation", 0) + 1
     if _is_over(metadata) and not call.dry_run:
         last = context.core.store.remove(resource.store_key, call.namespace, call.name)
         rules.removed(last)
         return last
-    version = context.put(call, new, old)
+    version = context.put(call, new)
     if not call.dry_run:
         rules.changed(old, version)
     return version

@@ -16,6 +16,7 @@ from actors.image_rules import (
     INVALID_IMAGE_NAME,
     ImageDeed,
     Said,
+    backing_off,
     inspect_failed,
     judge_image,
     must_look,
@@ -64,6 +65,8 @@ class ContainerStarts:
         self._pulled: dict[str, str] = {}
         self._failed: dict[str, ImagePullFailed] = {}
         self._refused: set[str] = set()
+        self._present: set[str] = set()
+        """Containers of which it was said that their image is there, since they were last created."""
 
     def busy(self) -> frozenset[str]:
         """Names of containers whose image is being pulled, or that wait for what they refer to."""
@@ -123,14 +126,20 @@ class ContainerStarts:
         if verdict.deed is ImageDeed.PULL:
             self._ask_for_pull(pod, start)
             return None
-        self._say(container.name, verdict.said)
+        if container.name not in self._present:
+            self._present.add(container.name)
+            self._say(container.name, verdict.said)
         return found
 
     def _ask_for_pull(self, pod: Pod, start: Start) -> None:
         name, image = start.container.name, start.container.image
         failed = self._failed.get(name)
         if failed is not None and failed.image == image and self._worker.now_ns() < failed.retry_at_ns:
-            self._view.waiting[name] = shown_while_backing_off(failed)
+            shown = shown_while_backing_off(failed)
+            if self._view.waiting.get(name) != shown:
+                for said in backing_off(image):
+                    self._say(name, said)
+            self._view.waiting[name] = shown
             return
         self._failed.pop(name, None)
         credentials = self._references.credentials_for(pod, start.container)
@@ -145,7 +154,8 @@ class ContainerStarts:
     def _refuse(self, name: str, reason: str, message: str, said: Said | None) -> None:
         if self._view.waiting.get(name) != (reason, message):
             self._say(name, said)
-            self._view.say("Warning", "Failed", f"Error: {reason}", name)
+            # Of an image people know the reason word; of anything else they need the words.
+            self._view.say("Warning", "Failed", f"Error: {message if said is None else reason}", name)
         self._view.waiting[name] = (reason, message)
         self._refused.add(name)
 
@@ -192,6 +202,7 @@ class ContainerStarts:
             self._failed_to(CREATE_ERROR, name, failure)
             return False
         self._pulled.pop(name, None)
+        self._present.discard(name)
         self._view.say("Normal", "Created", f"Created container: {name}", name)
         return await self._start_created(name, attempt, container_id)
 

@@ -194,6 +194,25 @@ def test_an_image_that_cannot_be_had_backs_off_and_the_pod_waits_with_the_reason
     assert world.phases() == {"web": "Pending"}
 
 
+def test_events_say_each_start_each_pull_and_each_wait_once():
+    crash = manifest("crash", behaviour={"run-for": "1s", "exit-code": "1"})
+    away = manifest("away", [container(image="registry.example/missing:1")])
+    refused = manifest("refused", behaviour={"fail": "CreateContainer*2"})
+    settings = Settings(images=(IMAGE,), registry=frozenset())
+    world = World({"crash": crash, "away": away, "refused": refused}, settings=settings).start()
+    world.run(8 * SECOND)
+
+    def counts(name: str) -> dict[str, int]:
+        events = world.node.node.events()
+        return {e.event.message: e.count for e in events if e.event.name == f"{name}-node"}
+
+    assert list(counts("crash").values())[:3] == [2, 2, 2], "the image is there, created, started"
+    assert 'Back-off pulling image "registry.example/missing:1"' in counts("away")
+    assert counts("away")["Error: ImagePullBackOff"] == 1
+    said = [text for text in counts("refused") if text.startswith("Error: ")]
+    assert said == ["Error: the pod's annotations make this call fail"]
+
+
 def test_an_image_that_failed_and_is_not_wanted_now_costs_no_looks():
     images = Settings(images=(IMAGE,), registry=frozenset())
     inits = [container("init")]

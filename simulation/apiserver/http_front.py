@@ -14,11 +14,13 @@ import asyncio
 import contextlib
 import logging
 import ssl
+import sys
 from collections import deque
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from aiohttp import web
+from multidict import CIMultiDictProxy
 
 from runtime.event_loop import LoopThread
 from simulation.apiserver.discovery import discovery
@@ -46,6 +48,7 @@ LOG = logging.getLogger("actorlet.apiserver.http")
 START_SECONDS = 10.0
 LINES_WAITING_AT_MOST = 10_000
 _HEALTH = ("/healthz", "/livez", "/readyz")
+_EXTRA = "impersonate-extra-"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -127,15 +130,17 @@ class HttpFront:
         if path in _HEALTH or path.startswith(tuple(f"{health}/" for health in _HEALTH)):
             return web.Response(text="ok")
         user = self._user_of(request.headers.get("Authorization", ""), request.transport)
+        if "Impersonate-User" in request.headers:
+            user = self._server.impersonated(user, _other(request.headers))
         accept = request.headers.get("Accept", "")
         known = discovery(path, accept, self.address)
         if known is not None:
             return _json(known[1], known[0])
         if path.startswith("/openapi"):
-            document = openapi(path)
+            document = openapi(path, accept)
             if document is None:
                 raise no_such_path()
-            return web.Response(body=document, content_type=JSON)
+            return web.Response(body=document[1], headers={"Content-Type": document[0], "Vary": "Accept"})
         if request.method not in _METHODS:
             raise StatusError(405, "MethodNotAllowed", f"there is no method {request.method}", {})
         body = await _body_of(request)
@@ -210,12 +215,15 @@ class _Stream:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes] = deque()
         self._something = asyncio.Event()
+        self._at_most = sys.maxsize
         self._woken = False
         self.ended = False
 
     def start(self, server: ApiServer) -> None:
         with server.lock:
             self._answer.watcher.start(self._take, self.end)
+            # What was there from the start is no sign that nobody reads.
+            self._at_most = len(self._waiting) + LINES_WAITING_AT_MOST
 
     async def next(self) -> bytes:
         """What waits, in one piece; empty at the end."""
@@ -236,7 +244,7 @@ class _Stream:
     def _take(self, kind: str, version: Version) -> None:
         if self.ended:
             return
-        if len(self._waiting) >= LINES_WAITING_AT_MOST:
+        if len(self._waiting) >= self._at_most:
             LOG.warning("a watch of %s does not read: it is cut", self._answer.resource.plural)
             self.ended = True
         else:
@@ -278,6 +286,16 @@ def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
     if retry_after_s is not None:
         headers.append(("Retry-After", str(retry_after_s)))
     return web.Response(body=body, status=answer.code, headers=headers)
+
+
+def _other(headers: CIMultiDictProxy[str]) -> User:
+    """Who the headers of impersonation name."""
+    extra: dict[str, tuple[str, ...]] = {}
+    for name in headers:
+        if name.lower().startswith(_EXTRA):
+            extra[unquote(name[len(_EXTRA) :].lower())] = tuple(headers.getall(name))
+    groups = tuple(headers.getall("Impersonate-Group", ()))
+    return User(headers["Impersonate-User"], groups, headers.get("Impersonate-Uid", ""), extra)
 
 
 def _error_line(status: Any) -> bytes:

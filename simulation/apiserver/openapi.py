@@ -1,9 +1,10 @@
 """OpenAPI: what fields there are and how they are patched, for clients that ask before they send.
 
 `kubectl` reads version 3, an index and a document for each group and version: to learn that the server checks fields
-(`fieldValidation`), which lists a strategic merge patch merges, and what to tell in `explain`. Version 2, all in one
-document, is for older ones and given as JSON only. Made once, on demand, from the list of what is served and from the
-structs of the kinds. Pure.
+(`fieldValidation`), which lists a strategic merge patch merges, and what to tell in `explain`. Version 2 is all in one
+document. `kubectl` asks for it, in protobuf, only about a kind that it has not found in version 3; there is none such
+here, and a document without any kinds is what makes it say so. Made once, on demand, from the list of what is served
+and from the structs of the kinds. Pure.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from simulation.apiserver.resources import SERVED, ServedResource, groups
 Json = dict[str, Any]
 
 _ROOT = "/openapi/v3"
+_JSON = "application/json"
+_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_NO_KINDS = b"\n\x032.0\x12\x13\n\nKubernetes\x12\x051.36.B\x00"
+"""An OpenAPI document of version 2 in protobuf: swagger 2.0, a title, a version, and no paths."""
+
 _INFO = {"title": "Kubernetes", "version": f"{MAJOR}.{MINOR}"}
 _PATCHES = (
     "application/apply-patch+yaml",
@@ -49,15 +55,15 @@ _QUERY: Mapping[str, str] = {
 }
 
 
-def openapi(path: str) -> bytes | None:
-    """The JSON at a path below /openapi; None when there is no such document."""
+def openapi(path: str, accept: str = "") -> tuple[str, bytes] | None:
+    """(media type, document) of a path below /openapi; None when there is no such document."""
     path = path.rstrip("/")
     if path == _ROOT:
-        return _index()
+        return _JSON, _index()
     if path == "/openapi/v2":
-        return _version_2()
+        return (_PROTOBUF, _NO_KINDS) if "com.github.proto-openapi.spec.v2" in accept else (_JSON, _version_2())
     root = path.removeprefix(_ROOT + "/")
-    return _document(root) if root != path and root in _roots() else None
+    return (_JSON, _document(root)) if root != path and root in _roots() else None
 
 
 @lru_cache(maxsize=1)

@@ -17,9 +17,9 @@ CORE = "io.k8s.api.core.v1"
 
 
 def document(path: str) -> dict[str, Any]:
-    body = openapi(path)
-    assert body is not None
-    decoded: dict[str, Any] = json.loads(body)
+    found = openapi(path)
+    assert found is not None
+    decoded: dict[str, Any] = json.loads(found[1])
     return decoded
 
 
@@ -50,7 +50,7 @@ def references(value: Any) -> set[str]:
     return set().union(*map(references, value)) if isinstance(value, list) else set()
 
 
-@pytest.mark.parametrize("root", sorted(json.loads(openapi("/openapi/v3") or b"{}")["paths"]))
+@pytest.mark.parametrize("root", sorted(document("/openapi/v3")["paths"]))
 def test_every_reference_leads_to_a_schema(root: str) -> None:
     schemas = document(f"/openapi/v3/{root}")["components"]["schemas"]
     assert references(document(f"/openapi/v3/{root}")) <= {f"#/components/schemas/{name}" for name in schemas}
@@ -139,3 +139,10 @@ def test_the_old_version_holds_all_in_one_document() -> None:
     assert f"{CORE}.Pod" in old["definitions"]
     assert "/apis/storage.k8s.io/v1/csinodes/{name}" in old["paths"]
     assert not any("components" in reference for reference in references(old))
+
+
+def test_who_asks_for_the_old_version_in_protobuf_learns_that_it_has_no_kinds() -> None:
+    found = openapi("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+    assert found is not None
+    assert found[0].endswith("+protobuf")
+    assert found[1].startswith(b"\n\x032.0")

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
 from actors.messages import (
+    FollowNode,
     MirrorActorStarted,
     MirrorPodChanged,
     MirrorPodSeen,
@@ -71,12 +72,15 @@ class MirrorPodActor(Actor):
     max_effects: ClassVar[int] = 8
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
-    def __init__(self, api: Api, node_name: str, sync_loop: ActorRef, status_manager: ActorRef) -> None:
+    def __init__(
+        self, api: Api, node_name: str, sync_loop: ActorRef, status_manager: ActorRef, node_status: ActorRef
+    ) -> None:
         super().__init__()
         self._api = api
         self._node_name = node_name
         self._sync_loop = sync_loop
         self._status_manager = status_manager
+        self._node_status = node_status
         self._node: Node | None = None
         self._sources_ready = False
         self._names: dict[str, _Name] = {}
@@ -84,6 +88,7 @@ class MirrorPodActor(Actor):
         """UID of a static pod -> its full name."""
 
     def on_start(self) -> None:
+        self._node_status.tell(FollowNode(self.ref))
         self._sync_loop.tell(MirrorActorStarted())
 
     @handles(MailboxOverflowed)

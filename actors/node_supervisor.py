@@ -209,13 +209,16 @@ class NodeSupervisor(Actor):
         plan, can = self._plan, self._capabilities
         name, configuration, api = plan.facts.name, plan.configuration, can.api
         settings = NodeSettings(name, plan.facts.root_directory, configuration, plan.registration, plan.gates)
-        listeners = tuple(refs[each] for each in ("mirror-pods", "node-lease") if each in refs)
+        # All who follow the node, so that a restart of its actor loses none of them.
+        followers = ("mirror-pods", "node-lease", "cluster-cache", "object-cache", "volume-reconciler")
+        listeners = tuple(refs[each] for each in followers if each in refs)
         heartbeats = None if api is None else api.leases
         self.furnish(refs["node-status"], heartbeats, can.cri, can.host, settings, refs["events"], listeners)
         if api is None:
             return
         self.furnish(refs["node-lease"], api.leases, name, configuration.node_lease_duration_seconds)
-        self.furnish(refs["mirror-pods"], api.main, name, refs["sync-loop"], refs["status-manager"])
+        mirrors, partners = refs["mirror-pods"], (refs["sync-loop"], refs["status-manager"], refs["node-status"])
+        self.furnish(mirrors, api.main, name, *partners)
 
     def _start_sources(self, storage: ActorRef) -> None:
         plan, can = self._plan, self._capabilities

@@ -11,6 +11,7 @@ import pytest
 
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages import (
+    FollowNode,
     MirrorActorStarted,
     MirrorPodChanged,
     MirrorPodSeen,
@@ -58,7 +59,8 @@ class World:
         self.system = ActorSystem(self.dispatcher)
         sync_loop, self.asked = Recorder.spawn_in(self.system, "sync-loop", MirrorActorStarted)
         status, self.seen = Recorder.spawn_in(self.system, "status", MirrorPodSeen)
-        self.mirrors = self.system.spawn(MirrorPodActor, self.api, "n1", sync_loop, status, name="mirrors")
+        node, self.followed = Recorder.spawn_in(self.system, "node-status", FollowNode)
+        self.mirrors = self.system.spawn(MirrorPodActor, self.api, "n1", sync_loop, status, node, name="mirrors")
         self.run()
 
     def run(self, ns: int = SECOND_NS // 10) -> None:
@@ -192,3 +194,10 @@ def test_a_node_that_is_to_go_gets_no_mirrors(world: World):
     going = Node(metadata=ObjectMeta(name="n1", uid="node-uid", deletion_timestamp="2026-11-21T00:00:00Z"))
     world.tell(NodeObserved(going), StaticPodDesired(static()))
     assert world.asked_for() == []
+
+
+def test_after_a_failure_it_asks_for_all_it_knew(world: World):
+    world.mirrors.tell(StaticPodDesired(None))  # type: ignore[arg-type]
+    world.run(2 * SECOND_NS)
+    assert len(world.asked) == 2
+    assert len(world.followed) == 2

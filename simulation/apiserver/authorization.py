@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from config.pod_identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
-from simulation.apiserver.pod_references import References, references_of
+from simulation.apiserver.pod_references import Key, References, references_of
 from simulation.apiserver.requests import Call, User
 from simulation.apiserver.resources import NODES, PODS, ServedResource
 from simulation.apiserver.status import Json, StatusError, forbidden
@@ -23,6 +23,7 @@ MASTERS = "system:masters"
 LEASE_NAMESPACE = "kube-node-lease"
 _READ = frozenset({"get", "list", "watch"})
 _WRITE = frozenset({"create", "update", "patch"})
+_KNOWN_AT_LEAST = 1000
 _RESTRICTED = "node-restriction.kubernetes.io/"
 
 
@@ -56,6 +57,7 @@ class Authorizer:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._known: dict[str, tuple[Json, References]] = {}
         self._always = core.options.authorization == "AlwaysAllow"
         self._rules: dict[str, Callable[[str, Attributes], str | None]] = {
             "configmaps": self._config_maps,
@@ -166,7 +168,7 @@ class Authorizer:
         volume = self._core.store.get("persistentvolumes", "", asked.name)
         claim = ((volume.object.get("spec") or {}).get("claimRef") or {}) if volume is not None else {}
         key = (claim.get("namespace", ""), claim.get("name", ""))
-        return None if key in self._references(node).claims else self._unrelated(node)
+        return None if self._refers(node, "claims", key) else self._unrelated(node)
 
     def _attachments(self, node: str, asked: Attributes) -> str | None:
         if asked.verb != "get":
@@ -178,18 +180,32 @@ class Authorizer:
     def _accounts(self, node: str, asked: Attributes) -> str | None:
         if asked.verb not in ("get", "create") or (asked.verb == "create" and asked.subresource != "token"):
             return "can only get individual service accounts, and create tokens"
-        known = (asked.namespace, asked.name) in self._references(node).accounts
+        known = self._refers(node, "accounts", (asked.namespace, asked.name))
         return None if known else self._unrelated(node)
 
     def _referred(self, node: str, asked: Attributes, kind: str) -> str | None:
         name = asked.name or asked.field_name
         if asked.verb not in _READ or not name or asked.subresource:
             return "can only read resources of this type"
-        known = (asked.namespace, name) in getattr(self._references(node), kind)
-        return None if known else self._unrelated(node)
+        return None if self._refers(node, kind, (asked.namespace, name)) else self._unrelated(node)
 
-    def _references(self, node: str) -> References:
-        return references_of(self._core.store.collection("pods").on_node(node))
+    def _refers(self, node: str, kind: str, key: Key) -> bool:
+        """Whether a pod of that node refers to it. Pods that show static ones give no rights."""
+        pods = self._core.store.collection("pods")
+        if len(self._known) > 2 * len(pods) + _KNOWN_AT_LEAST:
+            self._known.clear()
+        return any(key in getattr(self._references(pod), kind) for pod in pods.on_node(node))
+
+    def _references(self, pod: Json) -> References:
+        """Of one pod; found once for each version of its spec, which a new status leaves as it is."""
+        uid, spec = pod["metadata"]["uid"], pod["spec"]
+        known = self._known.get(uid)
+        if known is not None and known[0] is spec:
+            return known[1]
+        is_mirror = CONFIG_MIRROR in (pod["metadata"].get("annotations") or {})
+        found = References() if is_mirror else references_of([pod])
+        self._known[uid] = (spec, found)
+        return found
 
     @staticmethod
     def _unrelated(node: str) -> str:

@@ -16,6 +16,7 @@ import logging
 import ssl
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -185,7 +186,8 @@ class HttpFront:
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"})
         response.enable_chunked_encoding()
-        stream = _Stream(answer, lines)
+        transport = request.transport
+        stream = _Stream(answer, lines, transport.abort if transport is not None else lambda: None)
         self._streams[stream] = None
         try:
             await response.prepare(request)
@@ -207,9 +209,13 @@ class HttpFront:
 
 
 class _Stream:
-    """What one watch has to write: filled from any thread, emptied by the handler of the connection."""
+    """What one watch has to write: filled from any thread, emptied by the handler of the connection.
 
-    def __init__(self, answer: WatchAnswer, lines: Lines) -> None:
+    `abort` ends the connection on which nobody reads: waiting for it to take what it has would be for ever.
+    """
+
+    def __init__(self, answer: WatchAnswer, lines: Lines, abort: Callable[[], object]) -> None:
+        self._abort = abort
         self._answer = answer
         self._lines = lines
         self._loop = asyncio.get_running_loop()
@@ -247,6 +253,7 @@ class _Stream:
         if len(self._waiting) >= self._at_most:
             LOG.warning("a watch of %s does not read: it is cut", self._answer.resource.plural)
             self.ended = True
+            self._on_loop(self._abort)
         else:
             self._waiting.append(self._lines.line(kind, self._answer.shape(version)))
         self._wake()
@@ -254,8 +261,11 @@ class _Stream:
     def _wake(self) -> None:
         if not self._woken:
             self._woken = True
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._something.set)
+            self._on_loop(self._something.set)
+
+    def _on_loop(self, deed: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(deed)
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:

@@ -8,11 +8,13 @@ so that on a simulated dispatcher the same requests in the same order have the s
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from ipaddress import ip_network
 
-from simulation.apiserver.authentication import Authenticator
+from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
 from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Clock, Core, Options
@@ -35,6 +37,7 @@ from simulation.apiserver.verbs.token_request import request_token
 from simulation.apiserver.verbs.update import update
 from simulation.apiserver.verbs.watch import bookmark, watch
 
+DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")
 
 _PARTS: dict[tuple[str, str], Callable[[Context, Call], Answer]] = {
@@ -75,6 +78,8 @@ class ApiServer:
         self.options = options or Options()
         self._core = Core(clock, self.options)
         kinds = rules_of_all(self._core)
+        self.denied: deque[str] = deque(maxlen=DENIED_AT_MOST)
+        """The last refusals for want of permission: a test sees here that an agent asks for nothing it may not."""
         self._context = Context(
             core=self._core,
             kinds=kinds,
@@ -106,6 +111,8 @@ class ApiServer:
             try:
                 return self._answer(call_of(request))
             except StatusError as refusal:
+                if refusal.code == 403:
+                    self.denied.append(refusal.message)
                 return refused(refusal)
             except Exception as error:
                 LOG.exception("%s %s failed", request.method, request.path)
@@ -118,6 +125,16 @@ class ApiServer:
         """
         with self._core.lock:
             return self._context.authenticator.user_of(authorization, certificate)
+
+    def impersonated(self, user: User, other: User) -> User:
+        """`other`, for whom `user` acts. Raises StatusError (403) when he may not."""
+        if not self._context.authorizer.may_everything(user):
+            why = f'User "{user.name}" cannot impersonate resource "users" in API group "" at the cluster scope'
+            raise StatusError(403, "Forbidden", f'users "{other.name}" is forbidden: {why}', {"name": other.name})
+        groups = other.groups
+        if not groups and other.name.startswith(ACCOUNT_PREFIX):
+            groups = ("system:serviceaccounts", f"system:serviceaccounts:{other.name.split(':')[2]}")
+        return replace(other, groups=(*groups, AUTHENTICATED))
 
     def wall_ns(self) -> int:
         """The server's time of day."""

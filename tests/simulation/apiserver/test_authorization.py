@@ -80,6 +80,7 @@ def test_what_is_not_its_business(server: Server, method: str, path: str, query:
     answer = server.ask(method, path, user=AGENT, **query)
     assert (answer.code, answer.value["reason"]) == (403, "Forbidden")
     assert 'User "system:node:n1" cannot ' in answer.message
+    assert list(server.server.denied) == [answer.message]
 
 
 def test_it_writes_the_status_of_its_node_and_of_its_pods(server: Server) -> None:

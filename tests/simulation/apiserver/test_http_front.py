@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -96,6 +97,33 @@ def test_an_unknown_field_is_warned_of_or_refused_as_asked(front: Front) -> None
 def test_a_token_that_nobody_knows_is_unauthorized(front: Front) -> None:
     answer = say(front, "GET", PODS, Authorization="Bearer nonsense")
     assert (answer.code, answer.value["reason"]) == (401, "Unauthorized")
+
+
+def test_an_admin_may_act_as_somebody_else(front: Front) -> None:
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    answer = say(front, "POST", path, {}, Impersonate_User="jane", Impersonate_Group="team")
+    assert answer.value["status"]["userInfo"] == {"username": "jane", "groups": ["team", "system:authenticated"]}
+
+
+def test_a_watcher_that_does_not_read_is_cut_but_a_long_beginning_is_not(
+    front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simulation.apiserver.http_front.LINES_WAITING_AT_MOST", 5)
+    path = "/api/v1/namespaces/default/configmaps"
+    for number in range(20):
+        say(front, "POST", path, {"metadata": {"name": f"c{number}"}, "data": {"a": "x" * 500_000}})
+    assert front.http is not None
+    host, _, port = front.http.address.partition(":")
+    with socket.create_connection((host, int(port)), WAIT_S) as connection:
+        connection.sendall(f"GET {path}?watch=true&timeoutSeconds=60 HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        received = connection.recv(2**20)
+        while b'"c12"' not in received[-2000:]:
+            received = received[-2000:] + connection.recv(1000)
+        for number in range(40):
+            say(front, "POST", path, {"metadata": {"name": f"d{number}"}})
+        with contextlib.suppress(ConnectionError):
+            while connection.recv(2**20):
+                pass
 
 
 def test_health(front: Front) -> None:

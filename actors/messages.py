@@ -422,6 +422,12 @@ class PodReconciled(Message, frozen=True):
         return self.pod.metadata.uid
 
 
+class PodLeftApi(Message, frozen=True):
+    """SyncLoopActor -> StatusManagerActor: the API server has no such pod any more; nothing can be written to it."""
+
+    uid: str
+
+
 class PodFinished(Message, frozen=True):
     """PodWorker -> StatusManagerActor: nothing of the pod is left to take down; its object may leave the API."""
 

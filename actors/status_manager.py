@@ -31,6 +31,7 @@ from actors.messages import (
     MirrorPodSeen,
     PodFinished,
     PodForgotten,
+    PodLeftApi,
     PodReconciled,
     PodStatusChanged,
     StatusManagerStarted,
@@ -185,6 +186,13 @@ class StatusManagerActor(Actor):
         known = self._pods.get(uid)
         if known is not None and self._note(known, message.pod):
             self._consider(uid, known)
+
+    @handles(PodLeftApi)
+    def pod_left_api(self, message: PodLeftApi) -> None:
+        known = self._pods.get(message.uid)
+        if known is not None:
+            known.gone = True
+            known.place = None
 
     @handles(MirrorPodSeen)
     def mirror_pod_seen(self, message: MirrorPodSeen) -> None:
@@ -370,7 +378,7 @@ class StatusManagerActor(Actor):
         self._consider(uid, known)
 
     def _failed(self, uid: str, known: _Published, error: ApiError) -> None:
-        if error.not_found or error.conflict:
+        if error.not_found or error.conflict or _is_another(error):
             # Gone, or another pod has its name: what its source shows next says which.
             known.gone = True
             self.log.debug("pod %s: %s", display_name(known.pod), error)
@@ -407,6 +415,11 @@ def _carry_on(known: _Published) -> None:
     status = next_status(shown, known.status)
     if status is not None:
         known.status = status if status.conditions else msgspec.structs.replace(status, conditions=shown.conditions)
+
+
+def _is_another(error: ApiError) -> bool:
+    """How a real API server says that the pod of this name has another UID."""
+    return error.code == 422 and "metadata.uid" in error.message
 
 
 def _is_newer(pod: Pod, known: Pod) -> bool:

@@ -36,6 +36,7 @@ from actors.messages import (
     PlegStarted,
     PodChanged,
     PodForgotten,
+    PodLeftApi,
     PodReconciled,
     PodStatusChanged,
     PodWorkerEnded,
@@ -185,8 +186,8 @@ class SyncLoopActor(Actor):
             if is_mirror(message.pod):
                 self._mirror_changed(message)
                 return
-            if message.operation is not Operation.REMOVE:
-                self._services.status_manager.tell(PodReconciled(message.pod))
+            gone = message.operation is Operation.REMOVE
+            self._services.status_manager.tell(PodLeftApi(uid) if gone else PodReconciled(message.pod))
         entry = self._entries.get(uid)
         self._unheard.discard(uid)
         if message.operation is Operation.REMOVE:

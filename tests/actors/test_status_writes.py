@@ -15,6 +15,7 @@ from actors.messages import (
     MirrorPodSeen,
     PodFinished,
     PodForgotten,
+    PodLeftApi,
     PodReconciled,
     PodStatusChanged,
     StatusManagerStarted,
@@ -328,6 +329,37 @@ def test_a_static_pod_is_never_deleted_here(world: World):
     world.manager.tell(PodFinished("uid-static"))
     world.run(2 * SWEEP_NS)
     assert [call.method for call in world.api.calls] == []
+
+
+def test_a_pod_that_has_left_the_api_is_not_written_any_more_though_it_still_ends(world: World):
+    world.tell("web", ready())
+    world.accept()
+    world.manager.tell(PodLeftApi("uid-web"))
+    world.tell("web", ready(value="False"))
+    world.tell("web", PodStatus(phase="Failed"), final=True)
+    world.manager.tell(PodFinished("uid-web"))
+    world.run(3 * SWEEP_NS)
+    assert len(world.api.calls) == 1
+
+
+def test_a_pod_that_waits_to_be_written_and_leaves_the_api_is_not_written(world: World):
+    for number in range(MAX_WRITES):
+        world.tell(f"busy-{number}", ready())
+    world.tell("web", ready())
+    world.manager.tell(PodLeftApi("uid-web"))
+    world.run()
+    for _ in range(MAX_WRITES):
+        world.accept()
+    assert "web" not in world.names()
+
+
+def test_another_pod_of_the_name_is_not_written_to_again(world: World):
+    world.tell("web", ready())
+    message = 'Pod "web" is invalid: metadata.uid: Invalid value: "uid-web": field is immutable'
+    world.api.fail(ApiError(422, "Invalid", message, "patch pods/status default/web"))
+    world.tell("web", ready(value="False"))
+    world.run(3 * SWEEP_NS)
+    assert len(world.api.calls) == 1
 
 
 def test_a_forgotten_pod_is_not_written_any_more(world: World):

@@ -15,6 +15,7 @@ from actors.messages import (
     PlegStarted,
     PodChanged,
     PodForgotten,
+    PodLeftApi,
     PodReconciled,
     PodStatusChanged,
     PodWorkerEnded,
@@ -122,7 +123,7 @@ class World:
             "images": (PodWorkerEnded,),
             "volumes": (KnownPods,),
             "container_gc": (PodWorkerEnded, KnownPods),
-            "status_manager": (PodStatusChanged, PodForgotten, PodReconciled),
+            "status_manager": (PodStatusChanged, PodForgotten, PodReconciled, PodLeftApi),
             "events": (RecordEvent,),
             "objects": (HoldObjects,),
             "tokens": (ReleaseObjects,),
@@ -280,7 +281,7 @@ def test_a_pod_of_the_api_that_is_to_be_deleted_ends_and_is_not_started_again(wo
     world.tell(api(UPDATE, pod("1", static=False, deleted=True)))
     assert (world.told.lives, world.workers()) == (["1"], [])
     world.tell(api(REMOVE, pod("1", static=False)))
-    assert PodForgotten("1") in world.kept["status_manager"]
+    assert world.kept["status_manager"][-2:] == [PodLeftApi("1"), PodForgotten("1")]
 
 
 def test_a_pod_of_the_api_waits_for_no_source_and_no_list(worlds: list[World]):

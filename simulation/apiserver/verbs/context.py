@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulation.apiserver.authentication import Authenticator
 from simulation.apiserver.authorization import Authorizer
@@ -26,6 +26,8 @@ class Context:
     bookmarks: Bookmarks
     authenticator: Authenticator
     authorizer: Authorizer
+    applied: dict[tuple[str, str], Json] = field(default_factory=dict)
+    """By UID and field manager: what server-side apply has applied last."""
 
     def rules(self, resource: ServedResource) -> KindRules:
         return self.kinds[resource.store_key]

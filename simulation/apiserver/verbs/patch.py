@@ -1,15 +1,16 @@
 """PATCH: a JSON patch, a merge patch, a strategic merge patch, or an object to be applied.
 
 The server reads nothing twice: the patched object goes the way of every change. Server-side apply merges what is
-applied into what is there, by the same rules as a strategic merge patch, and makes the object when it is not there; who
-owns which field is not kept, so a field that is no longer applied stays.
+applied into what is there, by the same rules as a strategic merge patch, and makes the object when it is not there.
+What the same manager applied before is remembered, so that what it applies no longer goes; two managers of one field do
+not conflict: the last one wins.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from config.patches import PatchError, apply_json_patch, apply_strategic, merge_patch, schema_for
+from config.patches import PatchError, apply_json_patch, apply_strategic, make_strategic, merge_patch, schema_for
 from simulation.apiserver.kinds.events import shape_of
 from simulation.apiserver.metadata import typed
 from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer
@@ -18,6 +19,10 @@ from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.create import create_value
 from simulation.apiserver.verbs.update import change
+
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLIED_AT_MOST = 10_000
+"""So many applied objects are remembered, the newest ones."""
 
 
 def patch(context: Context, call: Call) -> ObjectAnswer:
@@ -31,27 +36,51 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if media != APPLY or call.target.sub is not None:
             raise not_found(call.resource, call.name)
         return context.answer(call, _create_applied(context, call, document), 201)
-    patched = _patched(call, media, shape_of(call.resource)(old), document)
-    value = typed(call.resource.kind, call.resource.api_version, patched)
-    return context.answer(call, change(context, call, old, context.read_object(call, value)))
-
-
-def _patched(call: Call, media: str, old: Version, document: Any) -> Json:
-    resource = call.resource
     try:
-        if media == "application/json-patch+json":
-            patched = apply_json_patch(old.object, document)
-        elif not isinstance(document, dict):
-            raise bad_request("the body of the patch is not an object")
-        elif media == "application/merge-patch+json":
-            patched = merge_patch(old.object, document)
+        if media == APPLY and isinstance(document, dict):
+            patched = _applied(context, call, old, document)
         else:
-            schema = schema_for(resource.api_version, resource.kind)
-            patched = apply_strategic(old.object, document, schema)
+            patched = _patched(call, media, shape_of(call.resource)(old).object, document)
     except PatchError as error:
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None
         raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None
+    value = typed(call.resource.kind, call.resource.api_version, patched)
+    version = change(context, call, old, context.read_object(call, value))
+    if media == APPLY:
+        _remember(context, call, version, document)
+    return context.answer(call, version)
+
+
+def _applied(context: Context, call: Call, old: Version, document: Json) -> Json:
+    before = shape_of(call.resource)(old).object
+    last = context.applied.get((old.uid, call.query.get("fieldManager", "")))
+    if last is not None:
+        schema = schema_for(call.resource.api_version, call.resource.kind)
+        before = _patched(call, STRATEGIC, before, make_strategic(last, document, schema))
+    return _patched(call, STRATEGIC, before, document)
+
+
+def _remember(context: Context, call: Call, version: Version, document: Json) -> None:
+    if call.dry_run:
+        return
+    applied, key = context.applied, (version.uid, call.query.get("fieldManager", ""))
+    applied.pop(key, None)
+    applied[key] = document
+    if len(applied) > APPLIED_AT_MOST:
+        del applied[next(iter(applied))]
+
+
+def _patched(call: Call, media: str, old: Json, document: Any) -> Json:
+    if media == "application/json-patch+json":
+        patched = apply_json_patch(old, document)
+    elif not isinstance(document, dict):
+        raise bad_request("the body of the patch is not an object")
+    elif media == "application/merge-patch+json":
+        patched = merge_patch(old, document)
+    else:
+        schema = schema_for(call.resource.api_version, call.resource.kind)
+        patched = apply_strategic(old, document, schema)
     if not isinstance(patched, dict):
         raise bad_request("the patched object is not an object")
     return patched
@@ -62,4 +91,6 @@ def _create_applied(context: Context, call: Call, document: Any) -> Version:
         raise bad_request("the body of the request is not an object")
     value = typed(call.resource.kind, call.resource.api_version, document)
     value["metadata"].setdefault("name", call.name)
-    return create_value(context, call, context.read_object(call, value))
+    version = create_value(context, call, context.read_object(call, value))
+    _remember(context, call, version, document)
+    return version

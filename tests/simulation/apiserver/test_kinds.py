@@ -129,13 +129,16 @@ def test_a_trial_changes_nothing(server: Server) -> None:
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_applied_object_is_made_and_then_merged(server: Server) -> None:
-    apply = "application/apply-patch+yaml"
-    path = f"{CORE}/configmaps/c"
-    first = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
-    assert server.ask("PATCH", path, first, content_type=apply, fieldManager="me").code == 201
-    second = server.ask("PATCH", path, first.replace(b"a: b", b"c: d"), content_type=apply, fieldManager="me")
-    assert (second.code, second.value["data"]) == (200, {"a": "b", "c": "d"})
+def test_what_is_applied_is_made_merged_and_gone_when_it_is_applied_no_longer(server: Server) -> None:
+    def apply(data: str, manager: str) -> Any:
+        body = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {data}\n".encode()
+        kind = "application/apply-patch+yaml"
+        return server.ask("PATCH", f"{CORE}/configmaps/c", body, content_type=kind, fieldManager=manager)
+
+    assert apply("{a: b, e: f}", "me").code == 201
+    other = apply("{c: d}", "another")
+    assert (other.code, other.value["data"]) == (200, {"a": "b", "c": "d", "e": "f"})
+    assert apply("{a: x}", "me").value["data"] == {"a": "x", "c": "d"}
 
 
 def test_every_namespace_has_an_account_and_the_root_certificates() -> None:

@@ -32,6 +32,8 @@ MAX_CALLS = 8
 CALL_LIMIT_NS = 30 * SECOND_NS
 PAUSE_NS = 10 * SECOND_NS
 MAX_TRIES = 12
+TERMINATING_NS = 30 * SECOND_NS
+"""A namespace that takes no new objects is not asked again for so long."""
 
 
 class CallEnded(Message, frozen=True):
@@ -66,6 +68,8 @@ class EventRecorderActor(Actor):
         self._pausing = False
         self._probing = False
         """The API server has not answered lately: one call at a time."""
+        self._terminating: dict[str, int] = {}
+        """Namespace -> until when nothing new is sent there."""
         self._last_stamp_ns = 0
         self._given_up: Counter[str] = Counter()
         self._lost_said = 0
@@ -121,8 +125,16 @@ class EventRecorderActor(Actor):
             series = self._queue.take(self.now_ns())
             if series is None:
                 break
-            self._send(series)
+            if series.known or not self._is_terminating(series.event.namespace):
+                self._send(series)
         self._say_lost()
+
+    def _is_terminating(self, namespace: str) -> bool:
+        until_ns = self._terminating.get(namespace)
+        if until_ns is not None and until_ns <= self.now_ns():
+            del self._terminating[namespace]
+            return False
+        return until_ns is not None
 
     def _send(self, series: Series) -> None:
         api = self._api
@@ -198,12 +210,14 @@ class EventRecorderActor(Actor):
 
     def _give_up(self, series: Series, error: ApiError) -> None:
         """Said for the first of its cause and each time there are twice as many."""
+        if error.forbidden and "being terminated" in error.message:
+            self._terminating[series.event.namespace] = self.now_ns() + TERMINATING_NS
+            return
         cause = f"{error.code} {error.reason}"
         self._given_up[cause] += 1
         times = self._given_up[cause]
         if times & (times - 1) == 0:
-            level = logging.DEBUG if "being terminated" in error.message else logging.WARNING
-            self.log.log(level, "an event %s is given up (%s so far: %d): %s", series.name, cause, times, error)
+            self.log.warning("an event %s is given up (%s so far: %d): %s", series.name, cause, times, error)
 
     def _say_lost(self) -> None:
         lost = self._queue.lost

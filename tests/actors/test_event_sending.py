@@ -329,11 +329,24 @@ def test_what_is_refused_is_given_up_and_said_less_and_less(world: World, caplog
     assert world.server.shown() == [("hello", 2)]
 
 
-def test_a_namespace_that_is_being_terminated_is_no_trouble(world: World, caplog: pytest.LogCaptureFixture):
+def test_a_namespace_that_is_being_terminated_is_no_trouble_and_is_left_alone_for_a_while(
+    world: World, caplog: pytest.LogCaptureFixture
+):
+    world.tell(event("before", name="known"))
     message = "unable to create new content in namespace shop because it is being terminated"
-    world.server.error = ApiError(403, "Forbidden", message, "create events")
-    world.tell(event())
+    answer = world.server.do
+    refusal = ApiError(403, "Forbidden", message, "create events")
+    world.server.do = lambda call: refusal if call.method == "POST" and "/shop/" in call.path else answer(call)  # type: ignore[method-assign]
+    for number in range(50):
+        world.tell(event(name=f"p{number}"))
+    world.tell(event("before", name="known"), event(kind="Node", name="n1"))
+    methods = [call.method for call in world.server.calls]
+    assert methods == ["POST", "POST", "PATCH", "POST"]
     assert "given up" not in caplog.text
+    world.server.do = answer  # type: ignore[method-assign]
+    world.run(30 * SECOND_NS)
+    world.tell(event(name="p0"))
+    assert world.server.shown()[-1] == ("hello", 2)
 
 
 def test_an_event_that_the_server_has_forgotten_is_made_anew(world: World):

@@ -13,6 +13,7 @@ from typing import Any
 
 from actors.kernel import PoolDispatcher
 from cli.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
+from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
 from simulation.apiserver.in_process import InProcessApi
 from simulation.cri import Settings
@@ -120,7 +121,7 @@ class Kubectl:
     def running(self, name: str = "web", document: str = POD) -> None:
         """A pod of that document, until it is ready."""
         self.apply(document)
-        self("wait", f"pod/{name}", "--for=condition=Ready", f"--timeout={PATIENCE_S}s")
+        self("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=30s")
 
 
 class World:
@@ -153,12 +154,16 @@ def world(directory: Path) -> Iterator[World]:
         after.callback(dispatcher.close)
         line = InProcessApi(dispatcher, api.server)
         lines = ApiLines(line, line, line)
-        node = SimulatedNode(dispatcher, name=NODE, api=lines, settings=Settings(images=IMAGES))
+        # Nobody is to wait ten seconds for what a node finds out about itself.
+        configuration = KubeletConfiguration(node_status_update_frequency=10**9)
+        settings = Settings(images=IMAGES)
+        node = SimulatedNode(dispatcher, name=NODE, api=lines, settings=settings, configuration=configuration)
         node.start()
         after.callback(node.stop)
         found = World(api, directory)
         first = found.kubectl()
-        first("wait", f"node/{NODE}", "--for=condition=Ready", f"--timeout={PATIENCE_S}s")
+        first("wait", f"node/{NODE}", "--for=create", "--timeout=30s")
+        first("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=30s")
         yield found
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, Target
 from simulation.apiserver.resources import PODS
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
+from simulation.apiserver.verbs.asked import asked_body
 from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.delete import delete_object
 
 
 def bind(context: Context, call: Call) -> Answer:
     """Raises StatusError: 404, 409 when the pod has a node or is on its way out."""
-    binding = call.object_body()
+    binding = asked_body(call)
     name = call.name or str((binding.get("metadata") or {}).get("name") or "")
     target = binding.get("target") or {}
     node = target.get("name")
@@ -59,7 +60,7 @@ def bind(context: Context, call: Call) -> Answer:
 
 def evict(context: Context, call: Call) -> Answer:
     """Raises StatusError."""
-    eviction = call.object_body()
+    eviction = asked_body(call)
     name = call.name
     if (eviction.get("metadata") or {}).get("name", name) != name:
         raise bad_request("name in URL does not match name in Eviction object")

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 
 from simulation.apiserver.core import seconds_of
 from simulation.apiserver.kinds.events import shape_of
-from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target, read_body
+from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version
+from simulation.apiserver.verbs.asked import asked_options
 from simulation.apiserver.verbs.context import Context
 
 
@@ -39,12 +40,7 @@ def delete_collection(context: Context, call: Call) -> ListAnswer:
 
 def options_of(call: Call) -> Json:
     """The DeleteOptions in body and query. Raises StatusError (400)."""
-    options: Json = {}
-    if call.request.body.strip():
-        value = read_body(call.request.body, call.request.content_type)
-        if not isinstance(value, dict) or value.get("kind", "DeleteOptions") != "DeleteOptions":
-            raise bad_request("the body of a DELETE is a DeleteOptions object")
-        options = value
+    options = asked_options(call)
     grace = call.query.get("gracePeriodSeconds")
     if grace is not None:
         if not grace.removeprefix("-").isdecimal():

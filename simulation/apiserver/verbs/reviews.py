@@ -7,6 +7,7 @@ from typing import Any
 from simulation.apiserver.authorization import Attributes
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, User
 from simulation.apiserver.status import Json, StatusError, bad_request
+from simulation.apiserver.verbs.asked import asked_body
 from simulation.apiserver.verbs.context import Context
 
 
@@ -62,9 +63,7 @@ def my_rules(context: Context, call: Call) -> Answer:
 
 
 def _review(call: Call) -> Json:
-    review = call.object_body()
-    resource = call.resource
-    return {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}, **review}
+    return {"metadata": {}, **asked_body(call)}
 
 
 def _user_info(user: User) -> Json:

@@ -10,6 +10,7 @@ from simulation.apiserver.kinds.pod_admission import TOKEN_SECONDS
 from simulation.apiserver.requests import Answer, Call, JsonAnswer
 from simulation.apiserver.resources import NODES, PODS, SECRETS, ServedResource
 from simulation.apiserver.status import Json, StatusError, bad_request, conflict, invalid, invalid_value, not_found
+from simulation.apiserver.verbs.asked import asked_body
 from simulation.apiserver.verbs.context import Context
 
 SHORTEST_S = 600
@@ -21,7 +22,7 @@ _BOUND = {("Pod", "v1"): PODS, ("Secret", "v1"): SECRETS, ("Node", "v1"): NODES}
 def request_token(context: Context, call: Call) -> Answer:
     """Raises StatusError: 404 for the account or what the token is bound to, 409 for another UID, 422."""
     account = context.find(call)
-    request = call.object_body()
+    request = asked_body(call)
     spec: Json = request.get("spec") or {}
     core = context.core
     seconds = spec.get("expirationSeconds")

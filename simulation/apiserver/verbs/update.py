@@ -44,9 +44,11 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     metadata: Json = new["metadata"]
     keep_old(resource, call.name, before["metadata"], metadata)
     part = call.target.subresource
+    if part == "status":
+        _only(before, new, "status")
+    # First of all: the rules of the kind rely on the types of the fields.
+    check_fields(call, rules, new)
     if part:
-        if part == "status":
-            _only(before, new, "status")
         rules.change_status(call, before, new)
     else:
         if rules.has_status:
@@ -55,7 +57,6 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     if new == before:
         return old
     check_metadata(resource, metadata)
-    check_fields(call, rules, new)
     check_node_object(call, before, new)
     if rules.has_generation and new.get("spec") != before.get("spec"):
         metadata["generation"] = metadata.get("generation", 0) + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from simulation.cri import Settings
 from simulation.simulated_node import SimulatedNode
 
 PATIENCE_S = 60
+OLDEST = "1.31"
+"""The first kubectl that can wait for what is to be created."""
 NODE = "demo"
 IMAGES = ("nginx:1.27", "busybox:1.36")
 POD = """
@@ -169,6 +172,11 @@ def world(directory: Path) -> Iterator[World]:
 
 def missing() -> str | None:
     """Why the tests cannot run here, with what to do."""
+    remedy = f"run `tox -e kubectl`, which brings one, or install {OLDEST} or newer"
     if shutil.which("kubectl") is None:
-        return "kubectl is missing here; run `apt-get install kubernetes-client` or `tox -e real`, which does it"
-    return None
+        return f"kubectl is missing here; {remedy}"
+    shown = subprocess.run(["kubectl", "version", "--client", "-o", "json"], capture_output=True, check=False)
+    version = json.loads(shown.stdout or "{}").get("clientVersion", {}).get("gitVersion", "of no version")
+    found = tuple(int(part) for part in re.findall("[0-9]+", version)[:2])
+    oldest = tuple(int(part) for part in OLDEST.split("."))
+    return None if found >= oldest else f"the kubectl here is {version}; {remedy}"

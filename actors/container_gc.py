@@ -1,4 +1,4 @@
-"""`ContainerGCActor`: the one owner of the removal of dead containers, sandboxes and pod logs (spec 3.12).
+"""`ContainerGCActor`: the one owner of dead containers and sandboxes, and of the logs of what is dead (spec 3.12).
 
 It decides and never waits: its children list and remove (`actors.container_removal`). There are three occasions.
 
@@ -10,6 +10,9 @@ source
 
 A worker announces itself before it makes anything in the runtime, and a list comes through the mailbox behind that
 announcement: so whatever a list shows of a pod without a worker is old. What fails stays for the next pass.
+
+A log belongs to `LogRotationActor` as long as its container runs, and to this one from then on: it is removed, with all
+rotated ones beside it, after its container. Links to logs are made by the workers and removed here alone.
 """
 
 from __future__ import annotations

@@ -22,6 +22,11 @@ POD_NAME_LABEL = "io.kubernetes.pod.name"
 POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
 CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
 
+LOGS_LANE = "pod logs"
+"""The lane of all that is done to logs. Its key is the directory of a pod's logs, so that its removal and the rotation
+of a log in it come one after another.
+"""
+
 Unit = tuple[str, str]
 """(pod UID, container name): what a limit per container counts."""
 

@@ -3,16 +3,21 @@
 `DeadLister` looks at the runtime and the disk. `Remover` takes a few victims at a time, one after the other.
 `PodCollector` takes everything of one pod and ends. Each call has a deadline, and a runtime or a disk that hangs
 costs the one child that asked. What is gone already counts as removed.
+
+Only logs of containers that do not run are removed here; those of containers that do are `LogRotationActor`'s, which
+explains how the two keep out of each other's way.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
 from actors.container_gc_rules import (
+    LOGS_LANE,
     POD_UID_LABEL,
     GcPolicy,
     Places,
@@ -131,7 +136,8 @@ class GcHand(Actor):
         """The container, then its log: a log without container is found again, the reverse is not."""
         await self.remove_from_runtime(victim)
         logs = self.tools.logs
-        await self.on_disk(logs.remove_container, victim.log_directory, victim.attempt, victim.link)
+        pod_directory = os.path.dirname(victim.log_directory)
+        await self.on_disk(pod_directory, logs.remove_container, victim.log_directory, victim.attempt, victim.link)
 
     async def remove_from_runtime(self, victim: Victim) -> None:
         """The container alone."""
@@ -156,10 +162,10 @@ class GcHand(Actor):
             if not failure.not_found:
                 raise
 
-    async def on_disk(self, deed: Callable[..., T], *args: Any) -> T:
-        """Run a call of `PodLogs` on the lane."""
-        lane = self.lane("pod logs", size=2, per_key=1)
-        return await self.wait(lane.submit(self.path, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
+    async def on_disk(self, key: str, deed: Callable[..., T], *args: Any) -> T:
+        """Run a call of `PodLogs` on the lane, after all others of that key."""
+        lane = self.lane(LOGS_LANE, size=2, per_key=1)
+        return await self.wait(lane.submit(key, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
 
 
 class DeadLister(GcHand):
@@ -179,8 +185,8 @@ class DeadLister(GcHand):
             return DeadListed(message, (await self.call(LIST_CONTAINERS, request)).containers)
         logs = self.tools.logs
         # Logs and sandboxes before containers: what is made meanwhile has its container in the later list.
-        directories = await self.on_disk(logs.list_pods)
-        links = await self.on_disk(logs.dead_links)
+        directories = await self.on_disk(self.path, logs.list_pods)
+        links = await self.on_disk(self.path, logs.dead_links)
         sandboxes = (await self.call(LIST_POD_SANDBOX, ListPodSandboxRequest())).items
         containers = (await self.call(LIST_CONTAINERS, ListContainersRequest())).containers
         return DeadListed(message, containers, sandboxes, directories, links)
@@ -202,9 +208,9 @@ class Remover(GcHand):
         for sandbox_id in message.sandboxes:
             await self._try(self.remove_sandbox(sandbox_id), f"sandbox {sandbox_id[:13]}")
         for directory in message.log_directories:
-            await self._try(self.on_disk(self.tools.logs.remove_pod, directory), directory)
+            await self._try(self.on_disk(directory, self.tools.logs.remove_pod, directory), directory)
         for link in message.links:
-            await self._try(self.on_disk(self.tools.logs.remove_link, link), link)
+            await self._try(self.on_disk(link, self.tools.logs.remove_link, link), link)
         self.parent.tell(Removed(self.ref, self._removed, tuple(self._errors)))
 
     async def _try(self, deed: Awaitable[object], what: str) -> None:
@@ -251,7 +257,7 @@ class PodCollector(GcHand):
             await self.remove_sandbox(sandbox.id)
         if request.log_directory:
             links = tuple(victim.link for victim in victims)
-            await self.on_disk(self.tools.logs.remove_pod, request.log_directory, links)
+            await self.on_disk(request.log_directory, self.tools.logs.remove_pod, request.log_directory, links)
         return ""
 
     async def _collect_surplus(self, containers: tuple[Container, ...], sandboxes: tuple[PodSandbox, ...]) -> str:

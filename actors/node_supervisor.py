@@ -16,6 +16,9 @@ from actors.container_removal import GcTools
 from actors.event_recorder import EventRecorderActor
 from actors.image_pull import ImagePullActor, PullLimits
 from actors.kernel import Actor, ActorRef, ChildFailed, RestartStrategy, handles
+from actors.log_rotation import LogRotationActor
+from actors.log_rotation_hands import LogTools
+from actors.log_rotation_rules import log_limits
 from actors.mirror_pods import MirrorPodActor
 from actors.node_lease import NodeLeaseActor
 from actors.node_object.settings import NodeSettings, Registration
@@ -41,6 +44,7 @@ from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.docker_config_files import DockerConfigFiles
 from runtime.host_facts import HostFacts
+from runtime.log_files import LogFiles
 from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_url import ManifestServer
 from runtime.pod_files import PodFiles
@@ -69,6 +73,7 @@ class NodeCapabilities:
     manifest_server: ManifestServer
     files: PodFiles
     logs: PodLogs
+    log_files: LogFiles
     volumes: PodVolumes
     host: HostFacts
     api: ApiLines | None = None
@@ -182,11 +187,20 @@ class NodeSupervisor(Actor):
         self.furnish(refs["image-pull"], can.cri, events, limits, refs["node-status"], can.docker_config)
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
+        self._start_log_rotation()
         strategy = configuration.config_map_and_secret_change_detection_strategy
         again_ns = resync_ns(configuration.sync_frequency, strategy)
         contents = ContentSources(refs["object-cache"], refs["tokens"], node=refs["node-status"], resync_ns=again_ns)
         self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop)
         self._furnish_caches(refs)
+
+    def _start_log_rotation(self) -> None:
+        """Nobody needs to know it: what it works on it finds in the runtime and on the disk."""
+        can, configuration = self._capabilities, self._plan.configuration
+        limits = log_limits(configuration)
+        if limits is not None:
+            tools = LogTools(can.cri, can.log_files, limits, configuration.pod_logs_dir)
+            self.spawn(LogRotationActor, tools, name="log-rotation", strategy=LONG_LIVED)
 
     def _furnish_caches(self, refs: dict[str, ActorRef]) -> None:
         """Those who know what pods take from other objects of the API."""

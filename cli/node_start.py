@@ -27,6 +27,7 @@ from runtime.docker_config_files import LocalDockerConfig
 from runtime.event_loop import LoopThread
 from runtime.host_facts import HostFacts, LocalHostFacts
 from runtime.host_machine import MachineFacts
+from runtime.log_files import LocalLogFiles
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_url import HttpManifests
 from runtime.pod_files import LocalPodFiles
@@ -161,6 +162,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         manifest_server=HttpManifests(loop),
         files=LocalPodFiles(),
         logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
+        log_files=LocalLogFiles(),
         volumes=LocalPodVolumes(PodDirectories(facts.root_directory, mounts), plugins),
         host=LocalHostFacts(),
         api=api,
@@ -180,6 +182,7 @@ def simulated_capabilities(
         manifest_server=HttpManifests(loop),
         files=host.pod_files,
         logs=host.pod_logs,
+        log_files=host.log_files,
         volumes=SimulatedPodVolumes(host.tree, plan.facts.root_directory),
         host=SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips),
         api=api,

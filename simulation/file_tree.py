@@ -141,6 +141,10 @@ class FileTree:
         """The beginning of a file, or all of it."""
         return bytes(self._file(path).data[:limit_bytes])
 
+    def size(self, path: str) -> int:
+        """Bytes in a file."""
+        return len(self._file(path).data)
+
     def mode(self, path: str) -> int:
         """The permission bits of a file or directory."""
         node = self._node(path)

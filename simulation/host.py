@@ -12,11 +12,13 @@ import os
 import re
 from collections.abc import Callable
 
+from runtime.log_files import LogFiles
 from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import DeadLink, PodLogs
 from simulation.cri.files import ContainerFiles
 from simulation.file_tree import File, FileTree
+from simulation.log_files import SimulatedLogFiles
 
 _LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
 _LOG = ".log"
@@ -241,6 +243,7 @@ class SimulatedHost:
         self.tree = FileTree(disk_bytes)
         self.pod_files: PodFiles = SimulatedPodFiles(self.tree)
         self.pod_logs: PodLogs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
+        self.log_files: LogFiles = SimulatedLogFiles(self.tree)
         self.manifests: ManifestDirectory = SimulatedManifests(self.tree)
         self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
 

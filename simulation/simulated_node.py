@@ -105,6 +105,7 @@ class SimulatedNode:
             manifest_server=NoManifestServer(),
             files=self.host.pod_files,
             logs=self.host.pod_logs,
+            log_files=self.host.log_files,
             volumes=self.volumes,
             host=self.machine,
             api=self._api_of(agent),

@@ -1,0 +1,96 @@
+"""`runtime.log_files.LogFiles` on the disk of a simulated host: compressed for real, in a tree that fails and fills."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from runtime.log_files import GZIP, HALF, LEVEL
+from simulation.file_tree import FileTree
+
+T = TypeVar("T")
+
+
+class SimulatedLogFiles:
+    """See the module."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
+        def measure() -> tuple[int | None, ...]:
+            return tuple(map(self._size, logs))
+
+        # One that lies on a sick disk spoils the look at all of them, as it does on a real one.
+        return self._at_each(logs, measure)
+
+    def _at_each(self, paths: Sequence[str], deed: Callable[[], T]) -> T:
+        if not paths:
+            return deed()
+        return self._tree.gate(paths[0], lambda: self._at_each(paths[1:], deed))
+
+    def _size(self, log: str) -> int | None:
+        tree = self._tree
+        if tree.is_link(log) or tree.is_directory(log):
+            return 0
+        return tree.size(log) if tree.exists(log) else None
+
+    def names_beside(self, log: str) -> tuple[str, ...]:
+        directory, name = os.path.split(log)
+
+        def names() -> tuple[str, ...]:
+            try:
+                return tuple(each for each in self._tree.names_in(directory) if each.startswith(f"{name}."))
+            except FileNotFoundError:
+                return ()
+
+        return self._tree.gate(log, names)
+
+    def set_aside(self, log: str, rotated: str) -> None:
+        def rename() -> None:
+            if self._there(rotated):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), rotated)
+            self._tree.rename(log, rotated)
+
+        return self._tree.gate(log, rename)
+
+    def bring_back(self, rotated: str, log: str) -> bool:
+        def rename() -> bool:
+            if self._there(log) or not self._there(rotated):
+                return False
+            self._tree.rename(rotated, log)
+            return True
+
+        return self._tree.gate(log, rename)
+
+    def remove(self, paths: Sequence[str]) -> None:
+        def remove() -> None:
+            for path in paths:
+                self._tree.remove_all(path)
+
+        return self._at_each(paths, remove)
+
+    def compress(self, rotated: str) -> None:
+        tree, half = self._tree, rotated + HALF
+
+        def compress() -> None:
+            if not self._there(rotated):
+                return
+            if tree.is_link(rotated) or tree.is_directory(rotated):
+                raise OSError(errno.EINVAL, "it is no plain file", rotated)
+            data = gzip.compress(tree.read(rotated), LEVEL, mtime=0)
+            try:
+                tree.write(half, data, tree.mode(rotated))
+                tree.rename(half, rotated + GZIP)
+            except OSError:
+                tree.remove_all(half)
+                raise
+            tree.remove_all(rotated)
+
+        return tree.gate(rotated, compress)
+
+    def _there(self, path: str) -> bool:
+        return self._tree.exists(path) or self._tree.is_link(path)

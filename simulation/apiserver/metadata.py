@@ -12,6 +12,7 @@ from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request, conflict, forbidden_field, invalid, invalid_value
 
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
 _NEVER_KEPT = ("managedFields", "selfLink")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 
@@ -29,6 +30,9 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
         raise bad_request("the metadata of the object is not an object")
     rest = {name: part for name, part in value.items() if part is not None}
     metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+    for name in _TEXTS:
+        if not isinstance(metadata.get(name, ""), str):
+            raise bad_request(f"metadata.{name} is no text")
     return {**rest, "kind": resource_kind, "apiVersion": api_version, "metadata": metadata}
 
 

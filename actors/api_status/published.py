@@ -1,0 +1,134 @@
+"""What the status manager knows of one pod: what its worker says, and what the API shows.
+
+A record with the questions that follow from it alone; who writes, and when, is the status manager's.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.api_status.merge import status_to_write, with_plain_status
+from actors.pod_status.phase import TERMINAL
+from actors.published_status import next_status
+from config.objects import Pod, PodStatus
+from config.pod_identity import is_static
+
+
+class Published:
+    """See the module. `version` counts the changes of `status`; `api` is the newest object that the API has shown.
+
+    `final`: nothing of the pod runs. `finished`: nothing of it is left to take down. `gone`: the API has no such pod
+    (any more). `wanted`: what the API is to show.
+    """
+
+    __slots__ = (
+        "_answer",
+        "_asked",
+        "_sent",
+        "api",
+        "final",
+        "finished",
+        "gone",
+        "pod",
+        "refused",
+        "status",
+        "version",
+        "wanted",
+        "writing",
+    )
+
+    def __init__(self, pod: Pod, status: PodStatus) -> None:
+        self.pod = pod
+        self.status = status
+        self.version = 0
+        self.final = False
+        self.finished = False
+        self.api: Pod | None = None
+        self.gone = False
+        self.wanted = status
+        self.writing = False
+        self.refused = ""
+        self._sent: PodStatus | None = None
+        self._asked: PodStatus | None = None
+        self._answer: Pod | None = None
+
+    # --- what the API shows -----------------------------------------------------------------------------------------
+
+    def note(self, pod: Pod) -> bool:
+        """Take `pod` as what the API shows, if it is newer than what is known."""
+        if self.api is not None and not is_newer(pod, self.api):
+            return False
+        self.api = with_plain_status(pod)
+        self.gone = False
+        return True
+
+    def show_by(self, mirror: Pod | None) -> None:
+        """Another object than before shows the pod from now on; None: none does.
+
+        A mirror that was there before this agent keeps its times, and holds where nothing is known yet. A pod of the
+        API server brings its status with it; a static pod has none of its own.
+        """
+        first = self.api is None
+        self.api, self.gone = None if mirror is None else with_plain_status(mirror), False
+        shown = None if self.api is None else self.api.status
+        if not first or shown is None:
+            return
+        status = next_status(shown, self.status)
+        if status is not None:
+            self.status = status if status.conditions else msgspec.structs.replace(status, conditions=shown.conditions)
+
+    # --- writes -----------------------------------------------------------------------------------------------------
+
+    def may_be_written(self) -> bool:
+        """Whether there is an object to write to, and no write under way."""
+        return self.api is not None and not self.gone and not self.writing
+
+    def want(self) -> None:
+        """Work out anew what the API is to show."""
+        shown = None if self.api is None else self.api.status
+        self.wanted = status_to_write(self.status, shown, nothing_runs=self.final)
+
+    def is_shown(self) -> bool:
+        """The API has the wanted status, or what it makes of it: asking again for what it keeps otherwise is no use."""
+        api = self.api
+        if api is None:
+            return False
+        return api.status == self.wanted or (api is self._answer and self.wanted == self._asked)
+
+    def is_ending(self) -> bool:
+        """Its containers have come to their end, and the last word on it is about to follow."""
+        return self.status.phase in TERMINAL and not self.final
+
+    def is_to_go(self) -> bool:
+        """The pod's object may leave the API: it is to be deleted, shown as ended, and nothing is left of it."""
+        api = self.api
+        return (
+            api is not None
+            and self.finished
+            and not is_static(self.pod)
+            and api.metadata.deletion_timestamp is not None
+            and api.status is not None
+            and api.status.phase in TERMINAL
+        )
+
+    def begin_write(self) -> None:
+        """A write of what is wanted now is under way."""
+        self.writing = True
+        self._sent = self.wanted
+
+    def wrote(self, pod: Pod) -> None:
+        """The write was taken, and `pod` is what the API made of it."""
+        self.refused = ""
+        if self.api is None or self.api.metadata.uid != pod.metadata.uid:
+            return
+        self.note(pod)
+        if self.api.metadata.resource_version == pod.metadata.resource_version:
+            self._answer, self._asked = self.api, self._sent
+
+
+def is_newer(pod: Pod, known: Pod) -> bool:
+    """By resourceVersion, which grows (KEP-5504); what is no number counts as newer when it differs."""
+    new, old = pod.metadata.resource_version, known.metadata.resource_version
+    if new.isdecimal() and old.isdecimal():
+        return int(new) > int(old)
+    return new != old

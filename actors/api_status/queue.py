@@ -1,0 +1,74 @@
+"""Who waits to have a status written, and who is kept back for a while. A data structure; knows no pods, only UIDs.
+
+A UID waits at most once, in its most urgent place; among equally urgent ones who came first goes first. One that is
+kept back is due after a time that is the same for all, so they come due in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+
+from actors.api_status.urgency import Urgency
+
+
+class WriteQueue:
+    """See the module."""
+
+    __slots__ = ("_heap", "_kept", "_kept_back", "_places", "_sequence")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[Urgency, int, str]] = []
+        self._places: dict[str, tuple[Urgency, int, str]] = {}
+        self._sequence = 0
+        self._kept_back: deque[tuple[int, str]] = deque()
+        self._kept: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, uid: str) -> bool:
+        """Whether it waits; who is only kept back does not."""
+        return uid in self._places
+
+    def put(self, uid: str, urgency: Urgency) -> None:
+        """Let it wait; one that waits already moves only ahead."""
+        place = self._places.get(uid)
+        if place is not None and place[0] <= urgency:
+            return
+        self._sequence += 1
+        place = self._places[uid] = (urgency, self._sequence, uid)
+        heapq.heappush(self._heap, place)
+
+    def drop(self, uid: str) -> None:
+        """It waits no more."""
+        self._places.pop(uid, None)
+
+    def take(self) -> str | None:
+        """The next one, which waits no more."""
+        while self._heap:
+            place = heapq.heappop(self._heap)
+            uid = place[2]
+            if self._places.get(uid) is place:
+                del self._places[uid]
+                return uid
+        return None
+
+    def keep_back(self, uid: str, due_ns: int) -> None:
+        """Hold it until `due_ns`, which never goes back from call to call; one that is held stays as it is."""
+        if uid not in self._kept:
+            self._kept.add(uid)
+            self._kept_back.append((due_ns, uid))
+
+    def next_due_ns(self) -> int | None:
+        """When the first of those kept back is due."""
+        return self._kept_back[0][0] if self._kept_back else None
+
+    def take_due(self, now_ns: int) -> tuple[str, ...]:
+        """Those kept back long enough, who are so no more."""
+        due = []
+        while self._kept_back and self._kept_back[0][0] <= now_ns:
+            uid = self._kept_back.popleft()[1]
+            self._kept.discard(uid)
+            due.append(uid)
+        return tuple(due)

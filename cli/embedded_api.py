@@ -7,6 +7,7 @@ of Kubernetes shows its credentials, everybody is admin who can reach the port.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ from simulation.apiserver.server import ApiServer
 from simulation.apiserver.tls import Authority
 
 HOST = "127.0.0.1"
+PASSING_PREFIX = "actorlet-"
+"""Of the directories that commands make for as long as they run."""
 CONTEXT = "actorlet"
 ADMIN = "admin"
 
@@ -110,3 +113,20 @@ def _token(dispatcher: PoolDispatcher) -> str:
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
         os.remove(path)
+
+
+def port(text: str) -> int:
+    """The value of an option, for argparse."""
+    if not text.isascii() or not text.isdecimal() or not 0 <= int(text) < 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number up to 65535")
+    return int(text)
+
+
+def new_file(text: str) -> str:
+    """The value of an option, for argparse: an absolute path in a directory that is there."""
+    path = os.path.abspath(text)
+    if not os.path.isdir(os.path.dirname(path)):
+        raise argparse.ArgumentTypeError(f"there is no directory {os.path.dirname(path)}")
+    if os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"{path} is a directory")
+    return path

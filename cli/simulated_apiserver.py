@@ -12,12 +12,10 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from cli.embedded_api import ApiServerOptions, embedded_api
+from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
 from config.name_rules import dns_subdomain
 from runtime.lock_file import LockFileError
 from runtime.passing_directory import passing_directory
-
-DIRECTORY_PREFIX = "actorlet-"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
-        with passing_directory(DIRECTORY_PREFIX) as directory:
+        with passing_directory(PASSING_PREFIX) as directory:
             kubeconfig = options.kubeconfig or os.path.join(directory, "kubeconfig")
             settings = ApiServerOptions(
                 directory, kubeconfig, options.port, options.tls, options.node_authorizer, tuple(options.node)
@@ -52,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve the embedded API server on loopback: in memory, with a scheduler, for the resources that a "
         "node and kubectl need; see docs/api-server.md.",
     )
-    parser.add_argument("--port", type=_port, default=0, metavar="PORT", help="default: any free one")
+    parser.add_argument("--port", type=port, default=0, metavar="PORT", help="default: any free one")
     parser.add_argument(
         "--tls",
         action=argparse.BooleanOptionalAction,
@@ -60,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         help="serve HTTPS, with an authority made for this run (default); without it, who reaches the port is admin",
     )
     parser.add_argument(
-        "--kubeconfig", type=_file, metavar="FILE", help="where to write the kubeconfig (default: a passing place)"
+        "--kubeconfig", type=new_file, metavar="FILE", help="where to write the kubeconfig (default: a passing place)"
     )
     parser.add_argument(
         "--node-authorizer", action="store_true", help="nodes may do only what nodes need; others nothing but admins"
@@ -69,21 +67,6 @@ def _parser() -> argparse.ArgumentParser:
         "--node", action="append", default=[], type=_node, metavar="NAME", help="write a kubeconfig for a node, too"
     )
     return parser
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 0 <= int(text) < 2**16:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number up to 65535")
-    return int(text)
-
-
-def _file(text: str) -> str:
-    path = os.path.abspath(text)
-    if not os.path.isdir(os.path.dirname(path)):
-        raise argparse.ArgumentTypeError(f"there is no directory {os.path.dirname(path)}")
-    if os.path.isdir(path):
-        raise argparse.ArgumentTypeError(f"{path} is a directory")
-    return path
 
 
 def _node(text: str) -> str:

@@ -1,7 +1,9 @@
 """`actorlet up`: a node in one command, on the simulated runtime or a real one, and what it does to be seen.
 
-Without options: sample pods on a simulated runtime, in a live table, until Ctrl-C. Nothing of it outlives the command.
-On a real runtime the containers run on when the command ends, as with any agent, and are found again by the next one.
+Without options: sample pods on a simulated runtime, in a live table, until Ctrl-C, and an API server of its own for
+kubectl, whose kubeconfig is told first. Nothing of it outlives the command. On a real runtime the containers run on
+when the command ends, as with any agent, and are found again by the next one; those of pods that kubectl has made end
+with the next one, since the API server forgets them.
 
 Exit status: 0; with `--once` 1 when not every pod has arrived by the deadline; 1 when it cannot start; 2 for a wrong
 command line.
@@ -14,7 +16,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
@@ -23,9 +24,11 @@ from rich.console import Console
 from actors.kernel import PoolDispatcher
 from actors.node import Node
 from actors.source import decoder_of
+from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
 from cli.log_lines import log_to
 from cli.node_start import (
     SIMULATED_RUNTIME,
+    open_lines,
     plan_of,
     real_capabilities,
     runtime_name_of,
@@ -37,11 +40,15 @@ from cli.up_screens import JsonScreen, LineScreen, LiveScreen, Screen
 from config import examples
 from config.flags import parse_flags
 from config.pod_identity import SOURCE_FILE
-from config.start_configuration import ConfigurationRejected, load_kubelet_configuration
+from config.start_configuration import ConfigurationRejected, StartConfiguration, load_kubelet_configuration
+from runtime.api import ApiLines
+from runtime.api.access import read_access
 from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.event_loop import LoopThread
+from runtime.lock_file import LockFileError
 from runtime.manifest_files import LocalManifests
+from runtime.passing_directory import passing_directory
 from simulation.cri import Settings
 
 SIMULATED_NODE = "demo"
@@ -61,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _root_directory(options) as root:
             return _run(options, root, signals)
-    except (ConfigurationRejected, OSError) as error:
+    except (ConfigurationRejected, LockFileError, OSError) as error:
         print(f"actorlet up: {error}", file=sys.stderr)
         return 1
     finally:
@@ -79,23 +86,40 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
     plan = plan_of(start, machine, root, name, f"{logs}/containers")
     title = f"actorlet: node {machine.name} on the runtime {options.runtime}, manifests in {manifests} (Ctrl-C ends it)"
     with ExitStack() as after:
+        kubeconfig = _api_server(options, root, after)
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("http")))
+        api = _lines(kubeconfig, start, loop, after)
         if simulated:
             # Slow enough for a person to see a pull, quick enough not to wait for it.
             settings = Settings(image_size_bytes=20 * _MIB, pull_rate_bytes_per_s=16 * _MIB)
-            capabilities = simulated_capabilities(dispatcher, plan, loop, settings)
+            capabilities = simulated_capabilities(dispatcher, plan, loop, settings, api)
         else:
             cri = after.enter_context(GrpcCri(options.runtime))
-            capabilities = real_capabilities(cri, plan, loop)
+            capabilities = real_capabilities(cri, plan, loop, api)
         node = Node(dispatcher, plan, capabilities)
         node.start()
         after.callback(node.stop, STOP_TIMEOUT_NS)
         wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
-        with _screen(options, title) as screen:
+        with _screen(options, title, kubeconfig) as screen:
             outcome = _watch(node, dispatcher, screen, options, wanted, signals)
     return _verdict(options, outcome, len(wanted))
+
+
+def _api_server(options: argparse.Namespace, root: str, after: ExitStack) -> str:
+    """The path of its kubeconfig; empty when there is to be no API server."""
+    if options.no_apiserver:
+        return ""
+    path = options.kubeconfig or os.path.join(root, "kubeconfig")
+    keys = os.path.join(root, "apiserver")
+    return after.enter_context(embedded_api(ApiServerOptions(keys, path, options.port))).kubeconfig
+
+
+def _lines(kubeconfig: str, start: StartConfiguration, loop: LoopThread, after: ExitStack) -> ApiLines | None:
+    if not kubeconfig:
+        return None
+    return after.enter_context(closing(open_lines(read_access(kubeconfig), loop, start.configuration)))
 
 
 def _watch(
@@ -132,15 +156,15 @@ def _verdict(options: argparse.Namespace, outcome: Progress, wanted: int) -> int
     return 1
 
 
-def _screen(options: argparse.Namespace, title: str) -> Screen:
+def _screen(options: argparse.Namespace, title: str, kubeconfig: str) -> Screen:
     if options.output == "json":
         log_to(sys.stderr, lowest=30)
-        return JsonScreen(sys.stdout, only_last=options.once)
+        return JsonScreen(sys.stdout, options.once, kubeconfig)
     console = Console()
     if console.is_terminal:
-        return LiveScreen(console, title)
+        return LiveScreen(console, title, kubeconfig)
     log_to(sys.stderr, lowest=30)
-    return LineScreen(sys.stdout, title)
+    return LineScreen(sys.stdout, title, kubeconfig)
 
 
 def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> dict[str, str]:
@@ -168,7 +192,7 @@ def _root_directory(options: argparse.Namespace) -> Iterator[str]:
     if options.root_dir:
         root = os.path.abspath(options.root_dir)
     elif options.runtime == SIMULATED_RUNTIME:
-        with tempfile.TemporaryDirectory(prefix="actorlet-") as passing:
+        with passing_directory(PASSING_PREFIX) as passing:
             yield passing
         return
     else:
@@ -199,6 +223,14 @@ def _parser() -> argparse.ArgumentParser:
         "--output", choices=("table", "json"), default="table", help="json: a document a line; with --once, one in all"
     )
     parser.add_argument("--root-dir", metavar="DIR", help="where the node keeps its files")
+    parser.add_argument("--no-apiserver", action="store_true", help="no API server: the pods of the manifests alone")
+    parser.add_argument("--port", type=port, default=0, help="of the API server (default: any free one)")
+    parser.add_argument(
+        "--kubeconfig",
+        type=new_file,
+        metavar="FILE",
+        help="where to write the kubeconfig (default: in the root directory)",
+    )
     return parser
 
 

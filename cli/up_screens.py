@@ -6,6 +6,7 @@ A screen is shown one look after another and keeps only what it needs to tell wh
 from __future__ import annotations
 
 import logging
+import shlex
 from collections import deque
 from collections.abc import Hashable
 from typing import Protocol, Self, TextIO
@@ -48,9 +49,10 @@ class RecentWarnings(logging.Handler):
 class LiveScreen:
     """Redraws tables of pods, pulls and actors in place, within the height of the terminal."""
 
-    def __init__(self, console: Console, title: str) -> None:
+    def __init__(self, console: Console, title: str, kubeconfig: str = "") -> None:
         self._console = console
         self._title = title
+        self._kubeconfig = kubeconfig
         self._warnings = RecentWarnings()
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
@@ -59,9 +61,12 @@ class LiveScreen:
 
     def drawn(self, look: Look, outcome: Progress) -> RenderableType:
         """All parts from top to bottom; the actors get the rows that the others leave."""
-        parts: list[RenderableType] = [Text(self._title, style="bold"), ""]
-        parts.append(pod_table(pod_line(pod, look.wall_ns) for pod in look.pods))
-        rows = _ROWS_AROUND + len(look.pods)
+        parts: list[RenderableType] = [Text(self._title, style="bold")]
+        if self._kubeconfig:
+            # On a line of its own and never cut, for people to copy.
+            parts.append(Text(export_of(self._kubeconfig), style="bold green", overflow="fold"))
+        parts += ["", pod_table(pod_line(pod, look.wall_ns) for pod in look.pods)]
+        rows = _ROWS_AROUND + len(look.pods) + bool(self._kubeconfig)
         if look.pulls:
             parts += ["", pull_table(look.pulls)]
             rows += len(look.pulls) + 2
@@ -85,6 +90,11 @@ class LiveScreen:
         logging.getLogger().removeHandler(self._warnings)
 
 
+def export_of(kubeconfig: str) -> str:
+    """What a person copies into another shell."""
+    return f"export KUBECONFIG={shlex.quote(kubeconfig)}"
+
+
 def _cut(text: str, style: str) -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
@@ -92,9 +102,10 @@ def _cut(text: str, style: str) -> Text:
 class LineScreen:
     """A line for each thing that is new: good for logs and pipes."""
 
-    def __init__(self, out: TextIO, title: str) -> None:
+    def __init__(self, out: TextIO, title: str, kubeconfig: str = "") -> None:
         self._out = out
         self._title = title
+        self._kubeconfig = kubeconfig
         self._told: dict[Hashable, object] = {}
 
     def show(self, look: Look, outcome: Progress) -> None:
@@ -123,6 +134,8 @@ class LineScreen:
 
     def __enter__(self) -> Self:
         print(self._title, file=self._out, flush=True)
+        if self._kubeconfig:
+            print(export_of(self._kubeconfig), file=self._out, flush=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -132,14 +145,17 @@ class LineScreen:
 class JsonScreen:
     """One JSON document a line: with `only_last` the last one, otherwise one for each change."""
 
-    def __init__(self, out: TextIO, only_last: bool) -> None:
+    def __init__(self, out: TextIO, only_last: bool, kubeconfig: str = "") -> None:
         self._out = out
+        self._kubeconfig = kubeconfig
         self._only_last = only_last
         self._last = ""
         self._told: object = None
 
     def show(self, look: Look, outcome: Progress) -> None:
         document = as_document(look, outcome)
+        if self._kubeconfig:
+            document = {"kubeconfig": self._kubeconfig, **document}
         self._last = msgspec.json.encode(document).decode()
         if not self._only_last and (news := _without_ages(document)) != self._told:
             self._told = news

@@ -52,6 +52,24 @@ def test_the_samples_all_arrive_on_the_simulated_runtime_and_leave_nothing_behin
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_kubeconfig_of_its_api_server_is_told_first(tmp_path: Path) -> None:
+    (tmp_path / "fails.yaml").write_text(FAILS.format(name="fails"))
+    options = ("--once", "--deadline", "1", "--manifests", str(tmp_path))
+    kubeconfig = tmp_path / "a config"
+    told = up(*options, "--kubeconfig", str(kubeconfig)).stdout.splitlines()
+    assert told[1] == f"export KUBECONFIG='{kubeconfig}'"
+    assert not kubeconfig.exists()
+    document = json.loads(up(*options, "--output", "json", "--kubeconfig", str(kubeconfig)).stdout)
+    assert document["kubeconfig"] == str(kubeconfig)
+
+
+def test_without_an_api_server_there_is_no_kubeconfig(tmp_path: Path) -> None:
+    (tmp_path / "fails.yaml").write_text(FAILS.format(name="fails"))
+    done = up("--once", "--deadline", "1", "--manifests", str(tmp_path), "--no-apiserver")
+    assert done.returncode == 1
+    assert "KUBECONFIG" not in done.stdout
+
+
 def test_pods_that_do_not_arrive_are_told_with_their_reasons(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: []}\n")
     (tmp_path / "fails.yaml").write_text(FAILS.format(name="fails"))
@@ -95,6 +113,8 @@ def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
         (["--deadline", "soon"], "'soon' is no number of seconds"),
         (["--deadline", "0"], "'0' is no time to wait"),
         (["--output", "xml"], "invalid choice"),
+        (["--port", "99999"], "'99999' is no port"),
+        (["--kubeconfig", "/no/such/place"], "there is no directory /no/such"),
     ],
 )
 def test_a_wrong_option_is_told(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,99 @@
+"""`actorlet up` and what it tells a person to type next: a cluster for kubectl, and nothing of it afterwards."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cli.embedded_api import EmbeddedApi
+from tests.kubectl.cluster import PATIENCE_S, Kubectl, missing
+
+ROOT = Path(__file__).parents[2]
+STATIC = """
+apiVersion: v1
+kind: Pod
+metadata: {name: static}
+spec:
+  containers: [{name: main, image: "nginx:1.27"}]
+"""
+
+
+class Up:
+    """The command at work, and kubectl as it told us to use it."""
+
+    def __init__(self, process: subprocess.Popen[str], kubectl: Kubectl) -> None:
+        self.process = process
+        self.kubectl = kubectl
+
+
+@contextmanager
+def up(directory: Path) -> Iterator[Up]:
+    complaint = missing()
+    if complaint is not None:
+        pytest.fail(complaint)
+    manifests, home, passing = (directory / name for name in ("manifests", "home", "passing"))
+    for place in (manifests, home, passing):
+        place.mkdir(exist_ok=True)
+    (manifests / "static.yaml").write_text(STATIC)
+    command = [sys.executable, "-m", "cli.main", "up", "--manifests", str(manifests)]
+    environment = {**os.environ, "TMPDIR": str(passing)}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        process.stdout.readline()
+        _, assignment = shlex.split(process.stdout.readline())
+        name, _, path = assignment.partition("=")
+        assert name == "KUBECONFIG"
+        kubectl = Kubectl(EmbeddedApi(None, "", path, {}), home, "default")  # type: ignore[arg-type]  # it is elsewhere
+        kubectl("wait", "node/demo", "--for=create", "--timeout=30s")
+        kubectl("wait", "node/demo", "--for=condition=Ready", "--timeout=30s")
+        yield Up(process, kubectl)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_what_it_prints_is_all_that_kubectl_needs(tmp_path: Path) -> None:
+    with up(tmp_path) as running:
+        kubectl = running.kubectl
+        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
+        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
+        kubectl("run", "web", "--image=nginx:1.27")
+        kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
+        rows = kubectl("get", "pods", "-o", "wide")
+        assert [rows.row(name)["NODE"] for name in ("static-demo", "web")] == ["demo", "demo"]
+        assert "Started container web" in kubectl("describe", "pod", "web").out
+        kubectl("delete", "pod", "web")
+        running.process.send_signal(signal.SIGINT)
+        assert running.process.wait(PATIENCE_S) == 0
+    assert list((tmp_path / "passing").iterdir()) == []
+
+
+def test_a_deleted_mirror_comes_back(tmp_path: Path) -> None:
+    with up(tmp_path) as running:
+        kubectl = running.kubectl
+        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
+        before = kubectl("get", "pod", "static-demo", "-o", "jsonpath={.metadata.uid}").out
+        kubectl("delete", "pod", "static-demo")
+        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
+        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
+        assert kubectl("get", "pod", "static-demo", "-o", "jsonpath={.metadata.uid}").out != before
+
+
+def test_what_a_killed_one_has_left_is_gone_with_the_next(tmp_path: Path) -> None:
+    with up(tmp_path) as killed:
+        killed.process.kill()
+        killed.process.wait()
+        left = Path(killed.kubectl.api.kubeconfig)
+        assert left.exists()
+    with up(tmp_path):
+        assert not left.exists()

@@ -10,6 +10,7 @@ that belongs to an earlier attempt is told: every message carries the attempt it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
@@ -113,6 +114,8 @@ class Follower(Actor):
         super().__init__()
         self._api = api
         self._followed: dict[Hashable, _Followed] = {}
+        self._troubled: Counter[str] = Counter()
+        """How many sets of each resource cannot be followed now."""
 
     def on_stop(self) -> None:
         for followed in self._followed.values():
@@ -140,6 +143,7 @@ class Follower(Actor):
         """Nothing of that key is told any more."""
         followed = self._followed.pop(key, None)
         if followed is not None:
+            self._well(followed)
             followed.attempt.close()
             self.cancel_timer(("follow", key))
 
@@ -188,8 +192,12 @@ class Follower(Actor):
         if error is None or (error.expired and not step.after_ns):
             self._well(followed)
         else:
+            plural = followed.resource.plural
             if not followed.said:
-                self.log.warning("%s cannot be followed now: %s", followed.resource.plural, error)
+                # One outage is said once, not for each of a thousand sets.
+                self._troubled[plural] += 1
+                if self._troubled[plural] == 1:
+                    self.log.warning("%s cannot be followed now: %s", plural, error)
             followed.said = str(error)
         self._do(key, followed, step)
         if error is not None:
@@ -197,8 +205,11 @@ class Follower(Actor):
 
     def _well(self, followed: _Followed) -> None:
         if followed.said:
-            self.log.info("%s are followed again", followed.resource.plural)
             followed.said = ""
+            plural = followed.resource.plural
+            self._troubled[plural] -= 1
+            if not self._troubled[plural]:
+                self.log.info("%s are followed again", plural)
 
     def _current(self, attempt: Attempt) -> _Followed | None:
         followed = self._followed.get(attempt.key)

@@ -32,6 +32,8 @@ from runtime.api import Api, ApiError, create, delete, get
 SECOND_NS = 1_000_000_000
 FIRST_DELAY_NS = SECOND_NS
 MAX_DELAY_NS = 60 * SECOND_NS
+MAX_UNHEARD_NS = 8 * SECOND_NS
+"""While nobody answers: soon after an outage every static pod is to be seen."""
 
 
 class ConsiderMirror(Message, frozen=True):
@@ -227,7 +229,8 @@ class MirrorPodActor(Actor):
         if str(error) != known.said:
             known.said = str(error)
             self.log.warning("the mirror pod of %s: %s", name, error)
-        base_ns = min(MAX_DELAY_NS, FIRST_DELAY_NS << min(known.failures - 1, 10))
+        longest_ns = MAX_UNHEARD_NS if error.outcome_unknown else MAX_DELAY_NS
+        base_ns = min(longest_ns, FIRST_DELAY_NS << min(known.failures - 1, 10))
         delay_ns = int(base_ns * (1 + 0.5 * self.chance.random()))
         self.after(max(delay_ns, error.retry_after_ns or 0), ConsiderMirror(name), key=name)
 

@@ -54,13 +54,18 @@ def strip_new(metadata: Json) -> None:
         metadata.pop(name, None)
 
 
-def keep_old(resource: ServedResource, name: str, old: Json, new: Json) -> None:
-    """Check the preconditions that the metadata `new` makes; then put back in it what a write cannot change."""
+def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patched: bool = False) -> None:
+    """Check the preconditions that the metadata `new` makes; then put back in it what a write cannot change.
+
+    A foreign UID is a conflict in an object that is sent whole; `patched`: in a patch it is a field that cannot change.
+    """
     if new.get("name", name) != name:
         raise bad_request(f"the name of the object ({new['name']}) does not match the name on the URL ({name})")
     new["name"] = name
     uid = new.get("uid")
     if uid and uid != old["uid"]:
+        if patched:
+            raise invalid(resource, name, [invalid_value("metadata.uid", uid, "field is immutable")])
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['uid']}"
         raise conflict(resource, name, why)
     version = new.get("resourceVersion")

@@ -195,3 +195,24 @@ def test_after_a_failure_of_the_actor_it_follows_again_and_the_old_watch_is_clos
     old.say("ADDED", pod("c"), "7")
     world.run()
     assert old.closed
+
+
+def test_one_outage_is_said_once_for_all_sets_of_a_resource(world: World, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO")
+
+    def follow_more(self: PodFollower) -> None:
+        for number in range(3):
+            self.follow(number, PODS, field_selector=f"metadata.name={number}")
+
+    follower = world.system.spawn(type("Many", (PodFollower,), {"on_start": follow_more}), world.api, [], name="many")
+    world.run()
+    while world.api.open_calls:
+        world.api.fail(unreachable())
+    world.run()
+    assert caplog.text.count("pods cannot be followed now") == 2  # one actor each
+    world.run(3 * SECOND_NS)
+    while world.api.open_calls:
+        world.api.answer(ObjectList((), "5"))
+    world.run()
+    assert caplog.text.count("pods are followed again") == 2
+    assert follower is not None

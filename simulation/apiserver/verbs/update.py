@@ -42,7 +42,7 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     rules = context.rules(resource)
     before = old.object
     metadata: Json = new["metadata"]
-    keep_old(resource, call.name, before["metadata"], metadata)
+    keep_old(resource, call.name, before["metadata"], metadata, patched=call.request.method == "PATCH")
     part = call.target.subresource
     if part == "status":
         _only(before, new, "status")

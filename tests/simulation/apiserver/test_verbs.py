@@ -85,10 +85,11 @@ def test_an_old_version_is_a_conflict(server: Server) -> None:
     assert "the object has been modified; please apply your changes to the latest version" in answer.message
 
 
-def test_a_patch_for_another_uid_is_a_conflict(server: Server) -> None:
+def test_a_patch_for_another_uid_is_refused(server: Server) -> None:
     server.make_pod()
     answer = server.ask("PATCH", f"{PODS}/web/status", {"metadata": {"uid": "other"}}, content_type=STRATEGIC)
-    assert (answer.code, answer.value["reason"]) == (409, "Conflict")
+    assert (answer.code, answer.value["reason"]) == (422, "Invalid")
+    assert 'metadata.uid: Invalid value: "other": field is immutable' in answer.message
 
 
 def test_a_watch_tells_what_comes_goes_and_changes_its_selection(server: Server) -> None:

@@ -82,11 +82,14 @@ def test_a_deleted_mirror_comes_back(tmp_path: Path) -> None:
     with up(tmp_path) as running:
         kubectl = running.kubectl
         kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
-        before = kubectl("get", "pod", "static-demo", "-o", "jsonpath={.metadata.uid}").out
-        kubectl("delete", "pod", "static-demo")
-        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
+        with kubectl.following("get", "pod", "static-demo", "--watch", "--output-watch-events") as lines:
+            assert next(lines).split()[0] == "EVENT"
+            assert next(lines).split()[0] == "ADDED"
+            kubectl("delete", "pod", "static-demo", "--wait=false")
+            for kind in ("DELETED", "ADDED"):
+                while next(lines).split()[0] != kind:
+                    pass
         kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
-        assert kubectl("get", "pod", "static-demo", "-o", "jsonpath={.metadata.uid}").out != before
 
 
 def test_what_a_killed_one_has_left_is_gone_with_the_next(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ ADMIN = "admin"
 
 @dataclass(frozen=True, slots=True)
 class ApiServerOptions:
-    """What the command line says. `directory`: for keys. `kubeconfig`: where it is written; the directory must exist.
+    """What the command line says. `directory`: for keys, made and removed. `kubeconfig`: where it is written; its
+    directory must exist.
 
     `nodes`: names of nodes that get a kubeconfig of their own in `directory`, `NAME.kubeconfig`.
     """
@@ -63,6 +65,8 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         dispatcher = PoolDispatcher(1)
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("apiserver")))
+        os.makedirs(options.directory, mode=0o700, exist_ok=True)
+        after.callback(shutil.rmtree, options.directory, ignore_errors=True)
         tokens = {_token(dispatcher): name for name in (ADMIN, *(f"system:node:{node}" for node in options.nodes))}
         context, authority = None, Pem()
         if options.tls:

@@ -27,8 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with passing_directory(PASSING_PREFIX) as directory:
             kubeconfig = options.kubeconfig or os.path.join(directory, "kubeconfig")
+            keys = os.path.join(directory, "apiserver")
             settings = ApiServerOptions(
-                directory, kubeconfig, options.port, options.tls, options.node_authorizer, tuple(options.node)
+                keys, kubeconfig, options.port, options.tls, options.node_authorizer, tuple(options.node)
             )
             with embedded_api(settings) as api:
                 print(f"simulated API server at {api.url}")

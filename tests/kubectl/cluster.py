@@ -149,10 +149,9 @@ class World:
 @contextmanager
 def world(directory: Path) -> Iterator[World]:
     """See the module."""
-    keys = directory / "keys"
-    keys.mkdir()
     with ExitStack() as after:
-        api = after.enter_context(embedded_api(ApiServerOptions(str(keys), str(directory / "kubeconfig"))))
+        options = ApiServerOptions(str(directory / "keys"), str(directory / "kubeconfig"))
+        api = after.enter_context(embedded_api(options))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
         line = InProcessApi(dispatcher, api.server)

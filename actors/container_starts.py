@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from actors.history_messages import HistoryKind
 from actors.image_rules import (
     INVALID_IMAGE_NAME,
     ImageDeed,
@@ -31,6 +32,7 @@ from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.pod_view import PodView, Question
+from actors.pod_waits import StartsUnderWay
 from actors.start.container_config import Making, container_config, message_file
 from actors.start.environment import FileText, Sources, file_references
 from actors.start.identity import field_path
@@ -73,6 +75,14 @@ class ContainerStarts:
         pulls = frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
         return pulls | self._references.waiting()
 
+    def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
+        """What is known of those that do not run yet. `backing_off`: container -> wall ns of its next start."""
+        ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
+        retry_at = dict.fromkeys(self._refused, self._worker.wall_ns() + REFUSED_RETRY_NS)
+        retry_at |= {name: failed.retry_at_ns + ahead_ns for name, failed in self._failed.items()}
+        pulling = frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
+        return StartsUnderWay(self._view.waiting, {**retry_at, **backing_off}, pulling, self._references.waiting())
+
     def wake_in_ns(self) -> int | None:
         """When what could not be done may be tried again, from now; None when nothing waits for that."""
         now_ns = self._worker.now_ns()
@@ -86,10 +96,13 @@ class ContainerStarts:
         self._answered(message.container)
         self._failed.pop(message.container, None)
         self._pulled[message.container] = message.image
+        self._view.history.note(HistoryKind.EVENT, f"container {message.container}: image {message.image} was pulled")
 
     def image_pull_failed(self, message: ImagePullFailed) -> None:
         self._answered(message.container)
         self._failed[message.container] = message
+        text = f"container {message.container}: image {message.image} cannot be pulled: {message.message}"
+        self._view.history.note(HistoryKind.FAILURE, text, message.reason)
         self._view.waiting[message.container] = (message.reason, message.message)
 
     def _answered(self, name: str) -> None:

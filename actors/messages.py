@@ -577,7 +577,3 @@ class ListPulls(Message, frozen=True):
 
 class ListEvents(Message, frozen=True):
     """Edge -> EventRecorderActor (ask): the last events, oldest first, as `tuple[RecordedEvent, ...]`."""
-
-
-class DescribeWorker(Message, frozen=True):
-    """Edge -> PodWorker (ask): what it is doing, as data."""

@@ -25,6 +25,7 @@ from actors.node_object.settings import NodeSettings, Registration
 from actors.node_status import NodeStatusActor
 from actors.object_cache import ObjectCacheActor, strategy_of
 from actors.pleg import PlegActor
+from actors.pod_historian import HistorianActor
 from actors.pod_services import NodeFacts, PodServices
 from actors.runtime_monitor import RuntimeMonitorActor
 from actors.source import decoder_of
@@ -167,6 +168,7 @@ class NodeSupervisor(Actor):
             objects=refs["object-cache"],
             tokens=refs["tokens"],
             cluster=refs["cluster-cache"],
+            historian=self.spawn(HistorianActor, name="historian", strategy=LONG_LIVED),
             has_cluster=can.api is not None,
             mirrors=refs.get("mirror-pods"),
         )

@@ -7,13 +7,15 @@ pod's content goes.
 
 from __future__ import annotations
 
+from actors.history_messages import PodWait
 from actors.kernel import Actor, Pending
 from actors.messages import CollectPod, PodCollected, ReleaseVolumes, VolumesReleased
 from actors.observed import ObservedPod
-from actors.pod_lifecycle import PodLife, should_content_be_removed
+from actors.pod_lifecycle import PodLife, Stage, should_content_be_removed
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_view import PodView, Question, RetryLaterError
+from actors.pod_waits import stop_waits
 from actors.termination import (
     Ending,
     may_stop,
@@ -43,6 +45,8 @@ class PodEnd:
         self._collect = Question(worker, "collect")
         self._collected = False
         self._failed = ""
+        self._trouble = ""
+        """What failed the last time, until it goes well."""
 
     # --- TERMINATING ------------------------------------------------------------------------------------------------
 
@@ -68,7 +72,10 @@ class PodEnd:
         plan = plan_orphan_ending(observed, grace) if pod is None else plan_ending(pod, observed, grace)
         running = [ending.name for ending in plan]
         turn = [ending for ending in plan if may_stop(ending, running, elapsed_ns)] or list(plan)
+        remaining = {ending.id: remaining_seconds(ending.grace_seconds, elapsed_ns) for ending in turn}
+        self._view.history.waits(stop_waits(turn, remaining, self._worker.wall_ns()))
         calls = [self._begin_stop(ending, elapsed_ns) for ending in turn]
+        self._view.history.tell()
         outcomes = await self._worker.gather(*calls, what=f"the end of {', '.join(ending.name for ending in turn)}")
         for ending, outcome in zip(turn, outcomes, strict=True):
             failure = outcome.error
@@ -82,6 +89,20 @@ class PodEnd:
             self._announced.add(ending.id)
             self._view.say("Normal", "Killing", ending.message, ending.name)
         return self._view.deeds.stop_container(ending.id, remaining_seconds(ending.grace_seconds, elapsed_ns))
+
+    def waits(self, life: PodLife) -> tuple[PodWait, ...]:
+        """What the end of the pod waits for, after a pass."""
+        if life.stage is Stage.TERMINATING:
+            deeds = ", ".join(sorted(self._view.deeds.under_way()))
+            return (PodWait("the pod", "Terminating", f"what was begun has to end first: {deeds}", "it ends then"),)
+        if self._trouble:
+            at_ns = self._worker.wall_ns() + RETRY_NS
+            return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
+        if life.stage is Stage.TERMINATED and not self._released:
+            return (PodWait("the pod", "Terminating", "its volumes are being taken down", "its remains go then"),)
+        if should_content_be_removed(life, True) and not self._collected:
+            return (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)
+        return ()
 
     # --- TERMINATED -------------------------------------------------------------------------------------------------
 
@@ -106,6 +127,7 @@ class PodEnd:
 
     def _wait_after_failure(self) -> None:
         """What failed is asked for again after a while, not at once."""
+        self._trouble = self._failed
         if self._failed:
             self._failed = ""
             raise RetryLaterError(RETRY_NS)

@@ -51,6 +51,7 @@ class PodServices:
     objects: ActorRef
     tokens: ActorRef
     cluster: ActorRef
+    historian: ActorRef
     has_cluster: bool = False
     """Whether there is an API server, and services with it."""
     mirrors: ActorRef | None = None

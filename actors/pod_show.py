@@ -49,8 +49,10 @@ class PodShow:
         view = self._view
         pod = view.pod
         if pod is None:
+            view.history.seen(observed)
             return ""
         await self._read_messages(pod, observed)
+        view.history.seen(self.with_messages(observed))
         status = compute_pod_status(
             pod,
             self.with_messages(observed),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from actors.active_deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
 from actors.backoff import back_off_message
 from actors.container_starts import ContainerStarts
+from actors.history_messages import HistoryKind, PodWait
 from actors.kernel import Actor
 from actors.messages import LookAgain, PrepareVolumes, RuntimeStateObserved, VolumesPrepared
 from actors.observed import ObservedPod
@@ -21,9 +22,11 @@ from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.phase import TERMINAL
 from actors.pod_view import PodView, Question, RetryLaterError
+from actors.pod_waits import container_waits, stop_waits
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import sandbox_config
 from actors.termination import (
+    Ending,
     GraceCause,
     grace_seconds,
     plan_ending,
@@ -64,6 +67,7 @@ class PodSync:
         self._volumes_at_ns = 0
         self._question = Question(worker, "volumes")
         self._backing_off: dict[str, int] = {}
+        self._held_up: PodWait | None = None
         self._said = ("", "")
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
@@ -72,6 +76,8 @@ class PodSync:
         """Take the answer; whether it is news."""
         self._question.answered()
         before, self._volumes = self._volumes, message
+        if message.error and message != before:
+            self._view.history.note(HistoryKind.FAILURE, f"volumes cannot be made: {message.error}", "FailedMount")
         self._volumes_at_ns = self._worker.now_ns()
         return message != before
 
@@ -86,6 +92,7 @@ class PodSync:
         pod = view.pod
         assert pod is not None, "only a pod that is desired is synced"
         self._notice_new_form(pod)
+        self._held_up = None
         try:
             observed = await view.look()
         except CriError:
@@ -98,9 +105,13 @@ class PodSync:
             return True
         if runtime.error:
             # Nothing is known of the network either. The runtime's coming is a reason to look again.
+            text = f"the container runtime is away: {runtime.error}"
+            self._held_up = PodWait("the pod", "", text, "it goes on when the runtime is back")
             raise RetryLaterError(RUNTIME_RETRY_NS)
         if runtime.network_error and not pod.spec.host_network:
-            self._say_once("NetworkNotReady", f"network is not ready: {runtime.network_error}")
+            text = f"network is not ready: {runtime.network_error}"
+            self._say_once("NetworkNotReady", text)
+            self._held_up = PodWait("the pod", "NetworkNotReady", text, "its sandbox is made when it is ready")
             raise RetryLaterError(NETWORK_RETRY_NS)
         if not self._volumes_are_ready(pod):
             return False
@@ -112,6 +123,7 @@ class PodSync:
             in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy()),
         )
         self._note_backing_off(pod, actions.backing_off)
+        view.history.decided(actions)
         failure: CriError | None = None
         if not actions.idle:
             try:
@@ -126,6 +138,15 @@ class PodSync:
         if failure is not None:
             raise failure
         return terminal
+
+    def waits(self) -> tuple[PodWait, ...]:
+        """What the pod waits for, after a pass."""
+        pod = self._view.pod
+        if pod is None:
+            return ()
+        if self._held_up is not None:
+            return (self._held_up,)
+        return container_waits(pod, self._view.seen(), self.starts.under_way(self._backing_off))
 
     # --- what a pass waits for --------------------------------------------------------------------------------------
 
@@ -146,6 +167,10 @@ class PodSync:
         prepared = self._volumes
         if prepared is not None and not prepared.error:
             return True
+        error = "" if prepared is None else prepared.error
+        text = error or "its volumes are being made"
+        then = "they are tried again without an end; its containers are started after that"
+        self._held_up = PodWait("the pod", "FailedMount" if error else "", text, then)
         if prepared is not None:
             over_ns = self._volumes_at_ns + VOLUME_ASK_AGAIN_NS - self._worker.now_ns()
             if over_ns > 0:
@@ -202,6 +227,8 @@ class PodSync:
         if actions.create_sandbox:
             handler = self._runtime_handler(pod)
             if handler is None:
+                text = f"its RuntimeClass {pod.spec.runtime_class_name} is being asked for"
+                self._held_up = PodWait("the pod", "", text, "its sandbox is made then")
                 return
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
@@ -222,7 +249,7 @@ class PodSync:
             return sandbox_config(pod, attempt, self._view.log_directory(), cluster_domain=domain)
         except StartRefusedError as refused:
             self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused}")
-            raise RetryLaterError(REFUSED_RETRY_NS) from refused
+            raise self._sandbox_refused(str(refused), REFUSED_RETRY_NS) from refused
 
     def _say_once(self, reason: str, message: str) -> None:
         """What holds the pod up, when it changes and not at every pass."""
@@ -236,9 +263,15 @@ class PodSync:
             return self._references.runtime_handler(pod)
         except StartRefusedError as refused:
             self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused.reason}")
-            raise RetryLaterError(CLASS_RETRY_NS) from refused
+            raise self._sandbox_refused(refused.reason, CLASS_RETRY_NS) from refused
+
+    def _sandbox_refused(self, why: str, retry_ns: int) -> RetryLaterError:
+        at_ns = self._worker.wall_ns() + retry_ns
+        self._held_up = PodWait("the pod", "FailedCreatePodSandBox", why, "its sandbox is tried again", at_ns)
+        return RetryLaterError(retry_ns)
 
     async def _make_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
+        self._view.history.tell()
         try:
             sandbox_id = await self._view.deeds.run_sandbox(attempt, config, handler)
         except CriError as failure:
@@ -252,6 +285,8 @@ class PodSync:
         endings = plan_ending(pod, observed)
         for ending in endings:
             self._view.say("Normal", "Killing", ending.message, ending.name)
+        remaining = {ending.id: ending.grace_seconds for ending in endings}
+        self._tell_stop(endings, remaining)
         calls = [self._view.deeds.stop_container(ending.id, ending.grace_seconds) for ending in endings]
         for outcome in await self._worker.gather(*calls, what="the end of the pod's containers"):
             if outcome.error is not None and not (isinstance(outcome.error, CriError) and outcome.error.not_found):
@@ -259,10 +294,16 @@ class PodSync:
         for sandbox_id in sandboxes_to_stop(observed):
             await self._view.deeds.stop_sandbox(sandbox_id)
 
+    def _tell_stop(self, endings: tuple[Ending, ...], remaining: dict[str, int]) -> None:
+        """Stopping may take long, and the worker answers nobody meanwhile."""
+        self._view.history.waits(stop_waits(endings, remaining, self._worker.wall_ns()))
+        self._view.history.tell()
+
     async def _kill(self, pod: Pod, kill: Kill) -> None:
         cause = {"LIVENESS": GraceCause.LIVENESS, "STARTUP": GraceCause.STARTUP}.get(kill.cause.name, GraceCause.OTHER)
         grace = remaining_seconds(grace_seconds(pod, kill.container, cause), 0)
         self._view.say("Normal", "Killing", kill.message, kill.name)
+        self._tell_stop((Ending(kill.id, kill.name, grace),), {kill.id: grace})
         try:
             await self._worker.wait(self._view.deeds.stop_container(kill.id, grace), what=f"the end of {kill.name}")
         except CriError as failure:

@@ -13,6 +13,7 @@ from actors.kernel import Actor, Pending
 from actors.messages import LookAgain, PodStatusChanged, RuntimePod, pod_event
 from actors.observed import ObservedPod, observe
 from actors.pod_deeds import Deeds
+from actors.pod_history import PodHistory
 from actors.pod_observer import PodObserver
 from actors.pod_services import PodServices
 from actors.pod_status.api_status import NOT_FORCED
@@ -77,6 +78,7 @@ class PodView:
         self.forced = NOT_FORCED
         """A status that was decided for the pod (eviction, deadline)."""
         self.deeds = Deeds(worker, services.cri)
+        self.history = PodHistory(worker, uid, services.historian)
         self._orphan = orphan
         self._observer = PodObserver(worker, services.cri, uid)
         self._worker = worker
@@ -132,6 +134,7 @@ class PodView:
 
     def say(self, event_type: str, reason: str, message: str, container: str = "") -> None:
         """Record an event about the pod, or about one of its containers."""
+        self.history.said(event_type, reason, message, container)
         if self.pod is not None:
             found = _container_named(self.pod, container) if container else None
             path = "" if found is None else field_path(self.pod, found)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from actors.history_messages import PodWait
 from actors.kernel import Actor, DeadlineExceededError, handles
 from actors.messages import (
     AnnounceYourself,
@@ -86,6 +87,7 @@ class PodWorker(Actor):
 
     def on_start(self) -> None:
         if self._orphan is not None:
+            self._view.history.named(self._orphan.namespace, self._orphan.name)
             self._meet(Orphaned())
             self._look_soon()
         self.announce(AnnounceYourself())
@@ -101,11 +103,14 @@ class PodWorker(Actor):
     # --- what is desired --------------------------------------------------------------------------------------------
 
     def _meet(self, event: Event) -> None:
-        self._life = advance(self._life, event, self.wall_ns()).life
+        step = advance(self._life, event, self.wall_ns())
+        self._life = step.life
+        self._view.history.moved(event, step)
 
     @handles(SyncPod)
     def desired(self, message: SyncPod) -> None:
         pod = self._view.pod = message.pod
+        self._view.history.named(pod.metadata.namespace, pod.metadata.name)
         before = self._life.stage
         self._meet(desired(pod))
         if self._life.stage is Stage.SYNCING:
@@ -120,6 +125,7 @@ class PodWorker(Actor):
         """The order to end the pod, or to end it faster. It has cancelled the pass that was waiting."""
         if message.pod is not None:
             self._view.pod = message.pod
+            self._view.history.named(message.pod.metadata.namespace, message.pod.metadata.name)
         pod = self._view.pod
         if pod is not None and pod.metadata.deletion_timestamp is not None:
             self._meet(desired(pod))
@@ -136,6 +142,7 @@ class PodWorker(Actor):
             )
         if message.evicted or message.reason:
             self._view.forced = Forced(FAILED, message.reason, message.message)
+        self._view.history.tell()
         self._look_soon()
 
     # --- looking ----------------------------------------------------------------------------------------------------
@@ -154,6 +161,7 @@ class PodWorker(Actor):
     async def look(self, _: LookAgain) -> None:
         """One pass: do what the state of the pod asks for, and go on as long as that changes the state."""
         self.cancel_timer("look")
+        failed: PodWait | None = None
         before: Stage | None = None
         try:
             while before is not self._life.stage:
@@ -163,9 +171,24 @@ class PodWorker(Actor):
             self._look_in(later.after_ns)
         except (CriError, DeadlineExceededError) as failure:
             self._say_trouble(str(failure))
-            self._look_in(int(RETRY_NS * (1 + RETRY_JITTER * self.chance.random())))
+            retry_ns = int(RETRY_NS * (1 + RETRY_JITTER * self.chance.random()))
+            self._look_in(retry_ns)
+            text = f"a pass has failed: {failure}"
+            failed = PodWait("the pod", "FailedSync", text, "it is tried again", self.wall_ns() + retry_ns)
         else:
             self._last_trouble = ""
+        self._tell_history(failed)
+
+    def _tell_history(self, failed: PodWait | None) -> None:
+        """What this pass has found, and what is waited for now."""
+        history, stage = self._view.history, self._life.stage
+        if failed is not None:
+            history.waits((failed,))
+        elif stage is Stage.SYNCING:
+            history.waits(self._sync.waits())
+        else:
+            history.waits(self._end.waits(self._life))
+        history.tell()
 
     async def _do_what_the_stage_asks(self) -> None:
         stage = self._life.stage

@@ -17,6 +17,8 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
+from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
+from actors.history_words import name_wait, shortened
 from actors.kernel import (
     Actor,
     ActorRef,
@@ -57,6 +59,7 @@ from actors.messages import (
     VolumeReconcilerStarted,
     pod_event,
 )
+from actors.pod_lifecycle import Stage
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
 from actors.reference_messages import ObjectCacheStarted
@@ -98,7 +101,7 @@ class _Standing(enum.Enum):
 class _Entry:
     """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
 
-    __slots__ = ("ended", "name", "orphan", "pod", "restart", "source", "standing", "static", "worker")
+    __slots__ = ("ended", "name", "orphan", "pod", "restart", "source", "standing", "static", "waits_for", "worker")
 
     def __init__(self) -> None:
         self.standing = _Standing.UNHEARD
@@ -109,6 +112,8 @@ class _Entry:
         self.source = ""
         self.worker: ActorRef | None = None
         self.restart: Pod | None = None
+        self.waits_for = ""
+        """Why it has no worker yet, as the historian was told."""
         self.ended = False
         """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
 
@@ -260,10 +265,30 @@ class SyncLoopActor(Actor):
         if entry.static and not self._may_start_static(uid, entry):
             # Before its source and the runtime have spoken it may well be running: that is not "Pending".
             known = self._unknown is not None and entry.source in self._ready
+            self._note_name_wait(uid, entry)
             waits = PodStatus(phase="Pending") if known else PodStatus()
             self._services.status_manager.tell(PodStatusChanged(pod, waits))
             return
         entry.worker = self._spawn(uid, None)
+
+    def _note_name_wait(self, uid: str, entry: _Entry) -> None:
+        """There is no worker yet that could tell it."""
+        line = self._lines[entry.name]
+        text = name_wait(
+            heard=entry.source in self._ready and not self._unheard,
+            listed=self._unknown is not None,
+            ahead=line[0] if line[0] != uid else "",
+            orphan=line[0] == uid,
+        )
+        if entry.pod is None or text == entry.waits_for:
+            return
+        entry.waits_for = text
+        meta, now_ns = entry.pod.metadata, self.wall_ns()
+        wait = PodWait("the pod", "", text, "it is started then")
+        noted = HistoryEntry(HistoryKind.WAIT, f"the pod waits for its turn: {text}", "", now_ns, now_ns)
+        stage = Stage.WAITING.value
+        note = NoteHistory(uid, meta.namespace, meta.name, stage, now_ns, (noted,), (wait,))
+        self._services.historian.tell(note)
 
     def _may_start_static(self, uid: str, entry: _Entry) -> bool:
         """Whether it is the pod's turn: it is the first of its name in line, and no orphan of that name runs."""
@@ -329,7 +354,7 @@ class SyncLoopActor(Actor):
             return
         entry.worker = None
         services = self._services
-        for listener in (services.pleg, services.container_gc, services.images):
+        for listener in (services.pleg, services.container_gc, services.images, services.historian):
             listener.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
             entry.ended = False
@@ -363,6 +388,16 @@ class SyncLoopActor(Actor):
         if entry is not None and entry.pod is not None:
             text = f"the pod's worker failed on {message.last_message}: {message.cause}"
             self._services.events.tell(pod_event(entry.pod, "Warning", "FailedSync", text))
+            self._note_failure(message.name, entry.pod, text)
+
+    def _note_failure(self, uid: str, pod: Pod, text: str) -> None:
+        """A worker that has failed forgets what it knew, this as well."""
+        now_ns = self.wall_ns()
+        entry = HistoryEntry(HistoryKind.FAILURE, shortened(text), "", now_ns, now_ns)
+        then = "the worker is started again, and looks for itself"
+        wait = PodWait("the pod", "FailedSync", shortened(text), then)
+        meta = pod.metadata
+        self._services.historian.tell(NoteHistory(uid, meta.namespace, meta.name, "", 0, (entry,), (wait,)))
 
     # --- sources and runtime ----------------------------------------------------------------------------------------
 

@@ -87,6 +87,7 @@ class World:
             objects=others,
             tokens=others,
             cluster=others,
+            historian=others,
         )
         self.worker: ActorRef = self.system.spawn(PodWorker, "uid-1", services, None, name="worker")
         self.tell(RuntimeStateObserved("", "", "simulated"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from actors.history_messages import NoteHistory
 from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.messages import (
     AnnounceYourself,
@@ -128,6 +129,7 @@ class World:
             "objects": (HoldObjects,),
             "tokens": (ReleaseObjects,),
             "cluster": (ReadSurroundings,),
+            "historian": (NoteHistory, PodWorkerEnded),
             "storage": (PublishAgain,),
         }
         partners = {name: Recorder.spawn_in(self.system, name, *kinds) for name, kinds in everyone.items()}

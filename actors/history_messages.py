@@ -1,0 +1,106 @@
+"""The history of a pod as data, and what is said about it: by those who make it, and to those who ask.
+
+Everything is immutable, and short: a history is for people, and a node has thousands of pods. Times are wall-clock
+nanoseconds.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from actors.kernel import Message
+
+
+class HistoryKind(enum.StrEnum):
+    """What an entry is about."""
+
+    STAGE = "stage"
+    """The pod's life has moved on; the reason is that of the rule in `pod_lifecycle`."""
+    DECISION = "decision"
+    """What is to be done next, and why."""
+    EVENT = "event"
+    """Something was done, or seen, that is told as an event too."""
+    END = "end"
+    """A container has ended."""
+    WAIT = "wait"
+    """It began to wait for something."""
+    FAILURE = "failure"
+    """A call or a worker failed."""
+
+
+class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
+    """Something that happened, `count` times, first and last at these times. `detail` is that of the last time."""
+
+    kind: HistoryKind
+    text: str
+    detail: str
+    first_wall_ns: int
+    last_wall_ns: int
+    count: int = 1
+
+
+class PodWait(msgspec.Struct, frozen=True, gc=False):
+    """What a pod waits for now: `subject` (the volumes, container app) waits because of `text`; `then` is tried next.
+
+    `reason` is the word of the status, where it has one. `until_wall_ns` is when `then` comes; None when that is not a
+    matter of time.
+    """
+
+    subject: str
+    reason: str
+    text: str
+    then: str
+    until_wall_ns: int | None = None
+
+
+class NoteHistory(Message, frozen=True):
+    """PodWorker, SyncLoopActor -> HistorianActor: this happened to the pod; `waits` is all it waits for from now on.
+
+    `stage` is where its life is since `since_wall_ns`; empty, and `waits` None, leave what is known.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    stage: str
+    since_wall_ns: int
+    entries: tuple[HistoryEntry, ...] = ()
+    waits: tuple[PodWait, ...] | None = None
+
+
+class PodStory(msgspec.Struct, frozen=True):
+    """All that is remembered of one pod. `entries` oldest first; `dropped` of them, from the middle, are forgotten.
+
+    `gone_wall_ns`: when this node was done with it, None while it is not.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    stage: str
+    since_wall_ns: int
+    entries: tuple[HistoryEntry, ...]
+    dropped: int
+    waits: tuple[PodWait, ...]
+    gone_wall_ns: int | None = None
+
+
+class KnownPod(msgspec.Struct, frozen=True):
+    """A pod that has a history. `gone`: this node is done with it."""
+
+    uid: str
+    namespace: str
+    name: str
+    gone: bool
+
+
+class TellHistory(Message, frozen=True):
+    """Edge -> HistorianActor (ask): the `PodStory` of this UID, or None."""
+
+    uid: str
+
+
+class ListHistories(Message, frozen=True):
+    """Edge -> HistorianActor (ask): every pod that has a history, as `tuple[KnownPod, ...]`."""

@@ -1,0 +1,59 @@
+"""A bounded history: the beginning stays, the newest stays, what repeats itself is counted. Pure.
+
+A pod that crashes and is started again does the same few things for ever. An entry that says the same as one of the
+last few is that entry again, with a higher count. What is over the limit goes from the middle: how it began and how it
+is now explain more than what lies between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.history_messages import HistoryEntry, HistoryKind
+
+FIRST = 12
+"""Entries that are never dropped."""
+LAST = 28
+WINDOW = 10
+"""How far back an entry is looked for: longer than one round of a crash loop."""
+
+
+class HistoryRing:
+    """See the module. At most `FIRST + LAST` entries."""
+
+    __slots__ = ("_dropped", "_entries")
+
+    def __init__(self) -> None:
+        self._entries: list[HistoryEntry] = []
+        self._dropped = 0
+
+    @property
+    def dropped(self) -> int:
+        """How many entries were forgotten."""
+        return self._dropped
+
+    def entries(self) -> tuple[HistoryEntry, ...]:
+        """By the time at which they came last, oldest first."""
+        return tuple(sorted(self._entries, key=lambda entry: entry.last_wall_ns))
+
+    def add(self, entries: Iterable[HistoryEntry]) -> None:
+        for entry in entries:
+            self._add(entry)
+
+    def _add(self, entry: HistoryEntry) -> None:
+        known = self._entries
+        if entry.kind is not HistoryKind.STAGE:
+            for index in range(len(known) - 1, max(-1, len(known) - 1 - WINDOW), -1):
+                other = known[index]
+                if other.text == entry.text and other.kind is entry.kind:
+                    del known[index]
+                    entry = msgspec.structs.replace(
+                        entry, first_wall_ns=other.first_wall_ns, count=other.count + entry.count
+                    )
+                    break
+        known.append(entry)
+        if len(known) > FIRST + LAST:
+            del known[FIRST]
+            self._dropped += 1

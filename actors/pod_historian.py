@@ -1,0 +1,93 @@
+"""`HistorianActor`: keeps what has happened to each pod of the node, for whoever asks why it does not run.
+
+It is told by the workers and by the sync loop, asked by people, and decides nothing. Each history is bounded
+(`history_ring`); of pods that are gone the last `GONE_MAX` are remembered, because "where is it?" is asked after the
+end. All of it is lost with the agent: what is true can be looked up, and this is only how it came about.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from actors.history_messages import KnownPod, ListHistories, NoteHistory, PodStory, PodWait, TellHistory
+from actors.history_ring import HistoryRing
+from actors.kernel import Actor, handles
+from actors.messages import PodWorkerEnded
+
+SECOND_NS = 1_000_000_000
+GONE_MAX = 100
+
+
+class _History:
+    __slots__ = ("gone_wall_ns", "name", "namespace", "ring", "since_wall_ns", "stage", "waits")
+
+    def __init__(self) -> None:
+        self.ring = HistoryRing()
+        self.namespace = self.name = self.stage = ""
+        self.since_wall_ns = 0
+        self.waits: tuple[PodWait, ...] = ()
+        self.gone_wall_ns: int | None = None
+
+
+class HistorianActor(Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._histories: dict[str, _History] = {}
+        self._gone: dict[str, None] = {}
+        """UIDs of those that are gone, in the order of their going."""
+
+    @handles(NoteHistory)
+    def note(self, message: NoteHistory) -> None:
+        history = self._histories.get(message.uid)
+        if history is None:
+            history = self._histories[message.uid] = _History()
+        history.ring.add(message.entries)
+        if message.name:
+            history.namespace, history.name = message.namespace, message.name
+        if message.stage:
+            history.stage, history.since_wall_ns = message.stage, message.since_wall_ns
+        if message.waits is not None:
+            history.waits = message.waits
+        history.gone_wall_ns = None
+        self._gone.pop(message.uid, None)
+
+    @handles(PodWorkerEnded)
+    def worker_ended(self, message: PodWorkerEnded) -> None:
+        history = self._histories.get(message.uid)
+        if history is None:
+            return
+        history.gone_wall_ns = self.wall_ns()
+        history.waits = ()
+        self._gone[message.uid] = None
+        if len(self._gone) > GONE_MAX:
+            oldest = next(iter(self._gone))
+            del self._gone[oldest], self._histories[oldest]
+
+    @handles(TellHistory)
+    def tell_history(self, question: TellHistory) -> PodStory | None:
+        history = self._histories.get(question.uid)
+        if history is None:
+            return None
+        return PodStory(
+            uid=question.uid,
+            namespace=history.namespace,
+            name=history.name,
+            stage=history.stage,
+            since_wall_ns=history.since_wall_ns,
+            entries=history.ring.entries(),
+            dropped=history.ring.dropped,
+            waits=history.waits,
+            gone_wall_ns=history.gone_wall_ns,
+        )
+
+    @handles(ListHistories)
+    def list_histories(self, _: ListHistories) -> tuple[KnownPod, ...]:
+        return tuple(
+            KnownPod(uid, each.namespace, each.name, each.gone_wall_ns is not None)
+            for uid, each in self._histories.items()
+        )

@@ -1,0 +1,139 @@
+"""The worker's part of a pod's history: it notices, finds the words, and tells the `HistorianActor`. Pure but for that.
+
+The history is not kept here. A worker that waits for a slow container to stop, or for a runtime that hangs, answers
+nobody until that is over, and one that fails forgets everything; that is when people ask. So each pass tells what was
+new in it as one message, and what may take long is told before it is begun. A pass that finds nothing new tells
+nothing: an idle pod costs nothing here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
+from actors.history_words import cause_of, decision, end, found, shortened
+from actors.observed import ObservedPod
+from actors.pod_action_types import PodActions
+from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
+
+if TYPE_CHECKING:
+    from actors.kernel import Actor, ActorRef
+
+
+class PodHistory:
+    """See the module. One per worker."""
+
+    __slots__ = (
+        "_decided",
+        "_ended",
+        "_entries",
+        "_historian",
+        "_life",
+        "_looked",
+        "_name",
+        "_said",
+        "_uid",
+        "_waits",
+        "_worker",
+    )
+
+    def __init__(self, worker: Actor, uid: str, historian: ActorRef) -> None:
+        self._worker = worker
+        self._historian = historian
+        self._uid = uid
+        self._name = ("", "")
+        self._life = BEGINNING
+        self._entries: list[HistoryEntry] = []
+        self._waits: tuple[PodWait, ...] = ()
+        self._said: tuple[PodWait, ...] | None = None
+        self._decided = ""
+        self._looked = False
+        self._ended: frozenset[str] = frozenset()
+        """Ids of containers whose end has been noted, as long as the runtime lists them."""
+
+    def named(self, namespace: str, name: str) -> None:
+        """What the pod is called."""
+        self._name = (namespace, name)
+
+    # --- what happens -----------------------------------------------------------------------------------------------
+
+    def note(self, kind: HistoryKind, text: str, detail: str = "", at_wall_ns: int = 0) -> None:
+        """Something has happened, now or then."""
+        at_wall_ns = at_wall_ns or self._worker.wall_ns()
+        self._decided = ""
+        self._entries.append(HistoryEntry(kind, shortened(text), shortened(detail), at_wall_ns, at_wall_ns))
+
+    def moved(self, event: Event, step: Step) -> None:
+        """The pod has met an event."""
+        before, self._life = self._life, step.life
+        if step.moved:
+            self.note(HistoryKind.STAGE, f"{step.life.stage.value}: {step.rule.why}", cause_of(event, step.life))
+        elif before.grace_seconds is not None and step.life.grace_seconds != before.grace_seconds:
+            text = f"it is hurried: {step.life.grace_seconds} s of grace instead of {before.grace_seconds} s"
+            self.note(HistoryKind.STAGE, text, cause_of(event, step.life))
+
+    def decided(self, actions: PodActions) -> None:
+        """What a pass is about to do. The same again with nothing in between is the same decision."""
+        if actions.idle:
+            return
+        text, detail = decision(actions)
+        if text != self._decided:
+            self.note(HistoryKind.DECISION, f"decided to {text}", detail)
+            self._decided = text
+
+    def said(self, event_type: str, reason: str, message: str, container: str) -> None:
+        """An event was recorded about the pod."""
+        kind = HistoryKind.FAILURE if event_type == "Warning" else HistoryKind.EVENT
+        subject = f"container {container}: " if container and container not in message else ""
+        decided = self._decided
+        self.note(kind, f"{subject}{message}", reason)
+        self._decided = decided
+
+    def seen(self, observed: ObservedPod) -> None:
+        """What a look has shown. Ends are noted once; what runs before we have started anything was found so."""
+        ended = []
+        for container in observed.containers():
+            if container.exited:
+                ended.append(container.id)
+                if container.id not in self._ended:
+                    self.note(HistoryKind.END, *end(container), at_wall_ns=container.finished_at_ns)
+            elif container.running and not self._looked:
+                self.note(HistoryKind.EVENT, *found(container))
+        self._looked = True
+        if len(ended) != len(self._ended) or not self._ended.issuperset(ended):
+            self._ended = frozenset(ended)
+
+    def waits(self, waits: tuple[PodWait, ...]) -> None:
+        """All that the pod waits for now. What is new among it is part of the history."""
+        known = {(wait.subject, wait.text) for wait in self._waits}
+        for wait in waits:
+            if (wait.subject, wait.text) not in known:
+                self.note(HistoryKind.WAIT, f"{wait.subject} waits: {wait.text}", wait.reason)
+        self._waits = waits
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    def tell(self) -> None:
+        """Tell what is new, if anything is."""
+        if not self._entries and self._waits == self._said:
+            return
+        life = self._life
+        namespace, name = self._name
+        self._historian.tell(
+            NoteHistory(
+                uid=self._uid,
+                namespace=namespace,
+                name=name,
+                stage=life.stage.value,
+                since_wall_ns=_since(life),
+                entries=tuple(self._entries),
+                waits=self._waits,
+            )
+        )
+        self._entries.clear()
+        self._said = self._waits
+
+
+def _since(life: PodLife) -> int:
+    times = (life.finished_at_ns, life.terminated_at_ns, life.terminating_at_ns, life.started_at_ns)
+    return next((at for at in times if at is not None), 0)

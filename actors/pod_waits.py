@@ -1,0 +1,95 @@
+"""What a pod waits for, told from what its worker knows after a pass. Pure.
+
+Each wait says for whom, why, and what comes next. A container that runs, or has ended for good, waits for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.history_messages import PodWait
+from actors.history_words import SECOND_NS, seconds, shortened
+from actors.observed import ObservedPod
+from actors.termination import Ending
+from config.objects import Container, Pod
+from config.pod_identity import is_sidecar
+
+_NOBODY: frozenset[str] = frozenset()
+_NO_TIMES: Mapping[str, int] = {}
+
+
+class StartsUnderWay(msgspec.Struct, frozen=True):
+    """What is known of containers that do not run yet, by name.
+
+    `reasons`: (reason, message) of why not. `retry_at`: wall ns at which it is tried again. `pulling`: their image is
+    being pulled. `asking`: they wait for an answer about objects they refer to.
+    """
+
+    reasons: Mapping[str, tuple[str, str]] = {}
+    retry_at: Mapping[str, int] = _NO_TIMES
+    pulling: frozenset[str] = _NOBODY
+    asking: frozenset[str] = _NOBODY
+
+
+def container_waits(pod: Pod, observed: ObservedPod, starts: StartsUnderWay) -> tuple[PodWait, ...]:
+    """Of each container that is to be started, in the order of starting; and of those whose turn has not come."""
+    spec = pod.spec
+    waits = [
+        wait
+        for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+        if (wait := _wait_of(container, observed, starts)) is not None
+    ]
+    first = _unfinished_init(spec.init_containers, observed)
+    if first is not None and not waits:
+        names = ", ".join(container.name for container in spec.containers)
+        text = f"init container {first.name} has to end well first"
+        waits.append(PodWait(_containers(spec.containers, names), "PodInitializing", text, "they are started after it"))
+    return tuple(waits)
+
+
+def _wait_of(container: Container, observed: ObservedPod, starts: StartsUnderWay) -> PodWait | None:
+    name = container.name
+    newest = observed.newest(name)
+    if newest is not None and newest.running:
+        return None
+    subject = f"container {name}"
+    if name in starts.pulling:
+        return PodWait(
+            subject, "ContainerCreating", f"its image {container.image} is being pulled", "it is started then"
+        )
+    if name in starts.asking:
+        return PodWait(subject, "ContainerCreating", "what it refers to is being asked for", "it is started then")
+    known = starts.reasons.get(name)
+    if known is None:
+        return None
+    reason, message = known
+    then = "it is started again" if reason == "CrashLoopBackOff" else "it is tried again"
+    return PodWait(subject, reason, shortened(message or reason), then, starts.retry_at.get(name))
+
+
+def _unfinished_init(containers: Iterable[Container], observed: ObservedPod) -> Container | None:
+    for container in containers:
+        newest = observed.newest(container.name)
+        if newest is not None and newest.running and not is_sidecar(container):
+            return container
+    return None
+
+
+def _containers(containers: tuple[Container, ...], names: str) -> str:
+    return f"container {names}" if len(containers) == 1 else f"containers {names}"
+
+
+def stop_waits(endings: Iterable[Ending], remaining: Mapping[str, int], now_wall_ns: int) -> tuple[PodWait, ...]:
+    """Of containers that are asked to stop now; `remaining`: container id -> seconds that it has."""
+    return tuple(
+        PodWait(
+            f"the end of container {ending.name}",
+            "Terminating",
+            f"it was asked to stop and has {seconds(remaining[ending.id] * SECOND_NS)} for it",
+            "it is killed if it still runs",
+            now_wall_ns + remaining[ending.id] * SECOND_NS,
+        )
+        for ending in endings
+    )

@@ -94,7 +94,7 @@ def test_a_status_is_patched_with_the_uid_as_condition(front: Front) -> None:
     wrong = patch(
         PODS, "default", "web", {"metadata": {"uid": "x"}, "status": {"phase": "Failed"}}, subresource="status"
     )
-    assert front.refusal(wrong).conflict
+    assert (front.refusal(wrong).code, front.refusal(wrong).reason) == (422, "Invalid")
     condition = {"type": "Ready", "status": "True"}
     body = {"metadata": {"uid": made.metadata.uid}, "status": {"phase": "Running", "conditions": [condition]}}
     changed = front.ask(patch(PODS, "default", "web", body, subresource="status"))

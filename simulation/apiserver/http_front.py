@@ -25,7 +25,7 @@ from multidict import CIMultiDictProxy
 
 from runtime.event_loop import LoopThread
 from simulation.apiserver.discovery import discovery
-from simulation.apiserver.doorman import Doorman
+from simulation.apiserver.doorman import doorman
 from simulation.apiserver.negotiation import PLAIN, Form, Lines, form_of, written
 from simulation.apiserver.node_proxy import NodeProxy
 from simulation.apiserver.openapi import openapi
@@ -103,7 +103,7 @@ class HttpFront:
         self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
         doors = self._web
         self._listener = await loop.create_server(
-            lambda: Doorman(doors, self._tunnel_to), self._host, self._port, ssl=self._tls, backlog=1024
+            lambda: doorman(doors, self._tunnel_to), self._host, self._port, ssl=self._tls, backlog=1024
         )
         self._port = self._listener.sockets[0].getsockname()[1]
 

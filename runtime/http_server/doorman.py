@@ -1,0 +1,258 @@
+"""The first bytes of a connection decide what it is: HTTP as usual, or a request to upgrade it.
+
+Clients that upgrade (SPDY or websockets, for exec, attach and portforward) open a connection for it. Such a connection
+becomes a tunnel of bytes to whoever serves it, which the owner of the doorman finds; nothing in it is read here. Every
+other connection is handed on, to a protocol that speaks HTTP, with the bytes it began with.
+
+Clients may be slow, large or mad: the head of a first request has a limit in bytes and may have one in time, a client
+that sends more while its way is being opened is not read, and a tunnel through which nothing goes may be cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.http_server.heads import Head, Refusal, head_of
+
+LOG = logging.getLogger("actorlet.http-server")
+
+HEAD_BYTES_AT_MOST = 128 * 1024
+"""Of a first request. A command for exec stands in it, so it is more than browsers need."""
+CONNECT_SECONDS = 10.0
+_HEAD_ENDS = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where a tunnel leads; `first` are the bytes that go there before those of the client."""
+
+    host: str
+    port: int
+    first: bytes
+    tls: ssl.SSLContext | None = None
+    who: str = "the other side"
+
+
+FindWay = Callable[[Head, asyncio.Transport], Awaitable[Way]]
+"""Where a request to upgrade leads. Raises Refusal, which is what the client then gets."""
+CannotReach = Callable[[Way, str], Refusal]
+
+
+def bad_gateway(way: Way, why: str) -> Refusal:
+    """What a client gets when the other side is not there."""
+    return Refusal(502, f"error dialing {way.who} at {way.host}:{way.port}: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None: no limit. `head_seconds`: until the first request is there; `idle_seconds`: without a byte in a tunnel."""
+
+    head_seconds: float | None = None
+    idle_seconds: float | None = None
+
+
+class Doorman(asyncio.Protocol):
+    """See the module. `doors` makes the protocol that speaks HTTP; `ended` is called once, at the connection's end, if
+    the doorman still has it.
+    """
+
+    def __init__(
+        self,
+        doors: Callable[[], asyncio.BaseProtocol],
+        find_way: FindWay,
+        limits: Limits = Limits(),
+        cannot_reach: CannotReach = bad_gateway,
+    ) -> None:
+        self._doors = doors
+        self._find_way = find_way
+        self._limits = limits
+        self._cannot_reach = cannot_reach
+        self._transport: asyncio.Transport | None = None
+        self._head = bytearray()
+        self._tunnel: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._ended = False
+        """The client had said all it has to say before the way was open."""
+        self._moved = False
+        """A byte has gone through the tunnel since it was looked at last."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self._limits.head_seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(self._limits.head_seconds, self._too_late)
+
+    def data_received(self, data: bytes) -> None:
+        if self._tunnel is not None:
+            self._moved = True
+            self._tunnel.write(data)
+            return
+        # A head that comes byte by byte is not searched from its beginning each time.
+        searched = max(0, len(self._head) - len(_HEAD_ENDS))
+        self._head += data
+        if self._task is not None:
+            return
+        end = self._head.find(_HEAD_ENDS, searched)
+        if end < 0 and len(self._head) < HEAD_BYTES_AT_MOST and self._head[:1].isalpha():
+            return
+        self._stop_timer()
+        if end > HEAD_BYTES_AT_MOST or (end < 0 and len(self._head) >= HEAD_BYTES_AT_MOST):
+            self._refuse(Refusal(431, f"the head of a request has at most {HEAD_BYTES_AT_MOST} bytes"))
+        elif b"\r\nupgrade:" in bytes(self._head[: max(end, 0)]).lower():
+            self._begin(bytes(self._head[:end]), end + len(_HEAD_ENDS))
+        else:
+            self._hand_over()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        if self._task is not None:
+            self._task.cancel()
+        if self._tunnel is not None:
+            self._tunnel.close()
+
+    def eof_received(self) -> bool:
+        if self._tunnel is not None:
+            with contextlib.suppress(OSError, NotImplementedError):
+                self._tunnel.write_eof()
+            return self._may_end_in_halves
+        self._ended = self._task is not None
+        return self._ended and self._may_end_in_halves
+
+    @property
+    def _may_end_in_halves(self) -> bool:
+        """Whether we may still speak when the client has ended; over TLS the connection ends as a whole."""
+        return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
+
+    def pause_writing(self) -> None:
+        if self._tunnel is not None:
+            self._tunnel.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._tunnel is not None:
+            self._tunnel.resume_reading()
+
+    def moved(self) -> None:
+        """The other side has sent something."""
+        self._moved = True
+
+    def _refuse(self, refusal: Refusal) -> None:
+        transport = self._transport
+        assert transport is not None
+        if not transport.is_closing():
+            transport.write(refusal.as_bytes())
+            transport.close()
+
+    def _too_late(self) -> None:
+        self._timer = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _hand_over(self) -> None:
+        transport = self._transport
+        assert transport is not None
+        protocol: Any = self._doors()
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        head, self._head = bytes(self._head), bytearray()
+        protocol.data_received(head)
+
+    def _begin(self, head: bytes, length: int) -> None:
+        transport = self._transport
+        assert transport is not None
+        del self._head[:length]
+        # What comes while the way is being opened stays where it is: in the system, which has a limit.
+        transport.pause_reading()
+        self._task = asyncio.get_running_loop().create_task(self._open(head))
+
+    async def _open(self, text: bytes) -> None:
+        transport = self._transport
+        assert transport is not None
+        try:
+            way = await self._find_way(head_of(text), transport)
+            tunnel = await self._connect(way, transport)
+        except Refusal as refusal:
+            self._refuse(refusal)
+            return
+        except Exception:
+            LOG.exception("a request to upgrade could not be answered")
+            self._refuse(Refusal(500, "the request could not be answered; the log of the server says why"))
+            return
+        if transport.is_closing():
+            tunnel.abort()
+            return
+        tunnel.write(way.first + self._head)
+        self._head = bytearray()
+        self._tunnel = tunnel
+        transport.resume_reading()
+        if self._ended:
+            self.eof_received()
+        if self._limits.idle_seconds is not None:
+            self._watch(self._limits.idle_seconds)
+
+    async def _connect(self, way: Way, client: asyncio.Transport) -> asyncio.Transport:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                tunnel, _ = await loop.create_connection(
+                    lambda: _Backward(client, self.moved), way.host, way.port, ssl=way.tls
+                )
+        except (OSError, TimeoutError, OverflowError) as error:
+            raise self._cannot_reach(way, str(error) or "it does not answer") from None
+        return tunnel
+
+    def _watch(self, seconds: float) -> None:
+        """Cut the tunnel when nothing has gone through it for so long."""
+
+        def look() -> None:
+            if self._moved:
+                self._watch(seconds)
+            elif self._transport is not None:
+                self._transport.close()
+
+        self._moved = False
+        self._timer = asyncio.get_running_loop().call_later(seconds, look)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class _Backward(asyncio.Protocol):
+    """The way from the other side to the client."""
+
+    def __init__(self, client: asyncio.Transport, moved: Callable[[], None]) -> None:
+        self._client = client
+        self._moved = moved
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._moved()
+        self._client.write(data)
+
+    def eof_received(self) -> bool:
+        with contextlib.suppress(OSError, NotImplementedError):
+            self._client.write_eof()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._client.close()
+
+    def pause_writing(self) -> None:
+        if not self._client.is_closing():
+            self._client.pause_reading()
+
+    def resume_writing(self) -> None:
+        if not self._client.is_closing():
+            self._client.resume_reading()

@@ -1,0 +1,196 @@
+"""A listener: HTTP/1.1 on one address, over TLS or plain, with limits for clients that mean no good.
+
+Runs on the `LoopThread` that is given. Handlers are given as well: one for requests, one for requests to upgrade. Every
+request is bounded: its head in bytes and in time, its body, the connections in number, and those that are idle in
+time. A handler that fails is a 500 and a line in the log. What can fail is the address (`start` raises OSError).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+from runtime.event_loop import LoopThread
+from runtime.http_server.doorman import HEAD_BYTES_AT_MOST, Doorman, FindWay, Limits, Way
+from runtime.http_server.heads import Head, Refusal
+
+LOG = logging.getLogger("actorlet.http-server")
+
+START_SECONDS = 10.0
+CONNECTIONS_AT_MOST = 4096
+"""Some 40 KiB each with TLS. Who comes when there are as many is closed at once."""
+HEAD_SECONDS = 30.0
+IDLE_SECONDS = 90.0
+"""Between two requests (spec 11.1)."""
+BODY_BYTES_AT_MOST = 3 * 1024 * 1024
+_LATER_LINE_BYTES = 32 * 1024
+"""Of the requests that follow the first on a connection: nobody needs more who has no command in it."""
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class HttpListener:
+    """See the module. `port` 0: any free one; after `start`, `port` says which. `upgrade` None: nothing is upgraded.
+
+    `idle_ns`: how long a tunnel may be silent.
+    """
+
+    def __init__(
+        self,
+        loop: LoopThread,
+        handler: Handler,
+        *,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext | None = None,
+        upgrade: FindWay | None = None,
+        idle_ns: int | None = None,
+        head_seconds: float = HEAD_SECONDS,
+        connections_at_most: int = CONNECTIONS_AT_MOST,
+    ) -> None:
+        self._loop = loop
+        self._handler = handler
+        self.host = host
+        self.port = port
+        self._tls = tls
+        self._upgrade = upgrade or _no_upgrade
+        self._limits = Limits(head_seconds, None if idle_ns is None else idle_ns / 1e9)
+        self._at_most = connections_at_most
+        self._said_full = False
+        self._server: asyncio.Server | None = None
+        self._web: web.Server | None = None
+        self._open: dict[asyncio.BaseTransport, None] = {}
+
+    def start(self) -> None:
+        """Raises OSError when the address cannot be had."""
+        self._loop.submit(self._start()).result(START_SECONDS)
+
+    def close(self) -> None:
+        """End every connection. May be called more than once."""
+        with contextlib.suppress(RuntimeError, TimeoutError):
+            self._loop.submit(self._close()).result(START_SECONDS)
+
+    async def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        sockets = _bound(self.host, self.port)
+        self.port = sockets.getsockname()[1]
+        self._web = web.Server(
+            self._answer,
+            request_factory=_request,
+            handler_cancellation=True,
+            access_log=None,
+            keepalive_timeout=IDLE_SECONDS,
+            max_line_size=HEAD_BYTES_AT_MOST,
+            max_field_size=HEAD_BYTES_AT_MOST,
+            read_bufsize=_LATER_LINE_BYTES,
+        )
+        try:
+            self._server = await loop.create_server(
+                self._doorman, sock=sockets, ssl=self._tls, backlog=1024, ssl_handshake_timeout=_handshake(self._tls)
+            )
+        except BaseException:
+            sockets.close()
+            raise
+
+    async def _close(self) -> None:
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.close()
+        if self._web is not None:
+            await self._web.shutdown(1.0)
+        for transport in tuple(self._open):
+            if isinstance(transport, asyncio.Transport):
+                transport.abort()
+
+    def _doorman(self) -> Doorman:
+        assert self._web is not None
+        return _Counted(self, self._web, self._upgrade, self._limits)
+
+    def admit(self, transport: asyncio.BaseTransport) -> bool:
+        """Whether there is room for one more."""
+        if len(self._open) >= self._at_most:
+            # Those that aiohttp has closed are found out here, when it matters.
+            self._open = {each: None for each in self._open if not each.is_closing()}
+        if len(self._open) >= self._at_most:
+            if not self._said_full:
+                self._said_full = True
+                LOG.warning("there are %d connections to port %d: no more are taken", self._at_most, self.port)
+            return False
+        self._open[transport] = None
+        return True
+
+    def leave(self, transport: asyncio.BaseTransport | None) -> None:
+        """A connection has ended."""
+        if transport is not None:
+            self._open.pop(transport, None)
+            if len(self._open) < self._at_most // 2:
+                self._said_full = False
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._handler(request)
+        except Refusal as refusal:
+            return refusal_response(refusal)
+        except (web.HTTPException, ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception:
+            LOG.exception("%s %s could not be answered", request.method, request.path)
+            return web.Response(status=500, text="the request could not be answered; the log of the agent says why")
+
+
+class _Counted(Doorman):
+    """A doorman whose connections are counted for as long as he has them."""
+
+    def __init__(self, listener: HttpListener, doors: web.Server, upgrade: FindWay, limits: Limits) -> None:
+        super().__init__(doors, upgrade, limits)
+        self._listener = listener
+        self._mine: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        if not self._listener.admit(transport):
+            transport.abort()
+            return
+        self._mine = transport
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._listener.leave(self._mine)
+        super().connection_lost(exc)
+
+
+def refusal_response(refusal: Refusal) -> web.Response:
+    """The same, as aiohttp sends it."""
+    return web.Response(
+        status=refusal.status, text=refusal.text, headers=dict(refusal.headers), content_type=refusal.content_type
+    )
+
+
+async def _no_upgrade(head: Head, transport: asyncio.Transport) -> Way:
+    raise Refusal(400, "nothing is upgraded here")
+
+
+def _handshake(tls: ssl.SSLContext | None) -> float | None:
+    return HEAD_SECONDS if tls is not None else None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Bound, not listening yet. `0.0.0.0` is every address, of IPv6 as well where there is any (as Go means it)."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if host == "0.0.0.0" and socket.has_dualstack_ipv6():
+        with contextlib.suppress(OSError):
+            return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server((host, port), family=family)
+
+
+def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_BYTES_AT_MOST)

@@ -1,0 +1,131 @@
+"""The serving certificate in real handshakes: self-signed, from files, read again; and certificates of clients."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import ssl
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from config.kubelet.tls import INSECURE_CIPHERS, SECURE_CIPHERS
+from runtime.http_server.serving_certificate import CertificateError, ServingFiles, ServingTls, self_signed
+from tests.runtime.http_server.authorities import authority, client_context, write_pair
+from tests.runtime.http_server.clients import ask, listening
+
+
+class Clock:
+    """Time that a test moves."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+async def who(request: web.BaseRequest) -> web.StreamResponse:
+    certificate = request.transport.get_extra_info("peercert") if request.transport else None
+    fields = [pair for part in (certificate or {}).get("subject", ()) for pair in part]
+    return web.Response(text=dict(fields).get("commonName", "nobody"))
+
+
+def shown(port: int) -> str:
+    return ssl.get_server_certificate(("127.0.0.1", port)).strip()
+
+
+def test_a_self_signed_pair_is_made_once_and_used_again(tmp_path: Path) -> None:
+    first = self_signed(str(tmp_path / "pki"), ("node-1", "10.0.0.1"))
+    before = [Path(each).read_bytes() for each in first]
+    assert os.stat(first[1]).st_mode & 0o777 == 0o600
+    assert self_signed(str(tmp_path / "pki"), ("other",)) == first
+    assert [Path(each).read_bytes() for each in first] == before
+    tls = ServingTls(ServingFiles(*first))
+    with listening(who, tls=tls.context) as listener:
+        assert shown(listener.port) == before[0].decode().strip()
+        trusting = ssl.create_default_context(cafile=first[0])
+        trusting.check_hostname = False
+        assert ask(listener.port, tls=trusting).body == "nobody"
+
+
+def test_half_a_pair_is_made_again(tmp_path: Path) -> None:
+    certificate, key = self_signed(str(tmp_path), ("n",))
+    os.unlink(key)
+    before = Path(certificate).read_bytes()
+    assert self_signed(str(tmp_path), ("n",)) == (certificate, key)
+    assert Path(certificate).read_bytes() != before
+    ServingTls(ServingFiles(certificate, key))
+
+
+def test_a_directory_that_cannot_be_written_is_told_by_name(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CertificateError, match=r"--cert-dir.*file"):
+        self_signed(str(tmp_path / "file" / "pki"), ("n",))
+
+
+def test_a_pair_that_changes_is_shown_in_the_next_handshake_and_a_bad_one_is_not(tmp_path: Path) -> None:
+    made, clock = authority(), Clock()
+    files = ServingFiles(*write_pair(tmp_path, made, "localhost"))
+    tls = ServingTls(files, clock)
+    with listening(who, tls=tls.context) as listener:
+        first = shown(listener.port)
+        write_pair(tmp_path, made, "localhost", "other")
+        clock.now_ns += 10**9
+        second = shown(listener.port)
+        assert second != first
+        assert second == Path(files.certificate).read_text().strip()
+        Path(files.key).write_text("no key")
+        clock.now_ns += 10**9
+        assert shown(listener.port) == second
+
+
+def test_clients_are_known_by_certificates_of_their_authority_which_may_be_replaced(tmp_path: Path) -> None:
+    old, new, clock = authority(), authority(), Clock()
+    believed = tmp_path / "clients.crt"
+    believed.write_text(old.certificate)
+    files = ServingFiles(*write_pair(tmp_path, old, "localhost"), client_authority=str(believed))
+    with listening(who, tls=ServingTls(files, clock).context) as listener:
+        assert ask(listener.port, tls=client_context(tmp_path, None)).body == "nobody"
+        assert ask(listener.port, tls=client_context(tmp_path, old, "alice")).body == "alice"
+        believed.write_text(new.certificate)
+        clock.now_ns += 10**9
+        assert ask(listener.port, tls=client_context(tmp_path, new, "bob")).body == "bob"
+        with contextlib.suppress(OSError):
+            assert ask(listener.port, tls=client_context(tmp_path, old, "alice")).body != "alice"
+
+
+@pytest.mark.parametrize("broken", ["certificate", "authority"])
+def test_files_that_cannot_be_used_are_named(tmp_path: Path, broken: str) -> None:
+    pair = write_pair(tmp_path, authority(), "localhost")
+    bad = tmp_path / "bad"
+    bad.write_text("no certificate")
+    files = ServingFiles(str(bad), pair[1]) if broken == "certificate" else ServingFiles(*pair, str(bad))
+    with pytest.raises(CertificateError, match=str(bad)):
+        ServingTls(files)
+    with pytest.raises(CertificateError, match=r"missing.*No such file"):
+        ServingTls(ServingFiles(*pair, str(tmp_path / "missing")))
+
+
+def test_versions_and_ciphers_are_those_of_the_configuration(tmp_path: Path) -> None:
+    pair = write_pair(tmp_path, authority(), "localhost")
+    strict = ServingTls(ServingFiles(*pair, min_version="VersionTLS13"))
+    with listening(who, tls=strict.context) as listener:
+        old = client_context(tmp_path, None)
+        old.maximum_version = ssl.TLSVersion.TLSv1_2
+        with pytest.raises(ssl.SSLError):
+            ask(listener.port, tls=old)
+    chosen = ServingFiles(*pair, ciphers=("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",))
+    names = {each["name"] for each in ServingTls(chosen).context.get_ciphers() if each["protocol"] == "TLSv1.2"}
+    assert names == {"ECDHE-ECDSA-AES256-GCM-SHA384"}
+
+
+GONE_FROM_OPENSSL = {name for name in INSECURE_CIPHERS if "RC4" in name or "3DES" in name}
+
+
+@pytest.mark.parametrize("cipher", sorted((SECURE_CIPHERS | INSECURE_CIPHERS) - GONE_FROM_OPENSSL))
+def test_every_cipher_that_may_be_named_is_understood(tmp_path: Path, cipher: str) -> None:
+    pair = write_pair(tmp_path, authority(), "localhost")
+    context = ServingTls(ServingFiles(*pair, ciphers=(cipher,))).context
+    assert [each for each in context.get_ciphers() if each["protocol"] != "TLSv1.3"]

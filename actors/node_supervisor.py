@@ -50,6 +50,7 @@ from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_url import ManifestServer
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
+from runtime.probes import Prober
 from runtime.volumes.capability import PodVolumes
 
 SECOND_NS = 1_000_000_000
@@ -70,6 +71,7 @@ class NodeCapabilities:
     """What the node can do, real or simulated."""
 
     cri: Cri
+    prober: Prober
     manifests: ManifestDirectory
     manifest_server: ManifestServer
     files: PodFiles
@@ -154,6 +156,7 @@ class NodeSupervisor(Actor):
         events, sync_loop, gc = refs["events"], refs["sync-loop"], refs["container-gc"]
         services = PodServices(
             cri=can.cri,
+            prober=can.prober,
             files=can.files,
             node=plan.facts,
             configuration=configuration,
@@ -169,6 +172,7 @@ class NodeSupervisor(Actor):
             tokens=refs["tokens"],
             cluster=refs["cluster-cache"],
             historian=self.spawn(HistorianActor, name="historian", strategy=LONG_LIVED),
+            began_ns=self.now_ns(),
             has_cluster=can.api is not None,
             mirrors=refs.get("mirror-pods"),
         )

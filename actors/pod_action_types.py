@@ -26,15 +26,20 @@ class KillCause(enum.Enum):
 
 
 class Kill(msgspec.Struct, frozen=True, gc=False):
-    """End one container."""
+    """End one container. `comes_again`: another is started in its place."""
 
     id: str
     name: str
     cause: KillCause
     container: Container
+    comes_again: bool = True
 
     @property
     def message(self) -> str:
+        """Of the event. What a failed probe does is said in the words that people look for."""
+        if self.cause is KillCause.LIVENESS or self.cause is KillCause.STARTUP:
+            after = ", will be restarted" if self.comes_again else ""
+            return f"Container {self.name} failed {self.cause.name.lower()} probe{after}"
         return f"Stopping container {self.name}: {self.cause.value}"
 
 

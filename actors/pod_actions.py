@@ -67,7 +67,9 @@ def compute_pod_actions(
     kill = list(init.kill)
     start: list[Start] = []
     backing_off = list(init.backing_off)
-    if not _regular(view, resized, kill, start, backing_off):
+    alive = _regular(view, resized, kill, start, backing_off)
+    # Whoever is killed for a probe has a grace of his own: the rest of the pod ends at the next look.
+    if not alive and not any(each.cause in (KillCause.LIVENESS, KillCause.STARTUP) for each in kill):
         return PodActions(
             kill_pod=_anything_to_stop(observed),
             why_kill_pod="every container has ended and none is restarted",
@@ -159,8 +161,9 @@ def _regular(
             if cause is None:
                 alive = True
                 continue
-            kill.append(Kill(last.id, name, cause, container))
-            if not _restarts(view, container, cause):
+            comes_again = _restarts(view, container, cause)
+            kill.append(Kill(last.id, name, cause, container, comes_again))
+            if not comes_again:
                 continue
         elif not should_restart(view.pod, container, last):
             continue

@@ -12,6 +12,7 @@ from actors.start.container_config import NodeRules
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.cri import Cri
 from runtime.pod_files import PodFiles
+from runtime.probes import Prober
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class PodServices:
     """See the module."""
 
     cri: Cri
+    prober: Prober
     files: PodFiles
     node: NodeFacts
     configuration: KubeletConfiguration
@@ -52,6 +54,8 @@ class PodServices:
     tokens: ActorRef
     cluster: ActorRef
     historian: ActorRef
+    began_ns: int = 0
+    """When the agent began, monotonic."""
     has_cluster: bool = False
     """Whether there is an API server, and services with it."""
     mirrors: ActorRef | None = None

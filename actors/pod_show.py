@@ -14,6 +14,7 @@ from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
 from actors.messages import PodStatusChanged
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_lifecycle import PodLife, is_termination_requested
+from actors.pod_probes import PodProbes
 from actors.pod_services import PodServices
 from actors.pod_status.api_status import NodeView, compute_pod_status
 from actors.pod_status.container_statuses import Waiting
@@ -33,10 +34,11 @@ from config.pod_identity import is_static
 class PodShow:
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+    def __init__(self, worker: Actor, services: PodServices, view: PodView, probes: PodProbes) -> None:
         self._worker = worker
         self._services = services
         self._view = view
+        self._probes = probes
         self._node = NodeView(services.node.host_ips, services.node.runtime_name)
 
     def runtime_named(self, name: str) -> None:
@@ -53,6 +55,8 @@ class PodShow:
             return ""
         await self._read_messages(pod, observed)
         view.history.seen(self.with_messages(observed))
+        ended = is_termination_requested(life)
+        self._probes.observe(pod, observed, view.published, ending=ended)
         status = compute_pod_status(
             pod,
             self.with_messages(observed),
@@ -60,7 +64,8 @@ class PodShow:
             wall_ns=self._worker.wall_ns(),
             node=self._node,
             waiting={name: Waiting(reason, text) for name, (reason, text) in view.waiting.items()},
-            ended=is_termination_requested(life),
+            probes=self._probes.results,
+            ended=ended,
             forced=view.forced,
         )
         view.publish(status)

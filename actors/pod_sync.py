@@ -17,6 +17,7 @@ from actors.observed import ObservedPod
 from actors.pod_action_types import BackingOff, Kill, PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
 from actors.pod_lifecycle import PodLife
+from actors.pod_probes import PodProbes
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
@@ -46,6 +47,7 @@ NETWORK_RETRY_NS = SECOND_NS
 RUNTIME_RETRY_NS = 5 * SECOND_NS
 VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
 """Longer than whoever makes the volumes waits before the next try: then it has been restarted, or has not heard."""
+PROBES_RETRY_NS = SECOND_NS
 CLASS_RETRY_NS = 10 * SECOND_NS
 REFUSED_RETRY_NS = 60 * SECOND_NS
 """Only another form of the pod helps, and that is a reason to look by itself."""
@@ -55,9 +57,16 @@ class PodSync:
     """See the module. One per worker."""
 
     def __init__(
-        self, worker: Actor, services: PodServices, view: PodView, show: PodShow, references: PodReferences
+        self,
+        worker: Actor,
+        services: PodServices,
+        view: PodView,
+        show: PodShow,
+        references: PodReferences,
+        probes: PodProbes,
     ) -> None:
         self._worker = worker
+        self._probes = probes
         self._services = services
         self._view = view
         self._show = show
@@ -93,6 +102,8 @@ class PodSync:
         assert pod is not None, "only a pod that is desired is synced"
         self._notice_new_form(pod)
         self._held_up = None
+        if self._probes.unheard():
+            raise RetryLaterError(PROBES_RETRY_NS)  # their answer is a reason to look; this is for the case of none
         try:
             observed = await view.look()
         except CriError:
@@ -120,6 +131,7 @@ class PodSync:
             observed,
             wall_ns=self._worker.wall_ns(),
             crash_loop=self._services.crash_loop,
+            probes=self._probes.results,
             in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy()),
         )
         self._note_backing_off(pod, actions.backing_off)

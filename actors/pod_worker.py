@@ -49,6 +49,7 @@ from actors.pod_lifecycle import (
     desired,
     kill_requested,
 )
+from actors.pod_probes import PodProbes
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
@@ -56,6 +57,7 @@ from actors.pod_status.api_status import Forced
 from actors.pod_status.phase import FAILED
 from actors.pod_sync import PodSync
 from actors.pod_view import PodView, RetryLaterError
+from actors.probe_messages import ProbeRunnerStarted, ProbesJudged
 from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassRead, SurroundingsRead
 from runtime.cri import CriError
 
@@ -78,14 +80,16 @@ class PodWorker(Actor):
         self._orphan = orphan
         self._life = BEGINNING
         self._view = PodView(self, uid, services, orphan)
-        self._show = PodShow(self, services, self._view)
+        self._probes = PodProbes(self, services)
+        self._show = PodShow(self, services, self._view, self._probes)
         self._references = PodReferences(self, services, self._view)
-        self._sync = PodSync(self, services, self._view, self._show, self._references)
+        self._sync = PodSync(self, services, self._view, self._show, self._references, self._probes)
         self._end = PodEnd(self, services, self._view, self._show)
         self._runtime = RuntimeStateObserved("", "")
         self._last_trouble = ""
 
     def on_start(self) -> None:
+        self._probes.start()
         if self._orphan is not None:
             self._view.history.named(self._orphan.namespace, self._orphan.name)
             self._meet(Orphaned())
@@ -236,6 +240,14 @@ class PodWorker(Actor):
     def objects_changed(self, _: ObjectsChanged) -> None:
         """What a container has waited for may be there now."""
         self._look_soon()
+
+    @handles(ProbesJudged)
+    def probes_judged(self, message: ProbesJudged) -> None:
+        self._look_soon_if(self._probes.judged(message))
+
+    @handles(ProbeRunnerStarted)
+    def probe_runner_started(self, _: ProbeRunnerStarted) -> None:
+        self._probes.runner_started()
 
     @handles(ImagePulled)
     def image_pulled(self, message: ImagePulled) -> None:

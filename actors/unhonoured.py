@@ -14,7 +14,7 @@ RESTART_ALL = "RestartAllContainers"
 
 
 def unhonoured_fields(pod: Pod) -> tuple[str, ...]:
-    """Paths in the document, in its order: `$.spec.containers[0].livenessProbe`."""
+    """Paths in the document, in its order: `$.spec.containers[0].lifecycle.preStop`."""
     spec = pod.spec
     found = [
         f"$.spec.{name}"
@@ -43,13 +43,6 @@ def warning(paths: tuple[str, ...]) -> str:
 
 
 def _of_container(container: Container) -> Iterator[str]:
-    for name, probe in (
-        ("livenessProbe", container.liveness_probe),
-        ("readinessProbe", container.readiness_probe),
-        ("startupProbe", container.startup_probe),
-    ):
-        if probe is not None:
-            yield name
     hooks = container.lifecycle
     if hooks is not None:
         if hooks.post_start is not None:

@@ -32,6 +32,7 @@ from runtime.manifest_files import LocalManifests
 from runtime.manifest_url import HttpManifests
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
+from runtime.probes.prober import NetworkProber
 from runtime.volumes.capability import VolumePlugin
 from runtime.volumes.config_volume import config_volume_plugins
 from runtime.volumes.empty_dir import EmptyDirPlugin
@@ -43,6 +44,7 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.host import SimulatedHost
 from simulation.host_facts import SimulatedHostFacts
 from simulation.pod_volumes import SimulatedPodVolumes
+from simulation.prober import SimulatedProber
 
 CONTAINER_LOGS = "/var/log/containers"
 SIMULATED_RUNTIME = "simulated"
@@ -158,6 +160,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
     )
     return NodeCapabilities(
         cri=cri,
+        prober=NetworkProber(cri, loop),
         manifests=LocalManifests(),
         manifest_server=HttpManifests(loop),
         files=LocalPodFiles(),
@@ -176,8 +179,10 @@ def simulated_capabilities(
     """Manifests from this machine; containers, volumes and logs on a simulated one that leaves no trace here."""
     logs, links = plan.configuration.pod_logs_dir, plan.facts.container_logs_directory
     host = SimulatedHost(pod_logs=logs, container_logs=links)
+    cri = SimulatedCri(dispatcher, settings, files=host.container_files)
     return NodeCapabilities(
-        cri=SimulatedCri(dispatcher, settings, files=host.container_files),
+        cri=cri,
+        prober=SimulatedProber(dispatcher, cri, cri),
         manifests=LocalManifests(),
         manifest_server=HttpManifests(loop),
         files=host.pod_files,

@@ -24,6 +24,7 @@ from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
 from runtime.pending import Pending
+from runtime.probes import Prober
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
@@ -31,6 +32,7 @@ from simulation.host import SimulatedHost
 from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.pod_volumes import SimulatedPodVolumes
+from simulation.prober import SimulatedProber
 
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -99,8 +101,10 @@ class SimulatedNode:
     def _new_agent(self) -> tuple[MortalDispatcher, Node]:
         agent = MortalDispatcher(self.dispatcher, self._life)
         self._life += 1
+        cri = self.reach(MortalCri(agent, self.cri))
         capabilities = NodeCapabilities(
-            cri=self.reach(MortalCri(agent, self.cri)),
+            cri=cri,
+            prober=self.ask(SimulatedProber(agent, cri, self.cri)),
             manifests=self.host.manifests,
             manifest_server=NoManifestServer(),
             files=self.host.pod_files,
@@ -122,6 +126,10 @@ class SimulatedNode:
     def reach(self, cri: Cri) -> Cri:
         """The runtime as the agent reaches it; a subclass may stand in the way."""
         return cri
+
+    def ask(self, prober: Prober) -> Prober:
+        """The containers as the agent's probes reach them; a subclass may stand in the way."""
+        return prober
 
     # --- the agent --------------------------------------------------------------------------------------------------
 

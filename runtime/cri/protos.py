@@ -1,4 +1,5 @@
-"""Makes the Python modules of the container runtime interface from its `.proto`: `python -m runtime.cri.protos`.
+"""Makes the Python modules of every `.proto` of the project, the container runtime interface before all:
+`python -m runtime.cri.protos`.
 
 With `--check` it makes them in a temporary directory and fails when they differ from those that lie here, so that the
 two cannot drift apart. Needs grpcio-tools in exactly the version that made them (the `protos` environment of tox has
@@ -18,7 +19,8 @@ from pathlib import Path
 GRPCIO_TOOLS = "1.85.1"
 ROOT = Path(__file__).resolve().parents[2]
 PROTO = Path("runtime/cri/v1/api.proto")
-MADE = (PROTO.with_name("api_pb2.py"), PROTO.with_name("api_pb2.pyi"))
+PROTOS = (PROTO, Path("runtime/probes/health_v1/health.proto"))
+MADE = tuple(proto.with_name(f"{proto.stem}_pb2{end}") for proto in PROTOS for end in (".py", ".pyi"))
 
 
 class ProtosError(Exception):
@@ -34,9 +36,10 @@ def generate(into: Path) -> None:
     if found != GRPCIO_TOOLS:
         raise ProtosError(f"grpcio-tools {GRPCIO_TOOLS} is needed, {found} is installed: run `tox -e protos`")
     protoc = import_module("grpc_tools.protoc")
-    arguments = ["protoc", f"--proto_path={ROOT}", f"--python_out={into}", f"--pyi_out={into}", str(ROOT / PROTO)]
-    if protoc.main(arguments) != 0:
-        raise ProtosError(f"{PROTO} does not compile: see the lines above")
+    for proto in PROTOS:
+        arguments = ["protoc", f"--proto_path={ROOT}", f"--python_out={into}", f"--pyi_out={into}", str(ROOT / proto)]
+        if protoc.main(arguments) != 0:
+            raise ProtosError(f"{proto} does not compile: see the lines above")
 
 
 def differences(made: Path) -> list[str]:
@@ -52,7 +55,7 @@ def differences(made: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0 done or no difference, 1 a difference, 2 cannot be made."""
-    parser = argparse.ArgumentParser(prog="python -m runtime.cri.protos", description="Make the CRI modules.")
+    parser = argparse.ArgumentParser(prog="python -m runtime.cri.protos", description="Make the modules of all protos.")
     parser.add_argument("--check", action="store_true", help="change nothing, fail on a difference")
     check = parser.parse_args(arguments).check
     try:
@@ -68,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     if lines:
         shown = [line if len(line) < 160 else f"{line[:157]}..." for line in lines[:40]]
         print("\n".join(shown), file=sys.stderr)
-        print(f"{PROTO} and its modules differ: run `python -m runtime.cri.protos` and commit", file=sys.stderr)
+        print("a .proto and its modules differ: run `python -m runtime.cri.protos` and commit", file=sys.stderr)
         return 1
     return 0
 

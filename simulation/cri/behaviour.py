@@ -15,12 +15,14 @@ from typing import Any, TypeVar
 from simulation.cri.behaviour_values import (
     CallKind,
     CallRule,
+    ProbeDeed,
     call_rules,
     cpu_milli,
     duration_ns,
     each,
     exit_code,
     lines,
+    probe_deeds,
     rate_bytes_per_s,
     run_time_ns,
     size_bytes,
@@ -71,6 +73,13 @@ class ContainerBehaviour:
     exec_delay: int = 0
     """ns that a command takes."""
     exec_output: str = ""
+    startup_probe: tuple[ProbeDeed, ...] = ()
+    """What comes of the first, second, ... startup probe, the last one for ever. Empty: network probes succeed, and
+    commands are run by ExecSync. Each container begins with the first."""
+    readiness_probe: tuple[ProbeDeed, ...] = ()
+    liveness_probe: tuple[ProbeDeed, ...] = ()
+    probe_delay: int = 0
+    """ns that a probe over the network takes."""
     sandbox_lost_after: int | None = None
     """ns from RunPodSandbox until the sandbox is no longer ready, None for never. Pod-wide only."""
 
@@ -115,6 +124,10 @@ KNOBS: Mapping[str, Callable[[str], Any]] = {
     "exec-exit-code": each(exit_code),
     "exec-delay": duration_ns,
     "exec-output": str,
+    "startup-probe": probe_deeds,
+    "readiness-probe": probe_deeds,
+    "liveness-probe": probe_deeds,
+    "probe-delay": duration_ns,
     "sandbox-lost-after": duration_ns,
 }
 """Every knob and how its value is read. The field of `ContainerBehaviour` is the knob with underscores."""

@@ -19,6 +19,7 @@ from runtime.cri.verbs import ALL_VERBS
 
 T = TypeVar("T")
 
+MAX_TIMES = 1_000
 _RULE = re.compile(r"([A-Za-z]+)(?:=([A-Za-z0-9_.]+))?(?:\*(\d+))?")
 _CALL_VERBS = {verb.name for verb in ALL_VERBS if not verb.streaming}
 
@@ -43,6 +44,34 @@ class CallRule:
     times: int | None = None
     code: StatusCode = StatusCode.UNKNOWN
     delay_ns: int = 0
+
+
+class ProbeDeed(Enum):
+    """What a container does with a probe over the network, or instead of running the probe's command."""
+
+    OK = "ok"
+    FAIL = "fail"
+    WARN = "warn"
+    """It answers, and there is something odd about it."""
+    ERROR = "error"
+    """The probe cannot be made at all."""
+    HANG = "hang"
+    """No answer: the probe's timeout ends it."""
+    SILENT = "silent"
+    """The probe never ends, not even by its timeout."""
+
+
+def probe_deeds(text: str) -> tuple[ProbeDeed, ...]:
+    """`fail*3, ok`: the first three fail, and all after them succeed."""
+    deeds: list[ProbeDeed] = []
+    for part in text.split(","):
+        word, star, times = part.strip().partition("*")
+        if word not in {deed.value for deed in ProbeDeed}:
+            raise ValueError(f"{word!r} is none of {', '.join(deed.value for deed in ProbeDeed)}")
+        if star and not (times.isdecimal() and 0 < int(times) <= MAX_TIMES):
+            raise ValueError(f"{part.strip()!r} needs a number from 1 to {MAX_TIMES} after the star")
+        deeds += [ProbeDeed(word)] * (int(times) if star else 1)
+    return tuple(deeds)
 
 
 def duration_ns(text: str) -> int:

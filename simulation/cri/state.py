@@ -84,6 +84,8 @@ class ContainerRecord:
     output_timer: Cancellable | None = None
     stop_waiters: list[Promise[Any]] = field(default_factory=list)
     execs: int = 0
+    probes: dict[str, int] = field(default_factory=dict)
+    """How often it was probed, by kind of probe."""
     log: LogFile | None = None
     brief: Any = None
     status: Any = None

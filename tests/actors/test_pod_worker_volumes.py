@@ -37,6 +37,7 @@ from config.objects import (
 )
 from simulation.cri import Settings, SimulatedCri
 from simulation.host import SimulatedHost
+from simulation.prober import SimulatedProber
 from tests.actors.pod_pictures import PERIODS, container, pod
 from tests.actors.probes import Recorder
 
@@ -73,6 +74,7 @@ class World:
         others, _ = Recorder.spawn_in(self.system, "others", PodStatusChanged)
         services = PodServices(
             cri=cri,
+            prober=SimulatedProber(self.dispatcher, cri, cri),
             files=host.pod_files,
             node=NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, NodeRules("/root")),
             configuration=KubeletConfiguration(),

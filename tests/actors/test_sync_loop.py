@@ -41,6 +41,7 @@ from config.objects import ObjectMeta, Pod
 from config.pod_identity import SOURCE_API, SOURCE_FILE
 from simulation.cri import SimulatedCri
 from simulation.host import SimulatedHost
+from simulation.prober import SimulatedProber
 from tests.actors.pod_pictures import PERIODS
 from tests.actors.probes import Recorder, only
 
@@ -137,8 +138,10 @@ class World:
         self.kept = {name: kept for name, (_, kept) in partners.items()}
         storage = refs.pop("storage")
         host = SimulatedHost(pod_logs="/var/log/pods", container_logs="/var/log/containers")
+        cri = SimulatedCri(self.dispatcher)
         services = PodServices(
-            cri=SimulatedCri(self.dispatcher),
+            cri=cri,
+            prober=SimulatedProber(self.dispatcher, cri, cri),
             files=host.pod_files,
             node=NodeFacts("node", "/root", (), "simulated", 2, 2**30, NodeRules(root_directory="/root")),
             configuration=KubeletConfiguration(),

@@ -24,9 +24,7 @@ def pod_with(spec: dict[str, Any], **container: Any) -> Pod:
     [
         ({}, {}, ()),
         ({"dnsPolicy": "ClusterFirst", "restartPolicy": "Never"}, {"stdin": True}, ()),
-        ({}, {"livenessProbe": PROBE}, ("$.spec.containers[1].livenessProbe",)),
-        ({}, {"readinessProbe": PROBE}, ("$.spec.containers[1].readinessProbe",)),
-        ({}, {"startupProbe": PROBE}, ("$.spec.containers[1].startupProbe",)),
+        ({}, {"livenessProbe": PROBE, "readinessProbe": PROBE, "startupProbe": PROBE}, ()),
         ({}, {"lifecycle": {"postStart": HOOK}}, ("$.spec.containers[1].lifecycle.postStart",)),
         ({}, {"lifecycle": {"preStop": HOOK}}, ("$.spec.containers[1].lifecycle.preStop",)),
         ({}, {"lifecycle": {"stopSignal": "SIGUSR1"}}, ("$.spec.containers[1].lifecycle.stopSignal",)),
@@ -35,9 +33,9 @@ def pod_with(spec: dict[str, Any], **container: Any) -> Pod:
         ({"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["x"]}]}, {}, ("$.spec.hostAliases",)),
         ({"imagePullSecrets": [{"name": "s"}], "runtimeClassName": "gvisor"}, {}, ()),
         (
-            {"initContainers": [{"name": "i", "image": "x", "livenessProbe": PROBE}]},
-            {"livenessProbe": PROBE},
-            ("$.spec.initContainers[0].livenessProbe", "$.spec.containers[1].livenessProbe"),
+            {"initContainers": [{"name": "i", "image": "x", "lifecycle": {"preStop": HOOK}}]},
+            {"lifecycle": {"preStop": HOOK}},
+            ("$.spec.initContainers[0].lifecycle.preStop", "$.spec.containers[1].lifecycle.preStop"),
         ),
         (
             {},

@@ -1,0 +1,121 @@
+"""The worker's side of its pod's probes: tells the runner what runs, and knows the verdicts (spec 5).
+
+The runner (`actors.probe_runner`) is a child of the worker, made with the first look at a pod that has probes. Verdicts
+are kept by container id. Of a container that ran before this agent, what was published of it holds until its probes
+say something else: whether it is ready does not flip because an agent was restarted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef
+from actors.observed import ObservedContainer, ObservedPod
+from actors.pod_services import PodServices
+from actors.pod_status.ips import pod_ips
+from actors.probe_messages import ContainersSeen, ProbesJudged, RunningContainer, TellVerdicts
+from actors.probe_results import ProbeResults
+from actors.probe_runner import ProbeRunner, has_probes, probed_containers
+from config.objects import Container, ContainerStatus, Pod, PodStatus
+
+RUNNER = "probes"
+_NOTHING = ProbeResults(active=True)
+
+
+class PodProbes:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices) -> None:
+        self._worker = worker
+        self._services = services
+        self._runner: ActorRef | None = None
+        self._heard = False
+        self._told: ContainersSeen | None = None
+        self.results = _NOTHING
+        """What decisions and the status are computed from."""
+
+    def start(self) -> None:
+        """The worker is there (again). A runner that has outlived an earlier form of it tells what it knows."""
+        self._runner = self._worker.children.get(RUNNER)
+        if self._runner is not None:
+            self._runner.tell(TellVerdicts())
+
+    def unheard(self) -> bool:
+        """Whether it has yet to do so: until then nothing is known of what is ready."""
+        return self._runner is not None and not self._heard and self._told is None
+
+    def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
+        """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
+        if not has_probes(pod):
+            return
+        known = _published_containers(published if published is not None else pod.status)
+        running = tuple(
+            self._running(container, found, known.get(found.id))
+            for container in probed_containers(pod)
+            if (found := observed.newest(container.name)) is not None and found.running
+        )
+        ips = pod_ips(bool(pod.spec.host_network), observed.ips(), (), self._services.node.host_ips, True)
+        self._tell(ContainersSeen(pod, running, ips[0] if ips else "", ending))
+        self._know(running)
+
+    def judged(self, message: ProbesJudged) -> bool:
+        """Take in the verdicts; whether they are news."""
+        self._heard = True
+        before, self.results = self.results, message.results
+        return before != self.results
+
+    def runner_started(self) -> None:
+        """It has come (back) and knows nothing."""
+        if self._told is not None and self._runner is not None:
+            running = tuple(self._as_judged(each) for each in self._told.running)
+            self._told = msgspec.structs.replace(self._told, running=running)
+            self._runner.tell(self._told)
+
+    def _tell(self, message: ContainersSeen) -> None:
+        if self._told == message:
+            return
+        self._told = message
+        if self._runner is None:
+            self._runner = self._worker.spawn(ProbeRunner, self._worker.ref, self._services, name=RUNNER)
+        self._runner.tell(message)
+
+    def _running(
+        self, container: Container, found: ObservedContainer, published: ContainerStatus | None
+    ) -> RunningContainer:
+        """What is told of a container must not change with what we publish of it: its probes would meet it anew."""
+        told = next((each for each in self._told.running if each.id == found.id), None) if self._told else None
+        if told is not None:
+            return told
+        ready = published.ready if published is not None and container.readiness_probe is not None else None
+        started = published.started if published is not None and container.startup_probe is not None else None
+        return RunningContainer(found.name, found.id, found.started_at_ns, ready, started)
+
+    def _as_judged(self, told: RunningContainer) -> RunningContainer:
+        results = self.results
+        ready, started = results.readiness.get(told.id), results.startup.get(told.id)
+        return msgspec.structs.replace(
+            told,
+            ready=told.ready if ready is None else ready,
+            started=told.started if started is None else started,
+        )
+
+    def _know(self, running: tuple[RunningContainer, ...]) -> None:
+        """Let what was published hold for containers that have no verdict yet."""
+        readiness = {each.id: each.ready for each in running if each.ready and each.id not in self.results.readiness}
+        startup = {each.id: each.started for each in running if each.started and each.id not in self.results.startup}
+        if readiness or startup:
+            self.results = msgspec.structs.replace(
+                self.results,
+                readiness={**self.results.readiness, **readiness},
+                startup={**self.results.startup, **startup},
+            )
+
+
+def _published_containers(status: PodStatus | None) -> Mapping[str, ContainerStatus]:
+    """By container id, as the runtime has it."""
+    if status is None:
+        return {}
+    everyone = (*status.init_container_statuses, *status.container_statuses)
+    return {each.container_id.partition("://")[2]: each for each in everyone if each.container_id}

@@ -1,0 +1,264 @@
+"""`ProbeRunner`: asks the containers of one pod whether they are well, each probe at its time (spec 5).
+
+A child of the pod's worker, so that probes keep their times whatever the worker waits for. It owns the timers and the
+checks under way, and the verdicts that follow from their answers; it walks the state machine of `actors.probe_state`
+and decides nothing itself. What a verdict means for the pod is the worker's matter.
+
+A check is begun and not waited for. One that hangs holds nobody up; one that never ends is given up. Pods without
+probes have no runner, and a probe that waits costs one timer.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message, Pending, handles
+from actors.messages import pod_event
+from actors.pod_services import PodServices
+from actors.probe_messages import (
+    ContainersSeen,
+    ProbeRunnerStarted,
+    ProbesJudged,
+    RunningContainer,
+    TellVerdicts,
+)
+from actors.probe_results import ProbeResults
+from actors.probe_rules import (
+    OVERDUE_NS,
+    CheckImpossibleError,
+    ProbeKind,
+    check_of,
+    first_due_ns,
+    jitter_ns,
+    judged,
+    probes_of,
+    said_of,
+    terms_of,
+)
+from actors.probe_state import Answered, Due, Ending, Event, Gone, ProbeLife, Running, Stage, advance, beginning
+from actors.start.identity import field_path
+from config.objects import Container, Pod, Probe
+from config.pod_identity import is_sidecar
+from runtime.probes import Check, Outcome, ProbeAnswer
+
+SECOND_NS = 1_000_000_000
+
+
+class ProbeKey(msgspec.Struct, frozen=True, gc=False):
+    """One probe of the pod; also the key of its timer."""
+
+    container: str
+    kind: ProbeKind
+
+
+class ProbeDue(Message, frozen=True):
+    """To itself: the time of a probe has come."""
+
+    key: ProbeKey
+
+
+class CheckEnded(Message, frozen=True):
+    """To itself: check number `number` of a probe has an answer."""
+
+    key: ProbeKey
+    number: int
+    answer: ProbeAnswer
+
+
+class _Asked(msgspec.Struct):
+    """A check under way. `pending` is None until it has been begun."""
+
+    check: Check
+    pending: Pending[ProbeAnswer] | None = None
+    dropped: bool = False
+
+
+def probed_containers(pod: Pod) -> tuple[Container, ...]:
+    """Those that may have probes: regular ones and sidecars."""
+    return (*(each for each in pod.spec.init_containers if is_sidecar(each)), *pod.spec.containers)
+
+
+def has_probes(pod: Pod) -> bool:
+    """Whether there is anything to ask."""
+    return any(probes_of(container) for container in probed_containers(pod))
+
+
+class ProbeRunner(Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 2_000
+    max_effects: ClassVar[int] = 1_000
+    """More than a pod has probes: nothing waits its turn here."""
+    health_limit_ns: ClassVar[int | None] = 30 * SECOND_NS
+
+    def __init__(self, worker: ActorRef, services: PodServices) -> None:
+        super().__init__()
+        self._worker = worker
+        self._services = services
+        self._seen: ContainersSeen | None = None
+        self._containers: dict[str, Container] = {}
+        self._running: dict[str, RunningContainer] = {}
+        self._lives: dict[ProbeKey, ProbeLife] = {}
+        self._asked: dict[ProbeKey, _Asked] = {}
+        self._told: ProbeResults | None = None
+
+    def on_start(self) -> None:
+        self._worker.tell(ProbeRunnerStarted())
+
+    @handles(TellVerdicts)
+    def tell_verdicts(self, _: TellVerdicts) -> None:
+        self._told = None
+        self._tell()
+
+    # --- what there is to ask ---------------------------------------------------------------------------------------
+
+    @handles(ContainersSeen)
+    def seen(self, message: ContainersSeen) -> None:
+        self._seen = message
+        self._running = {each.name: each for each in message.running}
+        self._containers = {each.name: each for each in probed_containers(message.pod)}
+        for container in self._containers.values():
+            for kind, probe in probes_of(container):
+                key = ProbeKey(container.name, kind)
+                terms = terms_of(kind, probe)
+                life = self._lives.get(key)
+                if life is None:
+                    self._lives[key] = beginning(terms)
+                elif life.terms != terms:
+                    self._lives[key] = msgspec.structs.replace(life, terms=terms)
+                if message.ending:
+                    self._meet(key, Ending())
+                self._meet(key, self._state_of(key))
+        self._tell()
+
+    def _state_of(self, key: ProbeKey) -> Event:
+        """What is known of the container now, as its probe meets it."""
+        found, life = self._running.get(key.container), self._lives[key]
+        if found is None:
+            return Gone()
+        terms, now_ns = life.terms, self.now_ns()
+        kept = {ProbeKind.READINESS: found.ready, ProbeKind.STARTUP: found.started or None}.get(key.kind)
+        due_ns = first_due_ns(terms, max(0, self.wall_ns() - found.started_wall_ns), now_ns)
+        if found.id != life.container_id:
+            up_ns = now_ns - self._services.began_ns
+            adopted = found.started_wall_ns < self.wall_ns() - up_ns
+            due_ns += jitter_ns(terms, up_ns, self.chance.random(), unknown=adopted and kept is None)
+        return Running(found.id, due_ns, self._is_gated(key.container), kept)
+
+    def _is_gated(self, container: str) -> bool:
+        startup = self._lives.get(ProbeKey(container, ProbeKind.STARTUP))
+        return startup is not None and startup.result is not True
+
+    # --- the walk ---------------------------------------------------------------------------------------------------
+
+    def _meet(self, key: ProbeKey, event: Event) -> None:
+        before = self._lives[key]
+        after = advance(before, event)
+        if after is before:
+            return
+        self._lives[key] = after
+        under_way = before.stage is Stage.CHECKING
+        if under_way and (after.stage is not Stage.CHECKING or after.check != before.check):
+            self._drop(key)
+        if after.stage is Stage.CHECKING and after.check != before.check:
+            self._ask(key, after)
+        elif after.stage is Stage.WAITING:
+            self.after(max(0, after.due_ns - self.now_ns()), ProbeDue(key), key=key)
+        elif before.stage in (Stage.WAITING, Stage.CHECKING):
+            self.cancel_timer(key)
+        if key.kind is ProbeKind.STARTUP and (before.result is True) is not (after.result is True):
+            for kind in (ProbeKind.READINESS, ProbeKind.LIVENESS):
+                other = ProbeKey(key.container, kind)
+                if other in self._lives:
+                    self._meet(other, self._state_of(other))
+
+    @handles(ProbeDue)
+    def due(self, message: ProbeDue) -> None:
+        if message.key in self._lives:
+            self._meet(message.key, Due(self.now_ns()))
+            self._tell()
+
+    @handles(CheckEnded)
+    def check_ended(self, message: CheckEnded) -> None:
+        life, asked = self._lives[message.key], self._asked.get(message.key)
+        if life.stage is not Stage.CHECKING or life.check != message.number:
+            return
+        now_ns = self.now_ns()
+        check = None if asked is None else asked.check
+        answer = judged(check, message.answer, now_ns - life.asked_at_ns, life.terms.timeout_ns)
+        late = answer is not message.answer
+        self._meet(message.key, Answered(message.number, answer.outcome, now_ns, final=late))
+        if late:
+            self.log.warning("%s probe of %s: %s", message.key.kind.heading, message.key.container, answer.text)
+        elif self._lives[message.key].stage is not Stage.CHECKING:
+            self._say(message.key, answer)
+        self._tell()
+
+    # --- checks -----------------------------------------------------------------------------------------------------
+
+    def _ask(self, key: ProbeKey, life: ProbeLife) -> None:
+        """Begin the check that the probe has come to; a timer gives it up should it never end."""
+        seen = self._seen
+        assert seen is not None, "who asks has been told whom"
+        container = self._containers[key.container]
+        try:
+            check = check_of(container, self._probe_of(key), seen.ip)
+        except CheckImpossibleError as failure:
+            self._say(key, ProbeAnswer(Outcome.UNKNOWN, str(failure)))
+            self._meet(key, Answered(life.check, Outcome.UNKNOWN, self.now_ns(), final=True))
+            return
+        asked = self._asked[key] = _Asked(check)
+        timeout_ns = life.terms.timeout_ns
+
+        def make() -> Pending[ProbeAnswer]:
+            asked.pending = self._services.prober.probe(life.container_id, key.kind.value, check, timeout_ns)
+            return asked.pending
+
+        def then(done: Pending[ProbeAnswer]) -> CheckEnded | None:
+            return None if asked.dropped else CheckEnded(key, life.check, _answer_of(done))
+
+        self.begin(make, then)
+        self.after(timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
+
+    def _probe_of(self, key: ProbeKey) -> Probe:
+        return dict(probes_of(self._containers[key.container]))[key.kind]
+
+    def _drop(self, key: ProbeKey) -> None:
+        """Nobody wants the answer any more, if there is not one already."""
+        asked = self._asked.pop(key, None)
+        if asked is not None:
+            asked.dropped = True
+            if asked.pending is not None and not asked.pending.done():
+                asked.pending.cancel()
+
+    # --- what comes of it -------------------------------------------------------------------------------------------
+
+    def _say(self, key: ProbeKey, answer: ProbeAnswer) -> None:
+        said, seen = said_of(key.kind, answer), self._seen
+        if said is not None and seen is not None:
+            path = field_path(seen.pod, self._containers[key.container])
+            self._services.events.tell(pod_event(seen.pod, "Warning", said.reason, said.message, path))
+
+    def _tell(self) -> None:
+        """The verdicts, to the worker, where they are others than before."""
+        results = self._results()
+        if results != self._told:
+            self._told = results
+            self._worker.tell(ProbesJudged(results))
+
+    def _results(self) -> ProbeResults:
+        found: dict[ProbeKind, dict[str, bool]] = {kind: {} for kind in ProbeKind}
+        for key, life in self._lives.items():
+            if life.container_id and life.result is not None:
+                found[key.kind][life.container_id] = life.result
+        return ProbeResults(True, found[ProbeKind.STARTUP], found[ProbeKind.LIVENESS], found[ProbeKind.READINESS])
+
+
+def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:
+    """A prober does not fail; one that does all the same says nothing of the container."""
+    try:
+        return done.result(0)
+    except BaseException as failure:
+        return ProbeAnswer(Outcome.UNKNOWN, f"the probe itself has failed: {failure!r}")

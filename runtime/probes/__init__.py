@@ -1,0 +1,16 @@
+"""Asking a container whether it is well: one file per way of asking, behind the capability `Prober` (spec 5)."""
+
+from __future__ import annotations
+
+from runtime.probes.capability import (
+    Check,
+    ExecCheck,
+    GrpcCheck,
+    HttpCheck,
+    Outcome,
+    ProbeAnswer,
+    Prober,
+    TcpCheck,
+)
+
+__all__ = ["Check", "ExecCheck", "GrpcCheck", "HttpCheck", "Outcome", "ProbeAnswer", "Prober", "TcpCheck"]

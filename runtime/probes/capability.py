@@ -1,0 +1,80 @@
+"""What a prober is asked and what it answers (spec 5).
+
+A check is a question with nothing left to look up: addresses and ports are numbers, commands are expanded. An answer
+is what was seen, with words for people; whether it is too late, and how many of a kind make a verdict, is not known
+here.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from runtime.pending import Pending
+
+PROBE_USER_AGENT = "kube-probe/1.36"
+"""What servers know the probes of a kubelet by; some leave them out of their logs."""
+SHOWN_BYTES = 10 * 1024
+"""So much of what a container answers is read."""
+NS_PER_SECOND = 1_000_000_000
+
+
+class Outcome(enum.Enum):
+    """What a check has come to. UNKNOWN: the question could not be asked, which says nothing of the container."""
+
+    SUCCESS = "success"
+    WARNING = "warning"
+    FAILURE = "failure"
+    UNKNOWN = "unknown"
+
+
+class ProbeAnswer(msgspec.Struct, frozen=True, gc=False):
+    """`text` is for people; empty after a plain success."""
+
+    outcome: Outcome
+    text: str = ""
+
+
+class ExecCheck(msgspec.Struct, frozen=True):
+    """Run a command in the container; exit code 0 is success."""
+
+    command: tuple[str, ...]
+
+
+class HttpCheck(msgspec.Struct, frozen=True):
+    """GET a URL; any 2xx or 3xx is success. `headers` as the pod has them, in order; `Host` is one of them."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class TcpCheck(msgspec.Struct, frozen=True):
+    """Open a connection; that it opens is success."""
+
+    host: str
+    port: int
+
+
+class GrpcCheck(msgspec.Struct, frozen=True):
+    """Ask grpc.health.v1.Health/Check; SERVING is success."""
+
+    host: str
+    port: int
+    service: str = ""
+
+
+Check: TypeAlias = ExecCheck | HttpCheck | TcpCheck | GrpcCheck
+
+
+class Prober(Protocol):
+    """Who asks the containers of this node."""
+
+    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
+        """Ask once. `kind` (startup, readiness, liveness) is for whoever plays a container.
+
+        No answer within `timeout_ns` is a FAILURE. Never blocks the caller, and never fails: what goes wrong on this
+        side is UNKNOWN.
+        """
+        ...

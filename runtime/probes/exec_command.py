@@ -1,0 +1,60 @@
+"""The exec probe: a command in the container, through the runtime (spec 5).
+
+The runtime measures the timeout. That the runtime itself does not answer says nothing of the container.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+from runtime.cri import Cri, CriError
+from runtime.cri.errors import StatusCode
+from runtime.cri.line import settle
+from runtime.cri.messages import ExecSyncRequest
+from runtime.cri.verbs import EXEC_SYNC
+from runtime.pending import Pending
+from runtime.probes.capability import NS_PER_SECOND, SHOWN_BYTES, ExecCheck, Outcome, ProbeAnswer
+
+RUNTIME_SLACK_NS = 10 * NS_PER_SECOND
+"""How much longer than the command the runtime may take, before it is not waited for any more."""
+
+
+def ask_exec(cri: Cri, container_id: str, check: ExecCheck, timeout_ns: int) -> Pending[ProbeAnswer]:
+    """Any thread. The answer comes on a thread of the runtime's client."""
+    seconds = max(1, -(-timeout_ns // NS_PER_SECOND))  # the CRI knows whole seconds only
+    request = ExecSyncRequest(container_id=container_id, cmd=check.command, timeout=seconds)
+    call = cri.call(EXEC_SYNC, request, timeout_ns=seconds * NS_PER_SECOND + RUNTIME_SLACK_NS)
+    answer = _Answer(call)
+    call.add_done_callback(lambda done: settle(answer, result=_judge(done, check, seconds)))
+    return answer
+
+
+def _judge(done: Pending[Any], check: ExecCheck, seconds: int) -> ProbeAnswer:
+    try:
+        response = done.result(0)
+    except CriError as failure:
+        if failure.code == StatusCode.DEADLINE_EXCEEDED:
+            command = " ".join(check.command)
+            return ProbeAnswer(Outcome.FAILURE, f'command timed out: "{command}" timed out after {seconds}s')
+        return ProbeAnswer(Outcome.UNKNOWN, str(failure))
+    except BaseException as failure:  # this runs on a thread of the client, which must survive
+        return ProbeAnswer(Outcome.UNKNOWN, f"the command could not be run: {failure!r}")
+    if response.exit_code == 0:
+        return ProbeAnswer(Outcome.SUCCESS)
+    output = (response.stdout + response.stderr)[:SHOWN_BYTES].decode(errors="replace")
+    return ProbeAnswer(Outcome.FAILURE, output or f"command exited with {response.exit_code}")
+
+
+class _Answer(Future[ProbeAnswer]):
+    """An answer to come, whose cancellation reaches the runtime."""
+
+    def __init__(self, call: Pending[Any]) -> None:
+        super().__init__()
+        self._call = call
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        if cancelled:
+            self._call.cancel()
+        return cancelled

@@ -1,0 +1,18 @@
+"""How probes write addresses and what the kernel says of them, in the words that people know from other agents."""
+
+from __future__ import annotations
+
+import os
+
+
+def address(host: str, port: int) -> str:
+    """`10.0.0.1:80`, `[fd00::1]:80`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def reason_of(failure: OSError) -> str:
+    """`connect: connection refused`. Several addresses of one name may have failed; one reason is enough."""
+    if failure.errno:
+        text = os.strerror(failure.errno)
+        return f"connect: {text[:1].lower()}{text[1:]}"
+    return str(failure) or type(failure).__name__

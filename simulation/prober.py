@@ -1,0 +1,70 @@
+"""`SimulatedProber`: `runtime.probes.Prober` for containers that are not there.
+
+What a container answers is said by its annotations (`readiness-probe` and its siblings, `docs/simulated-runtime.md`).
+Where they say nothing, a probe over the network succeeds if the container runs, and a command is run by the simulated
+runtime. Takes no time but what `probe-delay` says. The dispatcher is the agent's: what a killed agent has asked nobody
+answers.
+"""
+
+from __future__ import annotations
+
+from actors.kernel import Dispatcher, Promise, kept
+from runtime.cri import Cri
+from runtime.cri.enums import ContainerState
+from runtime.pending import Pending
+from runtime.probes import Check, ExecCheck, Outcome, ProbeAnswer
+from runtime.probes.exec_command import ask_exec
+from simulation.cri import SimulatedCri
+from simulation.cri.behaviour import at
+from simulation.cri.behaviour_values import ProbeDeed
+from simulation.cri.state import ContainerRecord
+
+_ANSWERS = {
+    ProbeDeed.OK: ProbeAnswer(Outcome.SUCCESS),
+    ProbeDeed.FAIL: ProbeAnswer(Outcome.FAILURE, "the simulated container says no"),
+    ProbeDeed.WARN: ProbeAnswer(Outcome.WARNING, "the simulated container answers oddly"),
+    ProbeDeed.ERROR: ProbeAnswer(Outcome.UNKNOWN, "the simulated container cannot be asked"),
+}
+_TIMED_OUT = ProbeAnswer(Outcome.FAILURE, "no answer within the probe's timeout")
+_NOBODY = ProbeAnswer(Outcome.FAILURE, "connect: connection refused")
+
+
+class SimulatedProber:
+    """See the module. `cri` is the runtime as the agent reaches it, `world` the one that knows its containers."""
+
+    def __init__(self, dispatcher: Dispatcher, cri: Cri, world: SimulatedCri) -> None:
+        self._dispatcher = dispatcher
+        self._cri = cri
+        self._world = world
+
+    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
+        record = self._world.state.containers.get(container_id)
+        deed = None if record is None else _deed(record, kind)
+        if isinstance(check, ExecCheck) and deed is None:
+            return ask_exec(self._cri, container_id, check, timeout_ns)
+        if record is None or record.state is not ContainerState.CONTAINER_RUNNING:
+            return kept(_NOBODY)
+        if deed is ProbeDeed.SILENT:
+            return Promise()
+        if deed is ProbeDeed.HANG or record.behaviour.probe_delay > timeout_ns:
+            return self._in(timeout_ns, _TIMED_OUT)
+        return self._in(record.behaviour.probe_delay, _ANSWERS[deed or ProbeDeed.OK])
+
+    def _in(self, ns: int, answer: ProbeAnswer) -> Pending[ProbeAnswer]:
+        if not ns:
+            return kept(answer)
+        promise: Promise[ProbeAnswer] = Promise()
+        self._dispatcher.schedule(ns, lambda: promise.set_result(answer))
+        return promise
+
+
+def _deed(record: ContainerRecord, kind: str) -> ProbeDeed | None:
+    behaviour = record.behaviour
+    deeds = {
+        "startup": behaviour.startup_probe,
+        "readiness": behaviour.readiness_probe,
+        "liveness": behaviour.liveness_probe,
+    }[kind]
+    count = record.probes.get(kind, 0)
+    record.probes[kind] = count + 1
+    return at(deeds, count) if deeds else None

@@ -1,0 +1,239 @@
+"""Probes of a whole node in virtual time: what becomes ready, what is killed, and what is let alone (spec 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulation.cri.state import ContainerRecord
+from tests.simulation.node.worlds import SECOND, World, container, manifest
+
+TCP = {"tcpSocket": {"port": 80}}
+ALWAYS = {"restartPolicy": "Always"}
+OLD = 60 * SECOND
+"""An agent of that age puts no jitter on first probes."""
+
+
+def probe(**fields: Any) -> dict[str, Any]:
+    return {**TCP, "periodSeconds": 1, **fields}
+
+
+def aged(**options: Any) -> World:
+    """A world whose agent has been up for a while."""
+    world = World(**options).start()
+    world.run(OLD)
+    return world
+
+
+def ready(world: World, name: str, container_name: str = "app") -> bool:
+    return bool(world.status(name, container_name).ready)
+
+
+def conditions(world: World, name: str) -> dict[str, str]:
+    status = world.pod(name).status
+    assert status is not None
+    return {each.type: each.status for each in status.conditions}
+
+
+def ends_of(world: World, name: str, container_name: str = "app") -> list[ContainerRecord]:
+    world.running_records()
+    return [
+        each
+        for each in world.made.values()
+        if each.config.metadata is not None
+        and each.config.metadata.name == container_name
+        and each.sandbox.config.metadata is not None
+        and each.sandbox.config.metadata.name == f"{name}-node"
+    ]
+
+
+def test_a_pod_is_ready_once_its_readiness_probe_succeeds_and_not_ready_after_it_has_failed_three_times() -> None:
+    world = aged()
+    behaviour = {"readiness-probe": "fail*2, ok*3, fail*3, ok"}
+    world.node.put_manifest("a.json", manifest("a", [container(readinessProbe=probe())], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    began = world.dispatcher.now_ns()
+    seen: list[tuple[int, bool]] = []
+    for second in range(12):
+        world.run(began + second * SECOND + SECOND // 2 - world.dispatcher.now_ns())
+        seen.append((second, ready(world, "a")))
+    assert [second for second, was in seen if was] == [2, 3, 4, 5, 6, 8, 9, 10, 11]
+    assert "Unhealthy: Readiness probe failed: the simulated container says no" in world.said("a")
+    assert world.status("a").restart_count == 0
+    assert conditions(world, "a")["Ready"] == "True"
+
+
+def test_the_first_readiness_probe_waits_for_its_initial_delay() -> None:
+    world = aged()
+    world.node.put_manifest("a.json", manifest("a", [container(readinessProbe=probe(initialDelaySeconds=7))]))
+    world.until(lambda: "a/app" in world.running())
+    world.run(6 * SECOND + SECOND // 2)
+    assert not ready(world, "a")
+    assert conditions(world, "a")["ContainersReady"] == "False"
+    world.run(SECOND)
+    assert ready(world, "a")
+
+
+def test_a_container_that_fails_its_liveness_probe_is_killed_and_started_again() -> None:
+    world = aged()
+    behaviour = {"liveness-probe": "ok*5, fail"}
+    world.node.put_manifest("a.json", manifest("a", [container(livenessProbe=probe())], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    world.until(lambda: world.status("a").restart_count == 1, 20 * SECOND)
+    first, second = world.starts_of("a")[:2]
+    assert 7 <= second - first <= 8.5, "five good answers and three bad ones, a second apart"
+    said = world.said("a")
+    assert "Killing: Container app failed liveness probe, will be restarted" in said
+    assert "Unhealthy: Liveness probe failed: the simulated container says no" in said
+
+
+def test_two_failures_are_not_three() -> None:
+    world = aged()
+    behaviour = {"liveness-probe": ", ".join(["fail*2, ok"] * 30)}
+    world.node.put_manifest("a.json", manifest("a", [container(livenessProbe=probe())], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    world.run(60 * SECOND)
+    assert world.status("a").restart_count == 0
+
+
+def test_a_container_of_never_that_fails_its_liveness_probe_stays_dead() -> None:
+    world = aged()
+    world.node.put_manifest(
+        "a.json",
+        manifest("a", [container(livenessProbe=probe())], behaviour={"liveness-probe": "fail"}, restartPolicy="Never"),
+    )
+    world.until(lambda: world.phases().get("a") in ("Failed", "Succeeded"), 60 * SECOND)
+    assert "Killing: Container app failed liveness probe" in world.said("a")
+    assert len(world.starts_of("a")) == 1
+
+
+def test_nothing_else_is_asked_before_the_startup_probe_has_succeeded_and_it_is_not_asked_again() -> None:
+    world = aged()
+    app = container(startupProbe=probe(failureThreshold=30), livenessProbe=probe(), readinessProbe=probe())
+    behaviour = {"startup-probe": "fail*10, ok, fail", "liveness-probe": "ok"}
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    record = world.running_records()[0]
+    world.run(9 * SECOND + SECOND // 2)
+    assert set(record.probes) == {"startup"}
+    assert (world.status("a").started, ready(world, "a")) == (False, False)
+    world.run(2 * SECOND)
+    assert (world.status("a").started, ready(world, "a")) == (True, True)
+    asked = record.probes["startup"]
+    world.run(20 * SECOND)
+    assert record.probes["startup"] == asked
+    assert record.probes["liveness"] >= 20
+    assert world.status("a").restart_count == 0
+
+
+def test_a_container_that_fails_its_startup_probe_is_killed_with_the_grace_of_the_probe() -> None:
+    world = aged()
+    app = container(startupProbe=probe(failureThreshold=2, terminationGracePeriodSeconds=4))
+    behaviour = {"startup-probe": "fail", "ignore-stop-signal": "true"}
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour, terminationGracePeriodSeconds=300))
+    world.until(lambda: "a/app" in world.running())
+    world.until(lambda: world.status("a").restart_count == 1, 60 * SECOND)
+    first = ends_of(world, "a")[0]
+    assert 5 * SECOND <= first.finished_at - first.started_at <= 7 * SECOND, "two probes and four seconds of grace"
+    assert "Killing: Container app failed startup probe, will be restarted" in world.said("a")
+
+
+def test_a_sidecar_is_probed_as_others_are_and_the_next_container_waits_for_its_startup_probe() -> None:
+    world = aged()
+    sidecar = container("side", startupProbe=probe(), readinessProbe=probe(), livenessProbe=probe(), **ALWAYS)
+    behaviour = {
+        "startup-probe.side": "fail*2, ok",
+        "readiness-probe.side": "fail*3, ok",
+        "liveness-probe.side": "ok*10, fail",
+    }
+    world.node.put_manifest("a.json", manifest("a", initContainers=[sidecar], behaviour=behaviour))
+    world.until(lambda: "a/side" in world.running())
+    world.run(SECOND + SECOND // 2)
+    assert world.running() == ["a/side"]
+    world.until(lambda: "a/app" in world.running(), 5 * SECOND)
+    assert conditions(world, "a")["Initialized"] == "True"
+    world.run(SECOND)
+    assert conditions(world, "a")["ContainersReady"] == "False", "a sidecar counts"
+    world.until(lambda: conditions(world, "a")["Ready"] == "True", 10 * SECOND)
+    world.until(lambda: world.status("a", "side").restart_count == 1, 20 * SECOND)
+    assert world.status("a").restart_count == 0
+    assert "Killing: Container side failed liveness probe, will be restarted" in world.said("a")
+
+
+def test_a_command_is_run_by_the_runtime() -> None:
+    world = aged()
+    check = {"exec": {"command": ["check", "$(WHAT)"]}, "periodSeconds": 1}
+    app = container(readinessProbe=check, env=[{"name": "WHAT", "value": "all"}])
+    behaviour = {"exec-exit-code": "1,1,0", "exec-output": "not yet"}
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    world.until(lambda: ready(world, "a"), 10 * SECOND)
+    assert world.running_records()[0].execs in (3, 4), "two failed, and one may have followed at once"
+    assert "Unhealthy: Readiness probe failed: not yet" in world.said("a")
+
+
+def test_what_cannot_be_asked_or_never_answers_kills_nobody() -> None:
+    world = aged()
+    for deed in ("error", "silent"):
+        app = container(livenessProbe=probe(failureThreshold=1))
+        world.node.put_manifest(f"{deed}.json", manifest(deed, [app], behaviour={"liveness-probe": deed}))
+    world.run(300 * SECOND)
+    assert [world.status(name).restart_count for name in ("error", "silent")] == [0, 0]
+    text = "the simulated container cannot be asked"
+    assert f"Unhealthy: Liveness probe errored and resulted in unknown state: {text}" in world.said("error")
+
+
+def test_what_hangs_until_its_timeout_has_failed() -> None:
+    world = aged()
+    app = container(livenessProbe=probe(timeoutSeconds=2, failureThreshold=2))
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour={"liveness-probe": "hang"}))
+    world.until(lambda: "a/app" in world.running())
+    world.until(lambda: world.status("a").restart_count == 1, 60 * SECOND)
+    first, second = world.starts_of("a")[:2]
+    assert 4 <= second - first <= 6, "two of them, one after the other"
+
+
+def test_an_odd_answer_is_a_success_with_a_warning() -> None:
+    world = aged()
+    app = container(readinessProbe=probe())
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour={"readiness-probe": "warn"}))
+    world.until(lambda: "a/app" in world.running())
+    world.until(lambda: ready(world, "a"), 60 * SECOND)
+    assert "ProbeWarning: Readiness probe warning: the simulated container answers oddly" in world.said("a")
+
+
+def test_a_pod_that_ends_is_asked_whether_it_is_ready_and_not_killed_for_being_ill() -> None:
+    world = aged()
+    app = container(livenessProbe=probe(failureThreshold=1), readinessProbe=probe(failureThreshold=1))
+    behaviour = {"liveness-probe": "ok*5, fail", "readiness-probe": "ok*8, fail", "stop-delay": "20s"}
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour, terminationGracePeriodSeconds=60))
+    world.until(lambda: "a/app" in world.running())
+    record = world.running_records()[0]
+    world.run(3 * SECOND + SECOND // 2)
+    asked = record.probes["liveness"]
+    world.node.remove_manifest("a.json")
+    world.until(lambda: record.stop_signalled, 30 * SECOND)
+    before = record.probes["readiness"]
+    world.run(10 * SECOND)
+    assert record.probes["readiness"] >= before + 9
+    assert record.probes["liveness"] <= asked + 20
+    assert not any("failed liveness probe" in each for each in world.said("a"))
+
+
+def test_pods_without_probes_have_no_runner() -> None:
+    world = aged(manifests={"a.json": manifest("a"), "b.json": manifest("b", [container(livenessProbe=probe())])})
+    paths = [each.path for each in world.node.node.system.report().actors if each.path.endswith("/probes")]
+    assert len(paths) == 1
+
+
+@pytest.mark.parametrize("deed", ["fail", "hang"])
+def test_after_a_restart_of_the_agent_nothing_is_killed_for_old_failures(deed: str) -> None:
+    world = aged()
+    app = container(livenessProbe=probe(failureThreshold=5))
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour={"liveness-probe": f"ok, {deed}*4, ok"}))
+    world.until(lambda: "a/app" in world.running())
+    world.run(3 * SECOND)
+    world.node.restart_agent()
+    world.run(60 * SECOND)
+    assert world.status("a").restart_count == 0

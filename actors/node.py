@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import pykka
 
+from actors.history_messages import KnownPod, ListHistories, PodStory, TellHistory
 from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
 from actors.messages import (
     ListEvents,
@@ -63,6 +64,28 @@ class Node:
     def pulls(self) -> tuple[PullInProgress, ...]:
         """The image pulls wanted now, oldest first."""
         return self._ask("image-pull", ListPulls(), ())
+
+    def known_pods(self) -> tuple[KnownPod, ...]:
+        """Every pod of which something is remembered, those included that are gone."""
+        none: tuple[KnownPod, ...] = ()
+        return self._ask("historian", ListHistories(), none)
+
+    def story(self, uid: str) -> PodStory | None:
+        """What has happened to the pod of this UID, and what it waits for; None when nothing is known of it."""
+        nothing: PodStory | None = None
+        return self._ask("historian", TellHistory(uid), nothing)
+
+    def wall_ns(self) -> int:
+        """The time of day where the node lives."""
+        return self.system.dispatcher.wall_ns()
+
+    def worker_waits_for(self, uid: str) -> tuple[str, int]:
+        """What the pod's worker waits for in the middle of a pass, and for how long (ns); empty when it does not."""
+        path = f"/node/sync-loop/{uid}"
+        for actor in self.system.report().actors:
+            if actor.path == path and actor.waiting_for:
+                return actor.waiting_for, actor.handling_for_ns
+        return "", 0
 
     def report(self) -> SystemReport:
         """The tree of actors, as data."""

@@ -108,7 +108,12 @@ class PodHistory:
         known = {(wait.subject, wait.text) for wait in self._waits}
         for wait in waits:
             if (wait.subject, wait.text) not in known:
-                self.note(HistoryKind.WAIT, f"{wait.subject} waits: {wait.text}", wait.reason)
+                # Back-offs differ in their length alone: by the reason they are counted.
+                self.note(
+                    HistoryKind.WAIT,
+                    f"{wait.subject} waits: {wait.reason or wait.text}",
+                    wait.text if wait.reason else "",
+                )
         self._waits = waits
 
     # --- telling ----------------------------------------------------------------------------------------------------

@@ -44,8 +44,10 @@ def container_waits(pod: Pod, observed: ObservedPod, starts: StartsUnderWay) -> 
     first = _unfinished_init(spec.init_containers, observed)
     if first is not None and not waits:
         names = ", ".join(container.name for container in spec.containers)
-        text = f"init container {first.name} has to end well first"
-        waits.append(PodWait(_containers(spec.containers, names), "PodInitializing", text, "they are started after it"))
+        subject, then = f"containers {names}", "they are started after that"
+        if len(spec.containers) == 1:
+            subject, then = f"container {names}", "it is started after that"
+        waits.append(PodWait(subject, "PodInitializing", f"init container {first.name} has to end well first", then))
     return tuple(waits)
 
 
@@ -75,10 +77,6 @@ def _unfinished_init(containers: Iterable[Container], observed: ObservedPod) -> 
         if newest is not None and newest.running and not is_sidecar(container):
             return container
     return None
-
-
-def _containers(containers: tuple[Container, ...], names: str) -> str:
-    return f"container {names}" if len(containers) == 1 else f"containers {names}"
 
 
 def stop_waits(endings: Iterable[Ending], remaining: Mapping[str, int], now_wall_ns: int) -> tuple[PodWait, ...]:

@@ -1,7 +1,8 @@
 """What a node shows at its local endpoint, as JSON; and how `actorlet pods` and `actorlet actors` read it back.
 
 `/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report; `/events`
-and `/problems` are lists; `/health` is status 200 or 503 and names the actors that are late.
+and `/problems` are lists; `/health` is status 200 or 503 and names the actors that are late. `/explain/POD` is an
+`Explanation`, or status 404 and a sentence.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from collections.abc import Mapping
 
 import msgspec
 
+from actors.history_messages import KnownPod, PodStory
 from actors.kernel import SystemReport
 from actors.node import Node
+from cli.explanation import Explanation, explanation_of
+from cli.pod_choice import NoSuchPodError, choose
 from config.codec import encode, from_builtins
 from config.objects import Pod
-from runtime.local_endpoint import Reply, View
+from runtime.local_endpoint import Question, Reply, View
 
 PODS, ACTORS, EVENTS, PROBLEMS, HEALTH = "/pods", "/actors", "/events", "/problems", "/health"
+EXPLAIN = "/explain/"
 
 
 def views_of(node: Node) -> Mapping[str, View]:
@@ -34,6 +39,30 @@ def views_of(node: Node) -> Mapping[str, View]:
         PROBLEMS: lambda: Reply(msgspec.json.encode(node.problems())),
         HEALTH: health,
     }
+
+
+def questions_of(node: Node) -> Mapping[str, Question]:
+    """What there is to see of one thing of `node`, named by whoever asks."""
+
+    def explain(wanted: str) -> Reply:
+        try:
+            return Reply(msgspec.json.encode(explanation(node, wanted)))
+        except NoSuchPodError as error:
+            return Reply(msgspec.json.encode({"error": str(error)}), 404)
+
+    return {EXPLAIN: explain}
+
+
+def explanation(node: Node, wanted: str) -> Explanation:
+    """Of the pod that `wanted` means. Raises NoSuchPodError."""
+    pods = {pod.metadata.uid: pod for pod in node.pods()}
+    known = {pod.uid: pod for pod in node.known_pods()}
+    for uid, pod in pods.items():
+        # One of which nothing is remembered yet is there all the same.
+        known.setdefault(uid, KnownPod(uid, pod.metadata.namespace, pod.metadata.name, gone=False))
+    chosen = choose(wanted, tuple(known.values()), node.plan.facts.name)
+    story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
+    return explanation_of(story, pods.get(chosen.uid), node.worker_waits_for(chosen.uid), node.wall_ns())
 
 
 def pods_document(pods: tuple[Pod, ...]) -> bytes:

@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, Command] = {
     "up": Command("cli.up", "a node in one command: sample pods on a simulated runtime, in a live table"),
     "run": Command("cli.run", "the agent proper; takes the flags of a kubelet"),
     "pods": Command("cli.pods", "the pods of a running agent"),
+    "explain": Command("cli.explain", "what happened to a pod, why it is not Running, what comes next"),
     "actors": Command("cli.actors", "the actors of a running agent: state, mail, restarts, failures"),
     "simulated-cri": Command("cli.simulated_cri", "a simulated container runtime behind a socket, for any CRI client"),
     "simulated-apiserver": Command(

@@ -16,7 +16,7 @@ from contextlib import ExitStack, closing
 
 from actors.kernel import PoolDispatcher
 from actors.node import Node
-from cli.local_views import views_of
+from cli.local_views import questions_of, views_of
 from cli.log_lines import log_to
 from cli.main import own_version, version_text
 from cli.node_start import Machine, addresses_of, open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
@@ -93,13 +93,13 @@ def run(start: StartConfiguration) -> int:
         plan = plan_of(start, machine, root, runtime_name_of(runtime))
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
         node = Node(dispatcher, plan, real_capabilities(cri, plan, loop, api))
-        endpoint = LocalEndpoint(root, views_of(node), loop)
+        endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
         try:
             endpoint.start()
         except RootDirectoryTakenError:
             raise
         except LocalEndpointError as error:
-            LOG.warning("`actorlet pods` and `actorlet actors` will not find this agent: %s", error)
+            LOG.warning("`actorlet pods`, `explain` and `actors` will not find this agent: %s", error)
         after.callback(endpoint.close)
         node.start()
         notify(READY)

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
@@ -61,6 +62,9 @@ class Answer:
 
 
 View = Callable[[], Reply]
+Question = Callable[[str], Reply]
+"""A view that is told what stands behind its path: `/explain/` gets `web` when `/explain/web` is asked for."""
+_NONE: Mapping[str, Question] = {}
 
 
 def socket_path(root_directory: str) -> str:
@@ -69,11 +73,18 @@ def socket_path(root_directory: str) -> str:
 
 
 class LocalEndpoint:
-    """Serves `views` (path such as `/pods` -> view) from `start` until `close`."""
+    """Serves `views` (path such as `/pods` -> view) and `questions` (`/explain/`) from `start` until `close`."""
 
-    def __init__(self, root_directory: str, views: Mapping[str, View], loop: LoopThread) -> None:
+    def __init__(
+        self,
+        root_directory: str,
+        views: Mapping[str, View],
+        loop: LoopThread,
+        questions: Mapping[str, Question] = _NONE,
+    ) -> None:
         self.path = socket_path(root_directory)
         self._views = dict(views)
+        self._questions = dict(questions)
         self._loop = loop
         self._threads = ThreadPoolExecutor(VIEWS_AT_ONCE, thread_name_prefix="local-endpoint")
         self._runner: web.AppRunner | None = None
@@ -109,9 +120,9 @@ class LocalEndpoint:
         await web.SockSite(self._runner, bound).start()
 
     async def _answer(self, request: web.Request) -> web.Response:
-        view = self._views.get(request.path)
+        view = self._view_at(request.path)
         if view is None:
-            there = ", ".join(sorted(self._views))
+            there = ", ".join(sorted([*self._views, *(f"{path}..." for path in self._questions)]))
             return _response(_sentence(404, f"there is no {request.path}; there are {there}"))
         loop = asyncio.get_running_loop()
         try:
@@ -119,6 +130,12 @@ class LocalEndpoint:
         except Exception as error:
             LOG.exception("%s cannot be shown", request.path)
             return _response(_sentence(500, f"{request.path} cannot be shown: {type(error).__name__}: {error}"))
+
+    def _view_at(self, path: str) -> View | None:
+        for prefix, question in self._questions.items():
+            if path.startswith(prefix):
+                return partial(question, path.removeprefix(prefix))
+        return self._views.get(path)
 
 
 def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer:

@@ -44,10 +44,17 @@ def loop() -> Iterator[LoopThread]:
 
 @pytest.fixture
 def endpoint(tmp_path: Path, loop: LoopThread) -> Iterator[LocalEndpoint]:
-    endpoint = LocalEndpoint(str(tmp_path), VIEWS, loop)
+    endpoint = LocalEndpoint(str(tmp_path), VIEWS, loop, {"/explain/": lambda wanted: Reply(wanted.encode())})
     endpoint.start()
     yield endpoint
     endpoint.close()
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_question_is_told_what_it_is_about(tmp_path: Path) -> None:
+    assert ask(str(tmp_path), "/explain/shop/web%20%25").body == b"shop/web %"
+    assert ask(str(tmp_path), "/explain/").body == b""
+    assert b"/explain/..., " in ask(str(tmp_path), "/explain").body
 
 
 @pytest.mark.usefixtures("endpoint")
@@ -62,7 +69,7 @@ def test_a_view_is_answered_with_its_status(tmp_path: Path) -> None:
 def test_what_is_not_there_names_what_is(tmp_path: Path) -> None:
     answer = ask(str(tmp_path), "/secrets")
     assert answer.status == 404
-    assert json.loads(answer.body) == {"error": "there is no /secrets; there are /broken, /health, /pods"}
+    assert json.loads(answer.body) == {"error": "there is no /secrets; there are /broken, /explain/..., /health, /pods"}
 
 
 @pytest.mark.usefixtures("endpoint")

@@ -1,0 +1,220 @@
+"""What `actorlet explain` tells of pods in trouble, on whole nodes in virtual time."""
+
+from __future__ import annotations
+
+import sys
+
+from cli.explanation import Explanation, happened_rows, headline, next_lines
+from cli.local_views import explanation
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.test_config_volumes_of_api import CFG, SETTINGS, settings, using
+from tests.simulation.node.worlds import SECOND, World, container, manifest
+
+LOOPS = {"run-for": "2s", "exit-code": "1", "termination-message": "panic: no such file"}
+
+
+def told(world: World, name: str) -> Explanation:
+    return explanation(world.node.node, name)
+
+
+def node(seconds: int = 20, **pods: str) -> World:
+    world = World({f"{name}.yaml": text for name, text in pods.items()}).start()
+    world.run(seconds * SECOND)
+    return world
+
+
+def happened(explained: Explanation, kind: str = "") -> list[str]:
+    return [each.text for each in explained.happened if kind in ("", each.kind)]
+
+
+def in_order(explained: Explanation, *wanted: str) -> bool:
+    """Whether these words come in this order among what happened."""
+    rest = iter(happened(explained))
+    return all(any(words in text for text in rest) for words in wanted)
+
+
+def test_a_pod_that_runs_tells_how_it_came_to_that_and_waits_for_nothing():
+    explained = told(node(web=manifest("web")), "web")
+    assert (explained.status, explained.stage, explained.why, explained.waits) == ("Running", "syncing", (), ())
+    assert in_order(
+        explained, "syncing: it is desired", "decided to make a sandbox, then start container app", "Started"
+    )
+    assert list(next_lines(explained)) == ["nothing, until something changes"]
+    assert headline(explained).startswith("default/web-node  Running, syncing since ")
+
+
+def test_a_crash_loop_tells_exit_codes_last_words_and_when_it_is_started_again():
+    world = node(200, web=manifest("web", behaviour=LOOPS))
+    explained = told(world, "web")
+    assert explained.status == "CrashLoopBackOff"
+    [end] = [each for each in explained.happened if each.kind == "end"]
+    assert (end.text, end.count) == ("container app ended with exit code 1 (Error)", 6)
+    assert end.detail == "attempt 5, after 2.0 s: panic: no such file"
+    assert len(explained.happened) < 15, "a loop is counted, not repeated"
+    [wait] = explained.waits
+    assert (wait.subject, wait.reason, wait.then) == ("container app", "CrashLoopBackOff", "it is started again")
+    [line] = next_lines(explained)
+    assert line == "container app: it is started again in 2 min 2 s, at 00:05:22.000"
+    before = len(world.starts_of("web"))
+    world.run(123 * SECOND)
+    assert len(world.starts_of("web")) == before + 1, "and so it was"
+
+
+def test_an_image_that_cannot_be_pulled_tells_why_and_when_it_is_tried_again():
+    bad = manifest("web", [container(image="nope:1")], behaviour={"fail": "PullImage=NOT_FOUND"})
+    explained = told(node(25, web=bad), "web")
+    assert explained.status == "ImagePullBackOff"
+    assert in_order(explained, "image nope:1 cannot be pulled", "container app waits: ImagePullBackOff")
+    [wait] = explained.waits
+    assert wait.reason == "ImagePullBackOff"
+    [line] = next_lines(explained)
+    assert line.startswith("container app: it is tried again in ")
+
+
+def test_a_volume_that_cannot_be_had_is_named_with_its_reason():
+    share = manifest(
+        "share",
+        [container(volumeMounts=[{"name": "share", "mountPath": "/s"}])],
+        volumes=[{"name": "share", "nfs": {"server": "nfs", "path": "/"}}],
+    )
+    explained = told(node(30, share=share), "share")
+    [wait] = explained.waits
+    assert wait.reason == "FailedMount"
+    assert "volumes of kind nfs are not supported yet" in explained.why[0]
+    assert any("volumes cannot be made" in text for text in happened(explained, "failure"))
+
+
+def test_a_config_map_that_is_missing_is_named_and_so_is_what_follows_when_it_comes():
+    cluster = Cluster()
+    cluster.create("web", **using(CFG))
+    cluster.run(10 * SECOND)
+    explained = explanation(cluster.node.node, "default/web")
+    assert explained.status == "ContainerCreating"
+    [wait] = explained.waits
+    assert (wait.subject, wait.reason) == ("the pod", "FailedMount")
+    assert 'configmap "settings" not found' in wait.text
+    cluster.ask("POST", SETTINGS, settings(colour="blue"))
+    cluster.until(lambda: cluster.all_are("Running", 1))
+    cluster.run(SECOND)
+    explained = explanation(cluster.node.node, "web")
+    assert explained.why == ()
+    assert in_order(explained, "the pod waits: FailedMount", "decided to make a sandbox", "Started container app")
+
+
+def test_a_network_that_is_not_ready_is_what_all_pods_wait_for_and_the_way_goes_on_after_it():
+    world = World({"web.yaml": manifest("web")})
+    world.cri.set_ready(network=False)
+    world.start()
+    world.run(20 * SECOND)
+    explained = told(world, "web")
+    assert [wait.reason for wait in explained.waits] == ["NetworkNotReady"]
+    assert explained.why[0].startswith("the pod: ")
+    world.cri.set_ready()
+    world.run(20 * SECOND)
+    explained = told(world, "web")
+    assert explained.why == ()
+    assert in_order(explained, "the pod waits: NetworkNotReady", "decided to make a sandbox", "Started container app")
+
+
+def test_a_runtime_that_is_away_is_told():
+    world = World({"web.yaml": manifest("web")})
+    world.cri.set_ready(runtime=False)
+    world.start()
+    world.run(20 * SECOND)
+    explained = told(world, "web")
+    assert explained.why
+    assert "the container runtime is away" in explained.why[0]
+
+
+def test_a_static_pod_that_waits_for_its_name_says_for_whom():
+    slow = manifest("web", uid="first", behaviour={"ignore-stop-signal": "true"})
+    world = node(20, a=slow)
+    world.node.remove_manifest("a.yaml")
+    world.node.put_manifest("b.yaml", manifest("web", uid="second"))
+    world.run(10 * SECOND)
+    explained = told(world, "second")
+    assert explained.stage == "waiting"
+    assert explained.why == (
+        "the pod: one static pod of a name at a time; the one of UID first is ending or comes first",
+    )
+    world.run(60 * SECOND)
+    explained = told(world, "web")
+    assert (explained.uid, explained.status) == ("second", "Running")
+    assert in_order(explained, "waits for its turn: one static pod of a name at a time", "Started")
+
+
+def test_a_slow_stop_is_told_while_the_worker_waits_for_it_and_the_end_afterwards():
+    world = node(20, web=manifest("web", behaviour={"ignore-stop-signal": "true"}))
+    world.node.remove_manifest("web.yaml")
+    world.run(12 * SECOND)
+    explained = told(world, "web")
+    assert (explained.status, explained.stage) == ("Terminating", "terminating")
+    assert explained.why == ("the end of container app: Terminating: it was asked to stop and has 30 s for it",)
+    [worker, kill] = next_lines(explained)
+    assert worker.startswith("its worker waits for the end of app, for 11 s")
+    assert "it is killed if it still runs in 1" in kill
+    world.run(60 * SECOND)
+    explained = told(world, "web")
+    assert (explained.status, explained.stage) == ("Gone", "finished")
+    assert in_order(explained, "terminating:", "ended with exit code 137", "terminated:", "finished:")
+    assert explained.gone
+
+
+def test_a_pod_that_has_ended_tells_how():
+    done = manifest("web", behaviour={"run-for": "5s", "exit-code": "3"}, restartPolicy="Never")
+    explained = told(node(30, web=done), "web")
+    assert explained.phase == "Failed"
+    assert explained.why[0].startswith("it has ended: Error: app: exit code 3")
+    assert in_order(explained, "ended with exit code 3", "terminating: its phase is final")
+
+
+def test_an_init_container_that_runs_is_what_the_others_wait_for():
+    init = manifest("web", initContainers=[container("setup")], behaviour={"run-for.setup": "100s"})
+    explained = told(node(20, web=init), "web")
+    assert explained.why == ("container app: PodInitializing: init container setup has to end well first",)
+
+
+def test_an_agent_that_was_started_anew_tells_what_it_found():
+    world = node(60, web=manifest("web", behaviour={"run-for": "20s, forever"}))
+    world.node.restart_agent()
+    world.run(30 * SECOND)
+    explained = told(world, "web")
+    assert explained.why == ()
+    assert "container app was found running, and goes on" in happened(explained)
+    assert not [text for text in happened(explained) if text.startswith("Started")]
+
+
+def test_calls_that_fail_are_told_with_the_next_try():
+    fails = manifest("web", behaviour={"fail": "RunPodSandbox=UNAVAILABLE"})
+    explained = told(node(30, web=fails), "web")
+    assert in_order(explained, "Failed to create pod sandbox")
+    [wait] = explained.waits
+    assert (wait.reason, wait.then) == ("FailedSync", "it is tried again")
+    assert wait.until > explained.asked
+
+
+def test_a_pod_that_has_nothing_to_tell_any_more_tells_nothing():
+    world = node(60, **{f"p{n}": manifest(f"p{n}") for n in range(10)})
+
+    def handled() -> int:
+        return next(each.handled for each in world.node.node.report().actors if each.path == "/node/historian")
+
+    before = handled()
+    world.run(3600 * SECOND)
+    assert handled() == before
+
+
+def test_a_history_is_small():
+    world = node(3600, web=manifest("web", behaviour=LOOPS), well=manifest("well"))
+    for name, limit in (("web", 16_000), ("well", 4_000)):
+        explained = told(world, name)
+        size = sum(
+            sys.getsizeof(each) + sys.getsizeof(each.text) + sys.getsizeof(each.detail) for each in explained.happened
+        )
+        assert size < limit, f"{name} takes {size} bytes"
+
+
+def test_rows_say_how_often_and_since_when():
+    explained = told(node(200, web=manifest("web", behaviour=LOOPS)), "web")
+    [row] = [what for _, kind, what in happened_rows(explained) if kind == "end"]
+    assert row.endswith("[attempt 5, after 2.0 s: panic: no such file] (x6 since 00:00:02.000)")

@@ -82,16 +82,27 @@ async def _follow(session: aiohttp.ClientSession, url: URL, headers: CIMultiDict
             _linger(response)
             target = response.headers.get("Location") if response.status in _REDIRECTS else None
             if target is None:
-                await response.content.read(SHOWN_BYTES)
+                await _body(response)
                 return _judge(response.status)
             to = url.join(URL(target))
             if to.host != first:
-                body = (await response.content.read(SHOWN_BYTES)).decode(errors="replace")
+                body = (await _body(response)).decode(errors="replace")
                 return ProbeAnswer(Outcome.WARNING, f"Probe terminated redirects, Response body: {body}")
             if URL(target).absolute:
                 headers.popall("Host", None)  # it was meant for where the first request went
             url = to
     return ProbeAnswer(Outcome.FAILURE, f'Get "{url}": stopped after {MAX_REDIRECTS} redirects')
+
+
+async def _body(response: aiohttp.ClientResponse) -> bytes:
+    """Its beginning; an answer that ends too early raises."""
+    found = b""
+    while len(found) < SHOWN_BYTES:
+        part = await response.content.read(SHOWN_BYTES - len(found))
+        if not part:
+            break
+        found += part
+    return found
 
 
 def _judge(status: int) -> ProbeAnswer:

@@ -1,0 +1,83 @@
+"""The exec probe: what the runtime says of a command, and what that says of the container (spec 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.kernel import Promise, broken, kept
+from runtime.cri.errors import CriError, StatusCode
+from runtime.cri.messages import ExecSyncRequest, ExecSyncResponse
+from runtime.probes import ExecCheck, Outcome, ProbeAnswer
+from runtime.probes.exec_command import ask_exec
+
+SECOND = 10**9
+CHECK = ExecCheck(("cat", "/tmp/ok"))
+
+
+class Runtime:
+    """Answers every call with what it is given."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[tuple[ExecSyncRequest, int | None]] = []
+
+    def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Any:
+        self.asked.append((request, timeout_ns))
+        return self.answer
+
+    def stream(self, *args: Any) -> Any:
+        raise AssertionError("no stream is asked for")
+
+
+def failing(code: StatusCode, text: str) -> Any:
+    return broken(CriError(code, text, "ExecSync"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(kept(ExecSyncResponse(stdout=b"fine")), ProbeAnswer(Outcome.SUCCESS), id="exit code 0"),
+        pytest.param(
+            kept(ExecSyncResponse(exit_code=1, stdout=b"half ", stderr=b"done")),
+            ProbeAnswer(Outcome.FAILURE, "half done"),
+            id="another exit code, with its output",
+        ),
+        pytest.param(
+            kept(ExecSyncResponse(exit_code=3)),
+            ProbeAnswer(Outcome.FAILURE, "command exited with 3"),
+            id="another exit code, silent",
+        ),
+        pytest.param(
+            kept(ExecSyncResponse(exit_code=1, stdout=b"x" * 20_000)),
+            ProbeAnswer(Outcome.FAILURE, "x" * 10_240),
+            id="output without end",
+        ),
+        pytest.param(
+            failing(StatusCode.DEADLINE_EXCEEDED, "too long"),
+            ProbeAnswer(Outcome.FAILURE, 'command timed out: "cat /tmp/ok" timed out after 2s'),
+            id="the runtime says that it takes too long",
+        ),
+    ],
+)
+def test_the_end_of_a_command_is_the_verdict(answer: Any, expected: ProbeAnswer) -> None:
+    runtime = Runtime(answer)
+    assert ask_exec(runtime, "c", CHECK, 2 * SECOND).result(0) == expected
+    [(request, timeout_ns)] = runtime.asked
+    assert request == ExecSyncRequest(container_id="c", cmd=("cat", "/tmp/ok"), timeout=2)
+    assert timeout_ns is not None
+    assert timeout_ns > 2 * SECOND, "the runtime is to keep the time of the command"
+
+
+@pytest.mark.parametrize("code", [StatusCode.UNAVAILABLE, StatusCode.NOT_FOUND, StatusCode.UNKNOWN])
+def test_a_runtime_that_cannot_run_it_says_nothing_of_the_container(code: StatusCode) -> None:
+    answer = ask_exec(Runtime(failing(code, "no such task")), "c", CHECK, SECOND).result(0)
+    assert answer.outcome is Outcome.UNKNOWN
+    assert "no such task" in answer.text
+
+
+def test_who_gives_up_cancels_the_call() -> None:
+    call: Promise[ExecSyncResponse] = Promise()
+    assert ask_exec(Runtime(call), "c", CHECK, SECOND).cancel()
+    assert call.done()

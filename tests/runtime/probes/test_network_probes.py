@@ -1,0 +1,288 @@
+"""Probes over the network against real servers: what counts as an answer, and what is asked (spec 5)."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from runtime.cri.transport import grpc
+from runtime.event_loop import LoopThread
+from runtime.probes import GrpcCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
+from runtime.probes.capability import Check
+from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from runtime.probes.prober import NetworkProber
+
+SECOND = 10**9
+
+
+class NoRuntime:
+    """These probes ask no runtime."""
+
+    def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Any:
+        raise AssertionError("the runtime is asked")
+
+    def stream(self, *args: Any) -> Any:
+        raise AssertionError("the runtime is asked")
+
+
+class Servers:
+    """Servers of one test, and the prober that asks them."""
+
+    def __init__(self) -> None:
+        self.loop = LoopThread("probes")
+        self._prober = NetworkProber(NoRuntime(), self.loop)
+        self.asked: list[web.BaseRequest] = []
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self.loop.submit(coroutine).result(10)
+
+    def ask(self, check: Check, timeout_ns: int = SECOND) -> ProbeAnswer:
+        return self._prober.probe("c", "liveness", check, timeout_ns).result(10)
+
+    def http(self, answer: Callable[[web.BaseRequest], Any], tls: ssl.SSLContext | None = None) -> int:
+        """Serve; the port."""
+
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            self.asked.append(request)
+            response: web.StreamResponse = await answer(request)
+            return response
+
+        async def serve() -> int:
+            runner = web.ServerRunner(web.Server(handle))
+            await runner.setup()
+            site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
+            await site.start()
+            port: int = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+            return port
+
+        port: int = self.run(serve())
+        return port
+
+    def raw(self, say: bytes | None) -> int:
+        """A port at which `say` is said after the first bytes, and the connection closed; None: nothing ever is."""
+
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1)
+            if say is None:
+                await asyncio.Event().wait()
+            else:
+                writer.write(say)
+            writer.close()
+
+        async def serve() -> int:
+            server = await asyncio.start_server(talk, "127.0.0.1", 0)
+            port: int = server.sockets[0].getsockname()[1]
+            return port
+
+        port: int = self.run(serve())
+        return port
+
+
+@pytest.fixture
+def servers() -> Iterator[Servers]:
+    made = Servers()
+    yield made
+    made.loop.close()
+
+
+def saying(status: int, body: bytes = b"", **headers: str) -> Callable[[web.BaseRequest], Any]:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        return web.Response(status=status, body=body, headers=headers)
+
+    return answer
+
+
+def closed_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(200, Outcome.SUCCESS), (204, Outcome.SUCCESS), (304, Outcome.SUCCESS), (399, Outcome.SUCCESS)]
+    + [(each, Outcome.FAILURE) for each in (400, 404, 500, 503)],
+)
+def test_2xx_and_3xx_are_success(servers: Servers, status: int, outcome: Outcome) -> None:
+    answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(saying(status))}/"))
+    assert answer.outcome is outcome
+    assert answer.text == ("" if outcome is Outcome.SUCCESS else f"HTTP probe failed with statuscode: {status}")
+
+
+def test_it_asks_as_a_kubelet_does_once_and_without_compression(servers: Servers) -> None:
+    port = servers.http(saying(200))
+    servers.ask(HttpCheck(f"http://127.0.0.1:{port}/health?deep=1"))
+    [request] = servers.asked
+    assert (request.method, request.path_qs) == ("GET", "/health?deep=1")
+    assert dict(request.headers) == {
+        "Host": f"127.0.0.1:{port}",
+        "User-Agent": "kube-probe/1.36",
+        "Accept": "*/*",
+        "Connection": "close",
+    }
+
+
+def test_headers_of_the_pod_win_and_an_empty_one_sends_none(servers: Servers) -> None:
+    port = servers.http(saying(200))
+    own = (("Host", "shop.example"), ("X-Way", "a"), ("X-Way", "b"), ("User-Agent", "mine"), ("Accept", ""))
+    servers.ask(HttpCheck(f"http://127.0.0.1:{port}/", own))
+    [request] = servers.asked
+    assert request.headers["Host"] == "shop.example"
+    assert request.headers.getall("X-Way") == ["a", "b"]
+    assert request.headers["User-Agent"] == "mine"
+    assert "Accept" not in request.headers
+
+
+def test_a_redirect_on_the_same_host_is_followed(servers: Servers) -> None:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        if request.path == "/":
+            return web.Response(status=302, headers={"Location": "/there"})
+        return web.Response(status=200 if request.path == "/there" else 500)
+
+    check = HttpCheck(f"http://127.0.0.1:{servers.http(answer)}/", (("Host", "shop.example"),))
+    assert servers.ask(check).outcome is Outcome.SUCCESS
+    assert [(each.path, each.headers["Host"]) for each in servers.asked] == [
+        ("/", "shop.example"),
+        ("/there", "shop.example"),
+    ]
+
+
+def test_a_redirect_to_another_host_is_a_success_with_a_warning_and_not_followed(servers: Servers) -> None:
+    port = servers.http(saying(302, b"go away", Location="http://elsewhere.example/"))
+    answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
+    assert answer == ProbeAnswer(Outcome.WARNING, "Probe terminated redirects, Response body: go away")
+    assert len(servers.asked) == 1
+
+
+def test_redirects_come_to_an_end(servers: Servers) -> None:
+    port = servers.http(saying(302, Location="/"))
+    answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
+    assert answer.outcome is Outcome.FAILURE
+    assert "stopped after 10 redirects" in answer.text
+    assert len(servers.asked) == 11
+
+
+def test_of_a_body_without_end_only_the_beginning_is_read(servers: Servers) -> None:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(64):
+            await response.write(b"x" * 65536)
+        await asyncio.Event().wait()
+        return response
+
+    assert servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(answer)}/")).outcome is Outcome.SUCCESS
+
+
+def test_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key", tmp_path / "certificate"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=nobody"]
+    subprocess.run([*command, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    port = servers.http(saying(200), tls)
+    assert servers.ask(HttpCheck(f"https://127.0.0.1:{port}/")).outcome is Outcome.SUCCESS
+    assert servers.ask(HttpCheck(f"http://127.0.0.1:{port}/")).outcome is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("say", "text"), [(b"", "EOF"), (b"220 ready\r\n", ""), (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", "")]
+)
+def test_what_is_no_whole_answer_is_a_failure(servers: Servers, say: bytes, text: str) -> None:
+    answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.raw(say)}/"))
+    assert answer.outcome is Outcome.FAILURE
+    assert text in answer.text
+
+
+def test_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
+    port = servers.raw(None)
+    answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
+    assert answer.outcome is Outcome.FAILURE
+    assert "context deadline exceeded" in answer.text
+    assert servers.ask(GrpcCheck("127.0.0.1", port), SECOND // 5).outcome is Outcome.FAILURE
+    assert servers.ask(TcpCheck("127.0.0.1", port), SECOND // 5).outcome is Outcome.SUCCESS
+
+
+def test_a_port_at_which_nobody_listens_is_a_failure_of_every_kind(servers: Servers) -> None:
+    port = closed_port()
+    refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
+    assert servers.ask(TcpCheck("127.0.0.1", port)) == ProbeAnswer(Outcome.FAILURE, refused)
+    url = f"http://127.0.0.1:{port}/"
+    assert servers.ask(HttpCheck(url)) == ProbeAnswer(Outcome.FAILURE, f'Get "{url}": {refused}')
+    answer = servers.ask(GrpcCheck("127.0.0.1", port))
+    assert answer.outcome is Outcome.FAILURE
+    assert f'failed to connect service "127.0.0.1:{port}"' in answer.text
+
+
+class Health:
+    """A gRPC server that says of each service what it is told."""
+
+    def __init__(self, statuses: dict[str, int]) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+        def check(request: Any, context: Any) -> Any:
+            metadata = dict(context.invocation_metadata())
+            self.asked.append((request.service, metadata["user-agent"].split(" ")[0]))
+            if request.service not in statuses:
+                context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
+            return HealthCheckResponse(status=statuses[request.service])  # type: ignore[arg-type]
+
+        handler = grpc.unary_unary_rpc_method_handler(
+            check,
+            request_deserializer=HealthCheckRequest.FromString,
+            response_serializer=HealthCheckResponse.SerializeToString,
+        )
+        from concurrent.futures import ThreadPoolExecutor
+
+        self.server = grpc.server(ThreadPoolExecutor(2))
+        name = "grpc.health.v1.Health" if statuses else "some.other.Service"
+        self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, {"Check": handler}),))
+        self.port: int = self.server.add_insecure_port("127.0.0.1:0")
+        self.server.start()
+
+
+def test_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers) -> None:
+    health = Health({"": 1, "shop": 1, "cart": 2})
+    try:
+        ok = ProbeAnswer(Outcome.SUCCESS)
+        assert servers.ask(GrpcCheck("127.0.0.1", health.port), 5 * SECOND) == ok
+        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "shop"), 5 * SECOND) == ok
+        bad = servers.ask(GrpcCheck("127.0.0.1", health.port, "cart"), 5 * SECOND)
+        assert bad == ProbeAnswer(Outcome.FAILURE, 'service unhealthy (responded with "NOT_SERVING")')
+        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "none"), 5 * SECOND).outcome is Outcome.FAILURE
+        assert health.asked[1] == ("shop", "kube-probe/1.36")
+    finally:
+        health.server.stop(None)
+
+
+def test_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers: Servers) -> None:
+    other = Health({})
+    try:
+        answer = servers.ask(GrpcCheck("127.0.0.1", other.port), 5 * SECOND)
+        assert answer.outcome is Outcome.FAILURE
+        assert "does not implement the grpc health protocol" in answer.text
+    finally:
+        other.server.stop(None)
+
+
+def test_probes_that_hang_hold_up_no_other(servers: Servers) -> None:
+    silent, well = servers.raw(None), servers.http(saying(200))
+    prober = NetworkProber(NoRuntime(), servers.loop)
+    hanging: list[Future[ProbeAnswer]] = [
+        prober.probe("c", "liveness", HttpCheck(f"http://127.0.0.1:{silent}/"), 3600 * SECOND)  # type: ignore[misc]
+        for _ in range(100)
+    ]
+    for _ in range(20):
+        assert servers.ask(HttpCheck(f"http://127.0.0.1:{well}/"), 5 * SECOND).outcome is Outcome.SUCCESS
+    assert not any(each.done() for each in hanging)

@@ -11,6 +11,7 @@ import enum
 import msgspec
 
 from actors.kernel import Message
+from config.objects import Pod
 
 
 class HistoryKind(enum.StrEnum):
@@ -68,6 +69,13 @@ class NoteHistory(Message, frozen=True):
     since_wall_ns: int
     entries: tuple[HistoryEntry, ...] = ()
     waits: tuple[PodWait, ...] | None = None
+
+
+def note_of(pod: Pod, kind: HistoryKind, text: str, detail: str, wall_ns: int) -> NoteHistory:
+    """One entry, from somebody who knows nothing of the pod's stage."""
+    meta = pod.metadata
+    entry = HistoryEntry(kind, text, detail, wall_ns, wall_ns)
+    return NoteHistory(meta.uid, meta.namespace, meta.name, "", 0, (entry,))
 
 
 class PodStory(msgspec.Struct, frozen=True):

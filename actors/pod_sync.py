@@ -158,7 +158,8 @@ class PodSync:
             return ()
         if self._held_up is not None:
             return (self._held_up,)
-        return container_waits(pod, self._view.seen(), self.starts.under_way(self._backing_off))
+        under_way = self.starts.under_way(self._backing_off)
+        return container_waits(pod, self._view.seen(), under_way, self._probes.results)
 
     # --- what a pass waits for --------------------------------------------------------------------------------------
 

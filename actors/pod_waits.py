@@ -1,6 +1,6 @@
 """What a pod waits for, told from what its worker knows after a pass. Pure.
 
-Each wait says for whom, why, and what comes next. A container that runs, or has ended for good, waits for nothing.
+Each wait says for whom, why, and what comes next. A container that is ready, or has ended for good, waits for nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import msgspec
 from actors.history_messages import PodWait
 from actors.history_words import SECOND_NS, seconds, shortened
 from actors.observed import ObservedPod
+from actors.probe_results import NO_RESULTS, ProbeResults, is_ready, is_started, startup_of
 from actors.termination import Ending
 from config.objects import Container, Pod
 from config.pod_identity import is_sidecar
@@ -33,14 +34,20 @@ class StartsUnderWay(msgspec.Struct, frozen=True):
     asking: frozenset[str] = _NOBODY
 
 
-def container_waits(pod: Pod, observed: ObservedPod, starts: StartsUnderWay) -> tuple[PodWait, ...]:
-    """Of each container that is to be started, in the order of starting; and of those whose turn has not come."""
+def container_waits(
+    pod: Pod, observed: ObservedPod, starts: StartsUnderWay, probes: ProbeResults = NO_RESULTS
+) -> tuple[PodWait, ...]:
+    """Of each container that is to be started, in the order of starting; of those whose turn has not come; and of
+    those that run and are not ready.
+    """
     spec = pod.spec
     waits = [
         wait
         for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
         if (wait := _wait_of(container, observed, starts)) is not None
     ]
+    lasting = (*filter(is_sidecar, spec.init_containers), *spec.containers)
+    waits += [wait for container in lasting if (wait := _wait_to_be_ready(container, observed, probes)) is not None]
     first = _unfinished_init(spec.init_containers, observed)
     if first is not None and not waits:
         names = ", ".join(container.name for container in spec.containers)
@@ -69,6 +76,18 @@ def _wait_of(container: Container, observed: ObservedPod, starts: StartsUnderWay
     reason, message = known
     then = "it is started again" if reason == "CrashLoopBackOff" else "it is tried again"
     return PodWait(subject, reason, shortened(message or reason), then, starts.retry_at.get(name))
+
+
+def _wait_to_be_ready(container: Container, observed: ObservedPod, probes: ProbeResults) -> PodWait | None:
+    newest = observed.newest(container.name)
+    if newest is None or not newest.running or is_ready(container, newest, probes):
+        return None
+    subject = f"container {container.name}"
+    if startup_of(container, newest, probes) is not True:
+        return PodWait(subject, "", "it runs, and its startup probe has not succeeded yet", "it is probed again")
+    if not is_started(container, newest, probes):
+        return None  # its postStart hook is told by whoever runs it
+    return PodWait(subject, "", "it runs, and its readiness probe does not succeed", "it is probed again")
 
 
 def _unfinished_init(containers: Iterable[Container], observed: ObservedPod) -> Container | None:

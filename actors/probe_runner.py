@@ -14,6 +14,8 @@ from typing import ClassVar
 
 import msgspec
 
+from actors.history_messages import HistoryKind, note_of
+from actors.history_words import shortened
 from actors.kernel import Actor, ActorRef, Message, Pending, handles
 from actors.messages import pod_event
 from actors.pod_services import PodServices
@@ -240,6 +242,9 @@ class ProbeRunner(Actor):
         if said is not None and seen is not None:
             path = field_path(seen.pod, self._containers[key.container])
             self._services.events.tell(pod_event(seen.pod, "Warning", said.reason, said.message, path))
+            text = shortened(f"container {key.container}: {said.message}")
+            note = note_of(seen.pod, HistoryKind.FAILURE, text, said.reason, self.wall_ns())
+            self._services.historian.tell(note)
 
     def _tell(self) -> None:
         """The verdicts, to the worker, where they are others than before."""

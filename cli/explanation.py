@@ -166,7 +166,9 @@ def next_lines(told: Explanation) -> Iterator[str]:
             ahead_ns = _ns(wait.until) - _ns(told.asked)
             when = f" in {seconds(ahead_ns)}, at {_clock(wait.until, told.asked[:10])}" if ahead_ns > 0 else " now"
         yield f"{wait.subject}: {wait.then}{when}"
-    if not told.waits and not told.doing:
+    if not told.waits and not told.doing and told.why and not told.gone:
+        yield "it is looked at again when something changes"
+    elif not told.waits and not told.doing:
         yield "nothing, until something changes"
 
 

@@ -289,8 +289,8 @@ def _rest(configuration: KubeletConfiguration, cgroup_version: int | None) -> It
         yield DocumentError("$.memoryThrottlingFactor", f"is {factor}, must be above 0 and at most 1", "give 0.9")
     path = "$.containerLogMaxSize"
     try:
-        if parse_quantity(configuration.container_log_max_size).nanos <= 0:
-            yield DocumentError(path, "must be above zero", "write 10Mi")
+        if parse_quantity(configuration.container_log_max_size).is_zero():
+            yield DocumentError(path, "must not be zero", "write 10Mi, or -1 to rotate no logs")
     except QuantityError as error:
         yield DocumentError(path, str(error), "write 10Mi")
     if configuration.tracing is not None:

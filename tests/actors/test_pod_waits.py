@@ -7,7 +7,9 @@ import pytest
 from actors.history_messages import PodWait
 from actors.observed import ObservedPod
 from actors.pod_waits import StartsUnderWay, container_waits, stop_waits
+from actors.probe_results import ProbeResults
 from actors.termination import Ending
+from config.objects import Probe, TCPSocketAction
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, picture, pod, seen, sidecar
 
 WEB = pod("app", "log")
@@ -65,6 +67,27 @@ def test_an_init_container_that_is_backing_off_is_what_the_pod_waits_for():
     starts = StartsUnderWay(reasons={"setup": ("CrashLoopBackOff", "back-off 10s")}, retry_at={"setup": NOW_NS})
     [wait] = container_waits(INIT, picture(seen("setup", EXITED, exit_code=1)), starts)
     assert wait.subject == "container setup"
+
+
+PROBE = Probe(tcp_socket=TCPSocketAction(port=80))
+PROBED = pod(container("app", readiness_probe=PROBE, startup_probe=PROBE))
+RUNS = picture(seen("app", id="c1"))
+
+
+@pytest.mark.parametrize(
+    ("results", "text"),
+    [
+        (ProbeResults(), ""),
+        (ProbeResults(active=True), "it runs, and its startup probe has not succeeded yet"),
+        (ProbeResults(active=True, startup={"c1": True}), "it runs, and its readiness probe does not succeed"),
+        (ProbeResults(active=True, startup={"c1": True}, readiness={"c1": True}), ""),
+    ],
+    ids=["nobody probes", "not started", "not ready", "ready"],
+)
+def test_a_container_that_runs_waits_for_its_probes(results: ProbeResults, text: str):
+    waits = container_waits(PROBED, RUNS, StartsUnderWay(), results)
+    assert waits == ((PodWait("container app", "", text, "it is probed again"),) if text else ())
+    assert container_waits(PROBED, picture(), StartsUnderWay(), results) == ()
 
 
 def test_the_end_of_a_container_is_waited_for_until_it_is_killed():

@@ -211,6 +211,7 @@ def test_a_broken_rule_is_one_fault_at_its_path(body: str, path: str) -> None:
         "maxParallelImagePulls: 5",
         "maxParallelImagePulls: 1\nserializeImagePulls: true",
         "containerLogMonitorInterval: 3s",
+        "containerLogMaxSize: '-1'",
         "cpuCFSQuotaPeriod: 1ms",
         "cpuCFSQuotaPeriod: 1s",
         "crashLoopBackOff: {maxContainerRestartPeriod: 1s}",

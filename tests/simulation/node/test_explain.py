@@ -184,6 +184,28 @@ def test_an_agent_that_was_started_anew_tells_what_it_found():
     assert not [text for text in happened(explained) if text.startswith("Started")]
 
 
+def test_a_pod_that_is_not_ready_tells_what_its_probes_say():
+    probed = container(readinessProbe={"tcpSocket": {"port": 80}, "periodSeconds": 1})
+    web = manifest("web", [probed], behaviour={"readiness-probe": "fail*40, ok"})
+    world = node(30, web=web)
+    explained = told(world, "web")
+    assert explained.phase == "Running"
+    assert explained.why == ("container app: it runs, and its readiness probe does not succeed",)
+    [failed] = happened(explained, "failure")
+    assert failed.startswith("container app: Readiness probe failed: ")
+    world.run(30 * SECOND)
+    assert told(world, "web").why == ()
+
+
+def test_a_container_that_is_killed_by_its_probe_tells_so():
+    probed = container(livenessProbe={"tcpSocket": {"port": 80}, "periodSeconds": 1, "failureThreshold": 2})
+    web = manifest("web", [probed], behaviour={"liveness-probe": "ok*3, fail"})
+    explained = told(node(120, web=web), "web")
+    assert any("Liveness probe failed" in text for text in happened(explained, "failure"))
+    assert any("ended with exit code" in text for text in happened(explained, "end"))
+    assert any("stop container app: its liveness probe has failed" in text for text in happened(explained, "decision"))
+
+
 def test_calls_that_fail_are_told_with_the_next_try():
     fails = manifest("web", behaviour={"fail": "RunPodSandbox=UNAVAILABLE"})
     explained = told(node(30, web=fails), "web")

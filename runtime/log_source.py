@@ -1,0 +1,95 @@
+"""The files of one container's log, as they are read while they are written and rotated.
+
+`LogSource` is the capability, `LocalLogSource` the real one. Every call is disk work that may hang: who uses it has
+threads for that. What is opened stays readable under whatever name it has, or none. Pods may be able to write beside
+their logs (through a hostPath volume), so no link is followed and nothing but a plain file is opened. Raises OSError.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Hashable
+from typing import Protocol
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class OpenLog(Protocol):
+    """One file. `identity` is equal for the same file under any name."""
+
+    @property
+    def identity(self) -> Hashable: ...
+
+    def size(self) -> int:
+        """Bytes in it now."""
+        ...
+
+    def read(self, offset: int, limit_bytes: int) -> bytes:
+        """What is there from `offset`; empty at the end."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class LogSource(Protocol):
+    """See the module."""
+
+    def open(self, path: str) -> OpenLog:
+        """A plain file."""
+        ...
+
+    def identity(self, path: str) -> Hashable | None:
+        """Of the file that has this name now; None when there is none."""
+        ...
+
+    def names_beside(self, log: str) -> tuple[str, ...]:
+        """Names in the log's directory that begin with its own and a dot, sorted."""
+        ...
+
+
+class LocalLogSource:
+    """On the disk of this machine."""
+
+    def open(self, path: str) -> OpenLog:
+        return _LocalLog(path)
+
+    def identity(self, path: str) -> Hashable | None:
+        try:
+            found = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found.st_dev, found.st_ino
+
+    def names_beside(self, log: str) -> tuple[str, ...]:
+        directory, name = os.path.split(log)
+        try:
+            return tuple(sorted(each for each in os.listdir(directory) if each.startswith(f"{name}.")))
+        except FileNotFoundError:
+            return ()
+
+
+class _LocalLog:
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, _READ)
+        found = os.fstat(self._descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            self.close()
+            raise OSError(errno.EINVAL, "it is no plain file", path)
+        self._identity = found.st_dev, found.st_ino
+
+    @property
+    def identity(self) -> Hashable:
+        return self._identity
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def read(self, offset: int, limit_bytes: int) -> bytes:
+        return os.pread(self._descriptor, limit_bytes, offset)
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)

@@ -1,0 +1,33 @@
+"""`PodServices` for tests of a part of one worker: what it is not given goes to an actor that listens to nobody."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.pod_services import NodeFacts, PodServices
+from actors.start.container_config import NodeRules
+from config.feature_gates import FeatureGates
+from config.kubelet import KubeletConfiguration, crash_loop_periods
+from simulation.cri import SimulatedCri
+from simulation.host import SimulatedHost
+from tests.actors.probes import Recorder
+
+
+def services_for(dispatcher: SimulatedDispatcher, system: ActorSystem, **given: Any) -> PodServices:
+    """`given` are fields of `PodServices`."""
+    nobody, _ = Recorder.spawn_in(system, "nobody")
+    configuration = KubeletConfiguration()
+    fields: dict[str, Any] = {
+        "cri": SimulatedCri(dispatcher),
+        "files": SimulatedHost().pod_files,
+        "node": NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, NodeRules("/root")),
+        "configuration": configuration,
+        "crash_loop": crash_loop_periods(configuration, FeatureGates({})),
+        **given,
+    }
+    for field in dataclasses.fields(PodServices):
+        if field.default is dataclasses.MISSING:
+            fields.setdefault(field.name, nobody)
+    return PodServices(**fields)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from actors.history_messages import KnownPod, ListHistories, NoteHistory, PodStory, PodWait, TellHistory
 from actors.history_ring import HistoryRing
-from actors.kernel import Actor, handles
+from actors.kernel import Actor, MailboxOverflowed, handles
 from actors.messages import PodWorkerEnded
 
 SECOND_NS = 1_000_000_000
@@ -55,6 +55,13 @@ class HistorianActor(Actor):
             history.waits = message.waits
         history.gone_wall_ns = None
         self._gone.pop(message.uid, None)
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, message: MailboxOverflowed) -> None:
+        """What was lost is not told again. Every worker tells anew what it waits for as soon as that changes."""
+        self.log.warning(
+            "%d entries of pods' histories are lost: more happened than could be taken down", message.dropped
+        )
 
     @handles(PodWorkerEnded)
     def worker_ended(self, message: PodWorkerEnded) -> None:

@@ -1,4 +1,6 @@
-"""Logs on a whole node in virtual time: bounded however much is written, whatever fails, whenever the agent dies."""
+"""Logs on a whole node in virtual time: bounded however much is written, whatever fails, whenever the agent dies (pains
+14).
+"""
 
 from __future__ import annotations
 
@@ -217,6 +219,31 @@ def test_an_agent_that_dies_at_any_moment_loses_no_line_and_leaves_nothing_half(
         assert no_gap(logs.everything())
         assert len(logs.names()) <= FILES
     assert node.running() == ["chatty/app"]
+
+
+def test_an_agent_may_die_at_every_single_step_of_a_rotation():
+    """From just before a look that finds a log to set aside and another to compress, to well after both."""
+    found: set[tuple[str, ...]] = set()
+    for steps in range(60):
+        node = world()
+        node.until(lambda node=node: node.running() == ["chatty/app"])  # type: ignore[misc]
+        logs = Logs(node, "chatty")
+        node.until(lambda logs=logs: len(logs.names()) == 2 and logs.sizes()["0.log"] > LIMIT)  # type: ignore[misc]
+        began = logs.names()
+        look_ns = next(at for at in range(0, 10**12, INTERVAL_S * SECOND) if at > node.dispatcher.now_ns())
+        node.run(look_ns - 1 - node.dispatcher.now_ns())
+        for _ in range(steps):
+            node.step()
+        node.node.kill()
+        found.add(tuple(name[-3:] for name in logs.names()))
+        node.run(2 * SECOND)
+        node.node.restart_agent()
+        node.run(3 * SECOND)
+        assert not [name for name in logs.names() if name.endswith(".tmp")], steps
+        assert no_gap(logs.everything()), steps
+        assert "0.log" in logs.names(), steps
+        assert began[1] in logs.names() or f"{began[1]}.gz" in logs.names(), steps
+    assert len(found) >= 4, f"the kills have met too few different moments: {found}"
 
 
 def test_what_is_being_rotated_when_a_pod_ends_goes_with_it():

@@ -14,7 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.observed import ObservedContainer
-from actors.start.identity import CONTAINER_IMAGE
+from actors.start.identity import CONTAINER_IMAGE, RESOURCES, resources_text
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
 
@@ -36,14 +36,14 @@ AT_ONCE_FIRST = Wait(0, 0, 0)
 def back_off(container: Container, last: ObservedContainer | None, periods: CrashLoopPeriods, wall_ns: int) -> Wait:
     """When `container` may be started, given the `last` of its name.
 
-    Only one that exited makes anybody wait. Another image is another container: it begins anew.
+    Only one that exited makes anybody wait. With another image or other resources it is another: it begins anew.
     """
     if last is None:
         return AT_ONCE_FIRST
     owed_ns = _owed_ns(last, periods)
     if not last.exited:
         return Wait(0, 0, owed_ns)  # it was never started or is lost: it owes what it owed
-    if last.annotations and not _same_image(container, last):
+    if last.annotations and not _same_key(container, last):
         return AT_ONCE_FIRST
     ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
     if owed_ns == 0 or ran_ns > periods.reset_after_ns:
@@ -71,6 +71,8 @@ def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
     return min(periods.initial_ns << min(last.attempt - 1, 20), periods.max_ns)
 
 
-def _same_image(container: Container, last: ObservedContainer) -> bool:
-    from_notes = last.annotations.get(CONTAINER_IMAGE)
-    return from_notes is None or from_notes == container.image
+def _same_key(container: Container, last: ObservedContainer) -> bool:
+    """Whether image and resources are what failed before (spec 3.5); who carries no note of one is not judged by it."""
+    image, resources = last.annotations.get(CONTAINER_IMAGE), last.annotations.get(RESOURCES)
+    same_resources = resources is None or resources == resources_text(container)
+    return same_resources and (image is None or image == container.image)

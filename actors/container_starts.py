@@ -33,11 +33,12 @@ from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.pod_view import PodView, Question
 from actors.pod_waits import StartsUnderWay
-from actors.start.container_config import Making, container_config, message_file
+from actors.start.container_config import Making, container_config, document_path, message_file
 from actors.start.environment import FileText, Sources, file_references
 from actors.start.identity import field_path
 from actors.start.logs import link_path, log_path
 from actors.start.refusal import StartRefusedError
+from actors.start.target import target_id
 from config.objects import Container, Pod
 from runtime.cri import CriError
 from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
@@ -193,6 +194,7 @@ class ContainerStarts:
             if sources is None:
                 return False
             attempt = await self._prepare(pod, start)
+            path = document_path(pod, start.container)
             config = container_config(
                 pod,
                 start.container,
@@ -203,6 +205,7 @@ class ContainerStarts:
                     host_paths=paths,
                     back_off_ns=start.back_off_ns,
                     sources=sources,
+                    target_id=target_id(start.container, path, self._view.seen()),
                 ),
                 self._services.node.rules,
             )

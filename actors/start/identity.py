@@ -34,6 +34,7 @@ SANDBOX_ATTEMPT = "actorlet.dev/sandbox-attempt"
 CONTAINER_IMAGE = "actorlet.dev/image"
 TERMINATION_MESSAGE_FILE = "actorlet.dev/termination-message-file"
 BACK_OFF_NS = "actorlet.dev/back-off-ns"
+RESOURCES = "actorlet.dev/resources"
 
 SCHEMA_VERSION = "1"
 
@@ -66,6 +67,14 @@ def same_definition(container: Container, labels: Mapping[str, str], annotations
     return annotations.get(CONTAINER_IMAGE, container.image) == container.image
 
 
+def resources_text(container: Container) -> str:
+    """What a container may use and asks for, the same for the same amounts as they are written; empty for nothing."""
+    own = container.resources
+    if own is None or not (own.limits or own.requests):
+        return ""
+    return msgspec.json.encode({"limits": own.limits, "requests": own.requests}, order="sorted").decode()
+
+
 def pod_labels(pod: Pod) -> dict[str, str]:
     """The three labels that lead from anything in the runtime to its pod."""
     meta = pod.metadata
@@ -95,6 +104,7 @@ def container_annotations(
         TERMINATION_MESSAGE_POLICY: container.termination_message_policy or "",
         CONTAINER_IMAGE: container.image,
         BACK_OFF_NS: str(back_off_ns),
+        RESOURCES: resources_text(container),
     }
     if termination_file:
         notes[TERMINATION_MESSAGE_FILE] = termination_file

@@ -7,7 +7,9 @@ import pytest
 
 from actors.backoff import back_off, back_off_message
 from actors.observed import ObservedContainer
+from actors.start.identity import RESOURCES, resources_text
 from config.kubelet.crash_loop import CrashLoopPeriods
+from config.objects import ResourceRequirements
 from tests.actors.pod_pictures import CREATED, EXITED, NOW_NS, PERIODS, SECOND_NS, UNKNOWN, container, pod, seen
 
 WEB = container("web")
@@ -65,6 +67,16 @@ def test_another_image_begins_anew() -> None:
     last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS)
     wait = back_off(container("web", image="image:2"), last, PERIODS, NOW_NS)
     assert (wait.until_ns, wait.next_delay_ns) == (0, 0)
+
+
+def test_other_resources_begin_anew_and_the_same_ones_do_not_spec_3_5() -> None:
+    given = container("web", resources=ResourceRequirements(limits={"memory": "64Mi"}, requests={"cpu": "1"}))
+    notes = {RESOURCES: resources_text(given)}
+    last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS, notes=notes)
+    assert back_off(given, last, PERIODS, NOW_NS).delay_ns == 160 * SECOND_NS
+    more = container("web", resources=ResourceRequirements(limits={"memory": "128Mi"}, requests={"cpu": "1"}))
+    assert back_off(more, last, PERIODS, NOW_NS).until_ns == 0
+    assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == 0
 
 
 @pytest.mark.parametrize("state", [CREATED, UNKNOWN])

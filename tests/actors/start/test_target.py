@@ -1,0 +1,38 @@
+"""Which container an ephemeral one looks at."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.observed import ObservedPod
+from actors.start.refusal import StartRefusedError
+from actors.start.target import target_id
+from config.objects import Container, EphemeralContainer
+from tests.actors.pod_pictures import CREATED, EXITED, UNKNOWN, container, picture, seen
+
+PATH = "$.spec.ephemeralContainers[0]"
+LOOKS_AT_A = EphemeralContainer(name="debug", image="image:1", target_container_name="a")
+
+
+@pytest.mark.parametrize("one", [container("debug"), EphemeralContainer(name="debug")])
+def test_who_names_none_has_none(one: Container) -> None:
+    assert target_id(one, PATH, picture()) == ""
+
+
+def test_it_is_the_newest_of_the_name() -> None:
+    assert target_id(LOOKS_AT_A, PATH, picture(seen("a", EXITED), seen("a", attempt=1))) == "a-1"
+
+
+@pytest.mark.parametrize(
+    "observed",
+    [
+        picture(),
+        picture(seen("b")),
+        picture(seen("a", EXITED)),
+        picture(seen("a", CREATED)),
+        picture(seen("a", UNKNOWN)),
+    ],
+)
+def test_what_does_not_run_cannot_be_looked_at(observed: ObservedPod) -> None:
+    with pytest.raises(StartRefusedError, match=r"ephemeralContainers\[0\]\.targetContainerName: container a"):
+        target_id(LOOKS_AT_A, PATH, observed)

@@ -2,7 +2,8 @@
 
 The runner (`actors.probe_runner`) is a child of the worker, made with the first look at a pod that has probes. Verdicts
 are kept by container id. Of a container that ran before this agent, what was published of it holds until its probes
-say something else: whether it is ready does not flip because an agent was restarted.
+say something else: whether it is ready does not flip because an agent was restarted. Where nothing is known of it (a
+node without an API server), its probes are asked first, and the status is not shown before.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor, ActorRef
+from actors.messages import LookAgain
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
@@ -21,6 +23,8 @@ from actors.probe_runner import ProbeRunner, has_probes, probed_containers
 from config.objects import Container, ContainerStatus, Pod, PodStatus
 
 RUNNER = "probes"
+HOLD_NS = 5_000_000_000
+"""So long a status is not shown that would say "not ready" only because nobody has asked yet."""
 _NOTHING = ProbeResults(active=True)
 
 
@@ -33,6 +37,8 @@ class PodProbes:
         self._runner: ActorRef | None = None
         self._heard = False
         self._told: ContainersSeen | None = None
+        self._adopted: dict[str, tuple[int, Container]] = {}
+        """Containers that ran before the agent and of which nothing is known, and until when they are given time."""
         self.results = _NOTHING
         """What decisions and the status are computed from."""
 
@@ -59,6 +65,22 @@ class PodProbes:
         ips = pod_ips(bool(pod.spec.host_network), observed.ips(), (), self._services.node.host_ips, True)
         self._tell(ContainersSeen(pod, running, ips[0] if ips else "", ending))
         self._know(running)
+        self._adopt(pod, running)
+
+    def undecided(self) -> bool:
+        """Whether nobody can say yet what is ready: a container ran before the agent, and its probes have not answered.
+
+        True for `HOLD_NS` at most.
+        """
+        now_ns, ready, started = self._worker.now_ns(), self.results.readiness, self.results.startup
+        return any(
+            now_ns < until_ns
+            and (
+                (container.readiness_probe is not None and not ready.get(each))
+                or (container.startup_probe is not None and not started.get(each))
+            )
+            for each, (until_ns, container) in self._adopted.items()
+        )
 
     def judged(self, message: ProbesJudged) -> bool:
         """Take in the verdicts; whether they are news."""
@@ -100,6 +122,17 @@ class PodProbes:
             ready=told.ready if ready is None else ready,
             started=told.started if started is None else started,
         )
+
+    def _adopt(self, pod: Pod, running: tuple[RunningContainer, ...]) -> None:
+        """Note which containers are to be given time, when they are first seen."""
+        services = self._services
+        containers = {each.name: each for each in probed_containers(pod)}
+        began_wall_ns = self._worker.wall_ns() - (self._worker.now_ns() - services.began_ns)
+        for each in running:
+            unknown = each.ready is None and each.started is None and each.id not in self._adopted
+            if unknown and each.started_wall_ns < began_wall_ns:
+                self._adopted[each.id] = (self._worker.now_ns() + HOLD_NS, containers[each.name])
+                self._worker.after(HOLD_NS, LookAgain(), key="first probes")
 
     def _know(self, running: tuple[RunningContainer, ...]) -> None:
         """Let what was published hold for containers that have no verdict yet."""

@@ -68,11 +68,14 @@ class PodShow:
             ended=ended,
             forced=view.forced,
         )
+        if view.published is None and self._probes.undecided():
+            self.publish_unseen()
+            return status.phase or ""
         view.publish(status)
         return status.phase or ""
 
     def publish_unseen(self) -> None:
-        """The runtime cannot be asked. A pod nothing was ever said of is shown as its source knows it.
+        """The runtime, or a probe, has not answered. A pod nothing was ever said of is shown as its source knows it.
 
         A static pod has no phase then: it may well be running since before the agent was restarted.
         """

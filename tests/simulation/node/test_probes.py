@@ -237,3 +237,24 @@ def test_after_a_restart_of_the_agent_nothing_is_killed_for_old_failures(deed: s
     world.node.restart_agent()
     world.run(60 * SECOND)
     assert world.status("a").restart_count == 0
+
+
+def test_on_a_node_without_an_api_server_a_restart_of_the_agent_shows_nobody_unready_who_is_ready() -> None:
+    world = aged()
+    app = container(readinessProbe=probe(periodSeconds=20), startupProbe=probe(periodSeconds=20))
+    slow = container("slow", readinessProbe=probe(periodSeconds=20))
+    behaviour = {"readiness-probe.slow": "fail", "probe-delay": "300ms"}
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour))
+    world.node.put_manifest("b.json", manifest("b", [slow], behaviour=behaviour))
+    world.until(lambda: {"a/app", "b/slow"} <= set(world.running()))
+    world.run(50 * SECOND)
+    assert ready(world, "a")
+    assert not ready(world, "b", "slow")
+    world.node.restart_agent()
+    shown: list[tuple[str, str]] = []
+    for _ in range(300):
+        world.run(SECOND // 10)
+        for pod in world.node.pods():
+            found = {each.type: each.status for each in pod.status.conditions} if pod.status is not None else {}
+            shown += [(pod.metadata.name, found["Ready"])] if "Ready" in found else []
+    assert set(shown) == {("a-node", "True"), ("b-node", "False")}

@@ -1,0 +1,47 @@
+"""Probes of pods that an API server knows: what it is told, and what a restart of the agent does to that (spec 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulation.cri.behaviour import PREFIX
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.worlds import MS, SECOND, container
+
+TCP = {"tcpSocket": {"port": 80}}
+
+
+def is_ready(cluster: Cluster, name: str = "a") -> bool:
+    conditions = cluster.pods()[name]["status"].get("conditions", ())
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def probed(cluster: Cluster, behaviour: dict[str, str], **probes: Any) -> None:
+    annotations = {PREFIX + key: value for key, value in behaviour.items()}
+    cluster.create("a", containers=[container(**probes)], annotations=annotations)
+
+
+def test_a_restart_of_the_agent_does_not_flip_what_is_ready_even_where_the_first_probe_comes_late() -> None:
+    cluster = Cluster()
+    probe = {**TCP, "periodSeconds": 10, "initialDelaySeconds": 20}
+    probed(cluster, {}, readinessProbe=probe, startupProbe={**TCP, "periodSeconds": 10})
+    cluster.until(lambda: is_ready(cluster), 120 * SECOND)
+    before = cluster.pods()["a"]["status"]
+    cluster.node.restart_agent()
+    for _ in range(400):
+        cluster.run(50 * MS)
+        assert is_ready(cluster)
+    after = cluster.pods()["a"]["status"]
+    assert after["containerStatuses"] == before["containerStatuses"]
+    assert after["conditions"] == before["conditions"]
+
+
+def test_what_was_not_ready_is_not_shown_ready_by_a_restart() -> None:
+    cluster = Cluster()
+    probed(cluster, {"readiness-probe": "fail"}, readinessProbe={**TCP, "periodSeconds": 5})
+    cluster.until(lambda: cluster.pods()["a"].get("status", {}).get("phase") == "Running")
+    cluster.run(20 * SECOND)
+    cluster.node.restart_agent()
+    for _ in range(200):
+        cluster.run(100 * MS)
+        assert not is_ready(cluster)

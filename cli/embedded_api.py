@@ -30,6 +30,8 @@ PASSING_PREFIX = "actorlet-"
 """Of the directories that commands make for as long as they run."""
 CONTEXT = "actorlet"
 ADMIN = "admin"
+TOWARDS_AGENTS = ("kube-apiserver-kubelet-client", "system:masters")
+"""Who the server is when it asks an agent, and the group that may do so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,15 @@ class ApiServerOptions:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedApi:
-    """A server that runs. `kubeconfig` is a path; `node_kubeconfigs`: node -> path."""
+    """A server that runs. `kubeconfig` is a path; `node_kubeconfigs`: node -> path. `authority`: path of the
+    certificate of its authority, which signs those of its clients and its own towards agents; empty without TLS.
+    """
 
     server: ApiServer
     url: str
     kubeconfig: str
     node_kubeconfigs: dict[str, str]
+    authority: str = ""
 
 
 @contextmanager
@@ -68,10 +73,11 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         os.makedirs(options.directory, mode=0o700, exist_ok=True)
         after.callback(shutil.rmtree, options.directory, ignore_errors=True)
         tokens = {_token(dispatcher): name for name in (ADMIN, *(f"system:node:{node}" for node in options.nodes))}
-        context, authority = None, Pem()
+        context, authority, towards_agents, authority_path = None, Pem(), "", ""
         if options.tls:
-            made = Authority(dispatcher.wall_ns())
-            context, authority = made.server_context(Path(options.directory)), Pem(data=made.certificate)
+            made, directory = Authority(dispatcher.wall_ns()), Path(options.directory)
+            context, authority = made.server_context(directory), Pem(data=made.certificate)
+            towards_agents, authority_path = made.client_file(directory, *TOWARDS_AGENTS), str(directory / "ca.crt")
         server = ApiServer(
             dispatcher,
             Options(
@@ -82,7 +88,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
                 root_ca=authority.data,
             ),
         )
-        front = HttpFront(server, loop, host=HOST, port=options.port, tls=context)
+        front = HttpFront(server, loop, host=HOST, port=options.port, tls=context, node_client=towards_agents)
         front.start()
         after.callback(front.close)
         scheduler = Scheduler(server, dispatcher)
@@ -92,7 +98,8 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         for (token, user), path in zip(tokens.items(), paths, strict=True):
             write_kubeconfig(path, front.url, user, token, authority)
             after.callback(_remove, path)
-        yield EmbeddedApi(server, front.url, paths[0], dict(zip(options.nodes, paths[1:], strict=True)))
+        nodes = dict(zip(options.nodes, paths[1:], strict=True))
+        yield EmbeddedApi(server, front.url, paths[0], nodes, authority_path)
 
 
 def write_kubeconfig(path: str, url: str, user: str, token: str, authority: Pem) -> None:

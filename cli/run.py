@@ -16,9 +16,11 @@ from contextlib import ExitStack, closing
 
 from actors.kernel import PoolDispatcher
 from actors.node import Node
+from actors.node_supervisor import NodeCapabilities
 from cli.local_views import questions_of, views_of
 from cli.log_lines import log_to
 from cli.main import own_version, version_text
+from cli.node_server import NodeWindow, Serving, flags_shown, is_open_to_all, node_server
 from cli.node_start import Machine, addresses_of, open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
 from config.codec import DocumentError
 from config.flags import flags_help, parse_flags
@@ -30,6 +32,9 @@ from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError
 from runtime.event_loop import LoopThread
 from runtime.host_machine import cgroup_version
+from runtime.http_server.gate import gate_faults
+from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
+from runtime.http_server.serving_certificate import CertificateError
 from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
 from runtime.lock_file import LockFile, LockFileError
 from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
@@ -92,7 +97,8 @@ def run(start: StartConfiguration) -> int:
         after.callback(dispatcher.close)
         plan = plan_of(start, machine, root, runtime_name_of(runtime))
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
-        node = Node(dispatcher, plan, real_capabilities(cri, plan, loop, api))
+        capabilities = real_capabilities(cri, plan, loop, api)
+        node = Node(dispatcher, plan, capabilities)
         endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
         try:
             endpoint.start()
@@ -101,6 +107,8 @@ def run(start: StartConfiguration) -> int:
         except LocalEndpointError as error:
             LOG.warning("`actorlet pods`, `explain` and `actors` will not find this agent: %s", error)
         after.callback(endpoint.close)
+        server = _serve(start, machine, node, capabilities, loop)
+        after.callback(server.close)
         node.start()
         notify(READY)
         name = _wait(node)
@@ -121,6 +129,37 @@ def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
         LOG.warning("%s: %s", start.node.kubeconfig, warning)
     LOG.info("the API server is %s", access.cluster.server)
     return open_lines(access, loop, start.configuration)
+
+
+def _serve(
+    start: StartConfiguration, machine: Machine, node: Node, capabilities: NodeCapabilities, loop: LoopThread
+) -> NodeServer:
+    """The node's HTTP server, started. Raises StartRefusedError."""
+    configuration = start.configuration
+    names = (machine.name, *machine.addresses)
+    serving = Serving(machine.name, configuration, start.node.cert_dir, names, flags_shown(start.node))
+    try:
+        server = node_server(
+            serving,
+            ports_of(configuration),
+            NodeWindow(node),
+            capabilities.cri,
+            capabilities.log_files,
+            capabilities.api,
+            loop,
+        )
+        server.start()
+    except (CertificateError, PortTakenError) as error:
+        raise StartRefusedError(str(error)) from None
+    if server.ports.main is not None:
+        LOG.info("serving on %s:%d", configuration.address, server.ports.main)
+        if is_open_to_all(configuration):
+            LOG.warning(
+                "whoever reaches port %d may run commands in every container: that is what the defaults without "
+                "--config mean; set authentication.anonymous.enabled: false and authorization.mode: Webhook there",
+                server.ports.main,
+            )
+    return server
 
 
 def _wait(node: Node) -> str:
@@ -169,8 +208,12 @@ def _refuse(start: StartConfiguration, machine: Machine) -> None:
         )
     if configuration.fail_swap_on and swap_is_on():
         faults.append(DocumentError("failSwapOn", "this machine has swap on", "run swapoff -a, or set it to false"))
-    if faults:
-        raise StartRefusedError("\n".join(map(str, faults)))
+    texts = [str(fault) for fault in faults]
+    if configuration.enable_server:
+        joined = bool(start.node.kubeconfig)
+        texts += gate_faults(configuration.authentication, configuration.authorization, joined)
+    if texts:
+        raise StartRefusedError("\n".join(texts))
 
 
 def _tell_warnings(start: StartConfiguration) -> None:

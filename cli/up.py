@@ -12,6 +12,7 @@ command line.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import shutil
 import signal
@@ -19,13 +20,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
+import msgspec
 from rich.console import Console
 
 from actors.kernel import PoolDispatcher
 from actors.node import Node
+from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.source import decoder_of
-from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
+from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
 from cli.log_lines import log_to
+from cli.node_server import NodeWindow, Serving, node_server
 from cli.node_start import (
     SIMULATED_RUNTIME,
     open_lines,
@@ -39,6 +43,7 @@ from cli.up_progress import Look, Progress, look_at, progress
 from cli.up_screens import JsonScreen, LineScreen, LiveScreen, Screen
 from config import examples
 from config.flags import parse_flags
+from config.kubelet.configuration import Authentication, Authorization, X509Authentication
 from config.pod_identity import SOURCE_FILE
 from config.start_configuration import ConfigurationRejected, StartConfiguration, load_kubelet_configuration
 from runtime.api import ApiLines
@@ -46,6 +51,8 @@ from runtime.api.access import read_access
 from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.event_loop import LoopThread
+from runtime.http_server.node_server import Ports, PortTakenError
+from runtime.http_server.serving_certificate import CertificateError
 from runtime.lock_file import LockFileError
 from runtime.manifest_files import LocalManifests
 from runtime.passing_directory import passing_directory
@@ -86,7 +93,8 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
     plan = plan_of(start, machine, root, name, f"{logs}/containers")
     title = f"actorlet: node {machine.name} on the runtime {options.runtime}, manifests in {manifests} (Ctrl-C ends it)"
     with ExitStack() as after:
-        kubeconfig = _api_server(options, root, after)
+        embedded = _api_server(options, root, after)
+        kubeconfig = "" if embedded is None else embedded.kubeconfig
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("http")))
@@ -98,7 +106,9 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
         else:
             cri = after.enter_context(GrpcCri(options.runtime))
             capabilities = real_capabilities(cri, plan, loop, api)
-        node = Node(dispatcher, plan, capabilities)
+        window = NodeWindow()
+        plan = _served(plan, embedded, root, window, capabilities, loop, after)
+        window.node = node = Node(dispatcher, plan, capabilities)
         node.start()
         after.callback(node.stop, STOP_TIMEOUT_NS)
         wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
@@ -107,13 +117,50 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
     return _verdict(options, outcome, len(wanted))
 
 
-def _api_server(options: argparse.Namespace, root: str, after: ExitStack) -> str:
-    """The path of its kubeconfig; empty when there is to be no API server."""
+def _served(
+    plan: NodePlan,
+    embedded: EmbeddedApi | None,
+    root: str,
+    window: NodeWindow,
+    capabilities: NodeCapabilities,
+    loop: LoopThread,
+    after: ExitStack,
+) -> NodePlan:
+    """Start the node's own server, for the API server and whom that lets in; the plan with its port.
+
+    Without an API server nobody could be asked who may, and nobody needs it. Raises OSError.
+    """
+    replace = msgspec.structs.replace
+    if embedded is None:
+        return dataclasses.replace(plan, configuration=replace(plan.configuration, enable_server=False))
+    authentication = Authentication(x509=X509Authentication(client_ca_file=embedded.authority))
+    configuration = replace(
+        plan.configuration,
+        address=plan.facts.host_ips[0] if plan.facts.host_ips else "127.0.0.1",
+        authentication=authentication,
+        authorization=Authorization(),
+        read_only_port=0,
+        healthz_port=0,
+    )
+    names = (plan.facts.name, *plan.facts.host_ips)
+    serving = Serving(plan.facts.name, configuration, os.path.join(root, "pki"), names, {})
+    ports = Ports(main=0, read_only=None, health=None)
+    try:
+        server = node_server(serving, ports, window, capabilities.cri, capabilities.log_files, capabilities.api, loop)
+        server.start()
+    except (CertificateError, PortTakenError) as error:
+        raise OSError(str(error)) from None
+    after.callback(server.close)
+    return dataclasses.replace(plan, configuration=replace(configuration, port=server.ports.main or 0))
+
+
+def _api_server(options: argparse.Namespace, root: str, after: ExitStack) -> EmbeddedApi | None:
+    """None when there is to be no API server."""
     if options.no_apiserver:
-        return ""
+        return None
     path = options.kubeconfig or os.path.join(root, "kubeconfig")
     keys = os.path.join(root, "apiserver")
-    return after.enter_context(embedded_api(ApiServerOptions(keys, path, options.port))).kubeconfig
+    return after.enter_context(embedded_api(ApiServerOptions(keys, path, options.port)))
 
 
 def _lines(kubeconfig: str, start: StartConfiguration, loop: LoopThread, after: ExitStack) -> ApiLines | None:

@@ -19,6 +19,8 @@ import zlib
 from collections.abc import Sequence
 from typing import Protocol
 
+from runtime.log_source import LocalLogSource, LogSource
+
 GZIP = ".gz"
 HALF = ".tmp"
 LEVEL = 3
@@ -29,15 +31,11 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class LogFiles(Protocol):
-    """See the module."""
+class LogFiles(LogSource, Protocol):
+    """See the module. They are read, and their names listed, as a `LogSource`."""
 
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
         """Bytes in each of these logs; None for one that is not there, 0 for what is no plain file."""
-        ...
-
-    def names_beside(self, log: str) -> tuple[str, ...]:
-        """Names in the log's directory that begin with its own and a dot, sorted."""
         ...
 
     def set_aside(self, log: str, rotated: str) -> None:
@@ -60,18 +58,11 @@ class LogFiles(Protocol):
         ...
 
 
-class LocalLogFiles:
+class LocalLogFiles(LocalLogSource):
     """On the disk of this machine."""
 
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
         return tuple(map(_size, logs))
-
-    def names_beside(self, log: str) -> tuple[str, ...]:
-        directory, name = os.path.split(log)
-        try:
-            return tuple(sorted(each for each in os.listdir(directory) if each.startswith(f"{name}.")))
-        except FileNotFoundError:
-            return ()
 
     def set_aside(self, log: str, rotated: str) -> None:
         if os.path.lexists(rotated):

@@ -51,7 +51,8 @@ class LineWriter:
 
     def shown(self, lines: Iterable[bytes]) -> bytes:
         """What is to be seen of these lines, which have no line end."""
-        options, parts = self._options, []
+        options = self._options
+        parts: list[bytes] = []
         since_ns = options.since_ns
         for raw in lines:
             line = line_of(raw)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import gzip
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
 from runtime.log_files import GZIP, HALF, LEVEL
-from simulation.file_tree import FileTree
+from runtime.log_source import OpenLog
+from simulation.file_tree import File, FileTree
 
 T = TypeVar("T")
 
@@ -48,6 +49,25 @@ class SimulatedLogFiles:
                 return ()
 
         return self._tree.gate(log, names)
+
+    def open(self, path: str) -> OpenLog:
+        tree = self._tree
+
+        def look() -> File:
+            if tree.is_link(path) or tree.is_directory(path):
+                raise OSError(errno.ELOOP, "it is no plain file", path)
+            if not tree.exists(path):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+            return tree.open(path)
+
+        file = tree.gate(path, look)
+        if not isinstance(file, File):
+            raise OSError(errno.EIO, "the disk hangs", path)
+        return _OpenFile(file)
+
+    def identity(self, path: str) -> Hashable | None:
+        tree = self._tree
+        return tree.gate(path, lambda: tree.open(path) if tree.exists(path) and not tree.is_directory(path) else None)
 
     def set_aside(self, log: str, rotated: str) -> None:
         def rename() -> None:
@@ -94,3 +114,23 @@ class SimulatedLogFiles:
 
     def _there(self, path: str) -> bool:
         return self._tree.exists(path) or self._tree.is_link(path)
+
+
+class _OpenFile:
+    """`runtime.log_source.OpenLog`."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    @property
+    def identity(self) -> Hashable:
+        return self._file
+
+    def size(self) -> int:
+        return len(self._file.data)
+
+    def read(self, offset: int, limit_bytes: int) -> bytes:
+        return bytes(self._file.data[offset : offset + limit_bytes])
+
+    def close(self) -> None:
+        """Nothing is held that must be let go."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ HEAD_BYTES_AT_MOST = 128 * 1024
 """Of a first request. A command for exec stands in it, so it is more than browsers need."""
 CONNECT_SECONDS = 10.0
 _HEAD_ENDS = b"\r\n\r\n"
+_UPGRADE = re.compile(rb"\r\nupgrade:[ \t]*(spdy|websocket)", re.IGNORECASE)
+"""Other offers, that of HTTP/2 for one, may be passed over, and are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class Doorman(asyncio.Protocol):
         self._stop_timer()
         if end > HEAD_BYTES_AT_MOST or (end < 0 and len(self._head) >= HEAD_BYTES_AT_MOST):
             self._refuse(Refusal(431, f"the head of a request has at most {HEAD_BYTES_AT_MOST} bytes"))
-        elif b"\r\nupgrade:" in bytes(self._head[: max(end, 0)]).lower():
+        elif _UPGRADE.search(self._head, 0, max(end, 0)):
             self._begin(bytes(self._head[:end]), end + len(_HEAD_ENDS))
         else:
             self._hand_over()

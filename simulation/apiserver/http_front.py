@@ -56,7 +56,8 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 class HttpFront:
     """See the module. `port` 0: any free one; after `start`, `address` says which. `tls`: None for plain HTTP.
 
-    `node_scheme`: how the agents of nodes are spoken to.
+    `node_scheme`: how the agents of nodes are spoken to; `node_client`: path of the certificate and key that are shown
+    to them.
     """
 
     def __init__(
@@ -68,13 +69,14 @@ class HttpFront:
         port: int = 0,
         tls: ssl.SSLContext | None = None,
         node_scheme: str = "https",
+        node_client: str = "",
     ) -> None:
         self._server = server
         self._loop = loop
         self._host = host
         self._port = port
         self._tls = tls
-        self._proxy = NodeProxy(node_scheme)
+        self._proxy = NodeProxy(node_scheme, node_client)
         self._listener: asyncio.Server | None = None
         self._web: web.Server | None = None
         self._streams: dict[_Stream, None] = {}

@@ -26,9 +26,12 @@ _HOP_BY_HOP = frozenset(
 
 
 class NodeProxy:
-    """See the module. Used on the loop only. Certificates of agents are not verified: they made them themselves."""
+    """See the module. Used on the loop only. Certificates of agents are not verified: they made them themselves.
 
-    def __init__(self, scheme: str) -> None:
+    `client`: path of the certificate and key that say who asks; empty for none.
+    """
+
+    def __init__(self, scheme: str, client: str = "") -> None:
         self._scheme = scheme
         self._session: aiohttp.ClientSession | None = None
         self.tls: ssl.SSLContext | None = None
@@ -36,6 +39,8 @@ class NodeProxy:
             self.tls = ssl.create_default_context()
             self.tls.check_hostname = False
             self.tls.verify_mode = ssl.CERT_NONE
+            if client:
+                self.tls.load_cert_chain(client)
 
     async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
         """Ask the agent, and give its answer. Raises StatusError when there is none."""

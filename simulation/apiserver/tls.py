@@ -76,6 +76,13 @@ class Authority:
         subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, name)])
         return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, [])
 
+    def client_file(self, directory: Path, name: str, *groups: str) -> str:
+        """A client certificate with its key in one file of the directory; its path. Raises OSError."""
+        made = self.for_client(name, *groups)
+        path = directory / f"{name}.pem"
+        write_key(path, made.certificate + made.key)
+        return str(path)
+
     def server_context(self, directory: Path, *hosts: str) -> ssl.SSLContext:
         """For `HttpFront`; client certificates of this authority are read. Writes `ca.crt`, `apiserver.crt` and
         `apiserver.key` into the directory, which is made. Raises OSError.

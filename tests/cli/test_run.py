@@ -39,6 +39,8 @@ def flags(directory: Path, *more: str) -> list[str]:
         "--hostname-override=n",
         "--fail-cgroupv1=false",
         "--fail-swap-on=false",
+        "--healthz-port=0",
+        "--enable-server=false",
         *more,
     ]
 

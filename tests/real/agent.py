@@ -61,6 +61,9 @@ class Agent:
             # Whatever this machine has: the tests are not about it.
             "failCgroupV1": cgroup_version() != 1,
             "failSwapOn": False,
+            # Ports are few, and few tests are about them.
+            "enableServer": False,
+            "healthzPort": 0,
             **fields,
         }
         self.config.write_text(json.dumps(document))

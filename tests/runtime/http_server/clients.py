@@ -71,7 +71,8 @@ def ask(
 ) -> Said:
     """One request on a connection of its own."""
     with closing(Client(port, tls)) as client:
-        lines = [f"{method} {target} HTTP/1.1", "Host: node", "Connection: close", f"Content-Length: {len(body)}"]
+        headers = {"Connection": "close", **headers}
+        lines = [f"{method} {target} HTTP/1.1", "Host: node", f"Content-Length: {len(body)}"]
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         client.send("\r\n".join([*lines, "", body]))
         return said(client.rest())

@@ -129,6 +129,11 @@ def test_an_upgraded_connection_becomes_a_tunnel_of_bytes() -> None:
         assert behind.heads == [b"POST /session HTTP/1.1"]
 
 
+def test_an_offer_of_something_else_is_passed_over() -> None:
+    with listening(echo) as listener:
+        assert ask(listener.port, "/one", Connection="close, Upgrade", Upgrade="h2c").body == "GET /one"
+
+
 def test_a_tunnel_that_is_silent_for_too_long_is_cut() -> None:
     behind = Behind()
 

@@ -1,0 +1,66 @@
+"""What a request to the node asks to be allowed (spec 11.4). Pure.
+
+Every request is a deed on the resource `nodes`, of this node's name, in core v1. The method says the verb, the path the
+subresources: whoever may do it to one of them may do it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RESOURCE = "nodes"
+PROXY = "proxy"
+_VERBS = {"POST": "create", "GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_PATHS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("/stats", ("stats",)),
+    ("/metrics", ("metrics",)),
+    ("/logs", ("log",)),
+    ("/checkpoint", ("checkpoint",)),
+    ("/statusz", ("statusz",)),
+    ("/flagz", ("configz",)),
+    ("/pods", ("pods", PROXY)),
+    ("/runningpods", ("pods", PROXY)),
+    ("/healthz", ("healthz", PROXY)),
+    ("/configz", ("configz", PROXY)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
+AUTHENTICATED = "system:authenticated"
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One deed. An unknown method is the empty verb, which nobody is allowed by name."""
+
+    verb: str
+    subresource: str
+
+
+def attributes_of(method: str, path: str) -> tuple[Attributes, ...]:
+    """What to ask for, in this order, until something is allowed."""
+    verb = _VERBS.get(method, "")
+    return tuple(Attributes(verb, each) for each in _subresources(path))
+
+
+def _subresources(path: str) -> tuple[str, ...]:
+    for prefix, subresources in _PATHS:
+        if path == prefix or path.startswith(f"{prefix}/"):
+            return subresources
+    return (PROXY,)
+
+
+def forbidden(user: User, attributes: tuple[Attributes, ...]) -> str:
+    """What somebody reads who may not."""
+    named = " ".join(each.subresource for each in attributes)
+    return f"Forbidden (user={user.name}, verb={attributes[0].verb}, resource={RESOURCE}, subresource(s)=[{named}])"

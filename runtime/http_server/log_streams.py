@@ -1,0 +1,115 @@
+"""A container's log as an answer: streamed as it is read, at the pace of the client (spec 11.2).
+
+Disks may hang, and readers be many: reading is done on a few threads of its own, each time with a limit, so that what
+is read of a sick disk ends and nothing else does. Who follows looks again a few times a second, for as long as the
+container runs and the client stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from aiohttp import web
+
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatusRequest
+from runtime.cri.verbs import CONTAINER_STATUS
+from runtime.http_server.heads import Refusal
+from runtime.http_server.reviews import settled
+from runtime.log_lines import LogOptions
+from runtime.log_reader import LogReader
+from runtime.log_source import LogSource
+
+T = TypeVar("T")
+
+THREADS = 8
+DISK_SECONDS = 30.0
+LOOK_EVERY_SECONDS = 0.1
+ALIVE_EVERY_SECONDS = 1.0
+
+
+class LogStreams:
+    """See the module."""
+
+    def __init__(self, cri: Cri, source: LogSource) -> None:
+        self._cri = cri
+        self._source = source
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="log-reading")
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def answer(self, request: web.BaseRequest, container_id: str, options: LogOptions) -> web.StreamResponse:
+        """The log of that container. Raises Refusal while nothing has been sent."""
+        status = await self._status(container_id)
+        if status is None or not status.log_path:
+            raise Refusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")
+        reader = LogReader(self._source, status.log_path, options)
+        try:
+            try:
+                await self._on_disk(reader.open)
+            except OSError as error:
+                raise Refusal(500, f"the log cannot be read: {error.strerror or error}") from None
+            response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+            response.enable_chunked_encoding()
+            await response.prepare(request)
+            try:
+                alive = status.state == ContainerState.CONTAINER_RUNNING
+                await self._pump(reader, response, container_id, follow=options.follow and alive)
+            except OSError:
+                # The head has gone out: what is left is to break off, so that nobody takes this for the whole.
+                if request.transport is not None:
+                    request.transport.close()
+                return response
+            await response.write_eof()
+            return response
+        finally:
+            self._threads.submit(reader.close)
+
+    async def _pump(self, reader: LogReader, response: web.StreamResponse, container_id: str, *, follow: bool) -> None:
+        asked = time.monotonic()
+        while True:
+            data = await self._on_disk(reader.read)
+            if data:
+                await response.write(data)
+            if reader.full:
+                return
+            if data:
+                continue
+            if not follow:
+                break
+            if time.monotonic() - asked >= ALIVE_EVERY_SECONDS:
+                asked = time.monotonic()
+                # What it wrote before its end is read once more.
+                follow = await self._runs(container_id)
+                continue
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        rest = await self._on_disk(reader.finish)
+        if rest:
+            await response.write(rest)
+
+    async def _runs(self, container_id: str) -> bool:
+        try:
+            status = await self._status(container_id)
+        except Refusal:
+            return True  # nobody knows; the log is there all the same
+        return status is not None and status.state == ContainerState.CONTAINER_RUNNING
+
+    async def _status(self, container_id: str) -> ContainerStatus | None:
+        try:
+            answer = await settled(self._cri.call(CONTAINER_STATUS, ContainerStatusRequest(container_id=container_id)))
+        except CriError as error:
+            if error.not_found:
+                return None
+            raise Refusal(500, f"the runtime does not say where the log is: {error}") from None
+        return answer.status
+
+    async def _on_disk(self, deed: Callable[[], T]) -> T:
+        """Raises OSError, also when the disk takes too long."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(DISK_SECONDS):
+            return await loop.run_in_executor(self._threads, deed)

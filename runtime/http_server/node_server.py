@@ -1,0 +1,123 @@
+"""All that listens on a node, as its configuration says: main port, read-only port, health port (spec 11.1).
+
+Made first, then started, then closed; a port of 0 in `Ports` is any free one, None is none. What can fail is told
+before anything is served: certificates (`CertificateError`), an API server that is asked for and not there
+(`GateError`), and ports (`PortTakenError`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from config.kubelet import KubeletConfiguration
+from runtime.event_loop import LoopThread
+from runtime.http_server.endpoints import NodeEndpoints
+from runtime.http_server.listener import HttpListener
+from runtime.http_server.serving_certificate import ServingFiles, ServingTls, self_signed
+
+
+class PortTakenError(Exception):
+    """An address cannot be had; the text says which field names it, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """None: nobody listens there."""
+
+    main: int | None
+    read_only: int | None
+    health: int | None
+
+
+def ports_of(configuration: KubeletConfiguration) -> Ports:
+    """What the configuration says."""
+    served = configuration.enable_server
+    return Ports(
+        main=configuration.port if served else None,
+        read_only=(configuration.read_only_port or None) if served else None,
+        health=configuration.healthz_port or None,
+    )
+
+
+def serving_files(configuration: KubeletConfiguration, directory: str, names: Sequence[str]) -> ServingFiles:
+    """The pair of the configuration, or one in `directory` for these names, made when there is none.
+
+    Raises CertificateError.
+    """
+    pair = configuration.tls_cert_file, configuration.tls_private_key_file
+    certificate, key = pair if pair[0] else self_signed(directory, names)
+    return ServingFiles(
+        certificate,
+        key,
+        client_authority=configuration.authentication.x509.client_ca_file,
+        min_version=configuration.tls_min_version,
+        ciphers=configuration.tls_cipher_suites,
+    )
+
+
+class NodeServer:
+    """See the module. `ports`: after `start`, those that are served."""
+
+    def __init__(
+        self,
+        configuration: KubeletConfiguration,
+        ports: Ports,
+        endpoints: NodeEndpoints,
+        tls: ServingTls | None,
+        loop: LoopThread,
+    ) -> None:
+        self._configuration = configuration
+        self._wanted = ports
+        self._endpoints = endpoints
+        self._tls = tls
+        self._loop = loop
+        self._listeners: list[HttpListener] = []
+        self.ports = ports
+
+    def start(self) -> None:
+        """Raises PortTakenError; nothing is served then."""
+        configuration, endpoints, wanted = self._configuration, self._endpoints, self._wanted
+        try:
+            main = None
+            if wanted.main is not None and self._tls is not None:
+                listener = HttpListener(
+                    self._loop,
+                    endpoints.main,
+                    host=configuration.address,
+                    port=wanted.main,
+                    tls=self._tls.context,
+                    upgrade=endpoints.upgrade,
+                    idle_ns=configuration.streaming_connection_idle_timeout,
+                )
+                main = self._listen(listener, "$.port")
+            read_only = health = None
+            if wanted.read_only is not None:
+                listener = HttpListener(
+                    self._loop, endpoints.read_only, host=configuration.address, port=wanted.read_only
+                )
+                read_only = self._listen(listener, "$.readOnlyPort")
+            if wanted.health is not None:
+                host = configuration.healthz_bind_address
+                listener = HttpListener(self._loop, endpoints.health, host=host, port=wanted.health)
+                health = self._listen(listener, "$.healthzPort")
+        except PortTakenError:
+            self.close()
+            raise
+        self.ports = Ports(main, read_only, health)
+
+    def close(self) -> None:
+        """Serve no more. May be called more than once."""
+        listeners, self._listeners = self._listeners, []
+        for each in listeners:
+            each.close()
+        self._endpoints.close()
+
+    def _listen(self, listener: HttpListener, field: str) -> int:
+        try:
+            listener.start()
+        except OSError as error:
+            why = error.strerror or error
+            raise PortTakenError(f"{field}: {listener.host}:{listener.port} cannot be served: {why}") from None
+        self._listeners.append(listener)
+        return listener.port

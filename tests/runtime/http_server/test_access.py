@@ -1,0 +1,50 @@
+"""What a request asks to be allowed, by method and path (spec 11.4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.http_server.access import Attributes, User, attributes_of, forbidden
+
+SUBRESOURCES = {
+    "/stats": "stats",
+    "/stats/summary": "stats",
+    "/metrics": "metrics",
+    "/metrics/cadvisor": "metrics",
+    "/metrics/probes": "metrics",
+    "/logs/": "log",
+    "/logs/messages": "log",
+    "/checkpoint/a/b/c": "checkpoint",
+    "/statusz": "statusz",
+    "/flagz": "configz",
+    "/pods": "pods proxy",
+    "/pods/": "pods proxy",
+    "/runningpods/": "pods proxy",
+    "/healthz": "healthz proxy",
+    "/healthz/ping": "healthz proxy",
+    "/configz": "configz proxy",
+    "/podsandmore": "proxy",
+    "/livez": "proxy",
+    "/readyz": "proxy",
+    "/containerLogs/a/b/c": "proxy",
+    "/exec/a/b/c": "proxy",
+    "/attach/a/b/c": "proxy",
+    "/portForward/a/b": "proxy",
+    "/run/a/b/c": "proxy",
+    "/debug/pprof/": "proxy",
+    "/": "proxy",
+    "/nothing": "proxy",
+}
+VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "HEAD": "", "X": ""}
+
+
+@pytest.mark.parametrize("method", VERBS)
+@pytest.mark.parametrize("path", SUBRESOURCES)
+def test_every_path_and_method(method: str, path: str) -> None:
+    expected = tuple(Attributes(VERBS[method], each) for each in SUBRESOURCES[path].split())
+    assert attributes_of(method, path) == expected
+
+
+def test_who_may_not_reads_what_he_would_need() -> None:
+    told = forbidden(User("bob"), attributes_of("GET", "/pods"))
+    assert told == "Forbidden (user=bob, verb=get, resource=nodes, subresource(s)=[pods proxy])"

@@ -1,0 +1,165 @@
+"""Who asks and whether he may: the order of ways to be known, the caches, and an API server that does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+import pytest
+
+from config.kubelet.configuration import Authentication, Authorization
+from config.objects import SubjectAccessReview, SubjectAccessReviewStatus, TokenReview, TokenReviewStatus, UserInfo
+from runtime.api import ApiCall, ApiError
+from runtime.http_server.access import ANONYMOUS, User
+from runtime.http_server.gate import Gate, GateError, gate_faults
+from runtime.http_server.heads import Refusal
+from runtime.http_server.reviews import ENTRIES_AT_MOST, ReviewCache
+
+OPEN, CLOSED = Authorization(mode="AlwaysAllow"), Authorization()
+REPLACE = msgspec.structs.replace
+ALICE = {"subject": ((("organizationName", "team"),), (("commonName", "alice"),))}
+
+
+class Reviewer:
+    """An API server that knows the token `good`, lets `allowed` through, and fails as often as it is told."""
+
+    def __init__(self, *allowed: tuple[str, str]) -> None:
+        self.allowed = allowed
+        self.asked: Counter[str] = Counter()
+        self.failures = 0
+        self.seen: list[Any] = []
+
+    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Future[Any]:
+        done: Future[Any] = Future()
+        self.asked[call.path.rpartition("/")[2]] += 1
+        if self.failures:
+            self.failures -= 1
+            done.set_exception(ApiError(503, "ServiceUnavailable", "away", call.verb))
+            return done
+        review = call.read(call.body or b"")
+        self.seen.append(review)
+        if isinstance(review, TokenReview):
+            known = review.spec.token == "good"
+            status: Any = TokenReviewStatus(
+                authenticated=known, user=UserInfo(username="bob", groups=("g",), uid="u", extra={"k": ("v",)})
+            )
+        else:
+            assert isinstance(review, SubjectAccessReview)
+            attributes = review.spec.resource_attributes
+            assert attributes is not None
+            pair = (review.spec.user or "", attributes.subresource or "")
+            status = SubjectAccessReviewStatus(allowed=pair in self.allowed)
+        done.set_result(REPLACE(review, status=status))
+        return done
+
+    def watch(self, *_: Any) -> Any:
+        raise AssertionError
+
+
+def admitted(gate: Gate, path: str = "/pods", authorization: str = "", certificate: Any = None) -> Any:
+    """The user, or the status of the refusal."""
+    try:
+        return asyncio.run(gate.admit("GET", path, authorization, certificate))
+    except Refusal as refusal:
+        return refusal.status
+
+
+def gate_of(reviewer: Reviewer, authorization: Authorization = CLOSED, **authentication: Any) -> Gate:
+    return Gate("n", REPLACE(Authentication(), **authentication), authorization, reviewer, (0.0, 0.0))
+
+
+def test_a_certificate_goes_before_a_token_and_a_token_before_nobody() -> None:
+    gate = gate_of(Reviewer(), OPEN, anonymous=msgspec.structs.replace(Authentication().anonymous, enabled=True))
+    assert admitted(gate, authorization="Bearer good", certificate=ALICE) == User(
+        "alice", ("team", "system:authenticated")
+    )
+    assert admitted(gate, authorization="bearer good") == User("bob", ("g",), "u", (("k", ("v",)),))
+    assert admitted(gate) == ANONYMOUS
+    assert admitted(gate, authorization="Bearer bad") == 401, "a bad token is no anonymous request"
+    assert admitted(gate_of(Reviewer(), OPEN)) == 401
+    assert admitted(gate_of(Reviewer(), OPEN), authorization="Basic Z29vZDo=") == 401
+
+
+def test_any_subresource_that_is_allowed_is_enough() -> None:
+    assert admitted(gate_of(Reviewer(("alice", "pods"))), certificate=ALICE).name == "alice"
+    assert admitted(gate_of(Reviewer(("alice", "proxy"))), certificate=ALICE).name == "alice"
+    assert admitted(gate_of(Reviewer(("alice", "stats"))), certificate=ALICE) == 403
+    assert admitted(gate_of(Reviewer(("alice", "pods"))), "/exec/a/b/c", certificate=ALICE) == 403
+
+
+def test_what_is_asked_names_the_node_and_all_that_is_known_of_the_user() -> None:
+    reviewer = Reviewer(("bob", "pods"))
+    admitted(gate_of(reviewer), authorization="Bearer good")
+    spec = reviewer.seen[-1].spec
+    attributes = spec.resource_attributes
+    assert (spec.user, spec.groups, spec.uid, dict(spec.extra)) == ("bob", ("g",), "u", {"k": ("v",)})
+    assert (attributes.verb, attributes.resource, attributes.name, attributes.version) == ("get", "nodes", "n", "v1")
+
+
+def test_answers_are_kept_good_and_bad_ones() -> None:
+    reviewer = Reviewer()
+    gate = gate_of(reviewer)
+    for _ in range(3):
+        assert admitted(gate, authorization="Bearer good") == 403
+        assert admitted(gate, authorization="Bearer bad") == 401
+    assert reviewer.asked == {"tokenreviews": 2, "subjectaccessreviews": 2}
+
+
+def test_an_api_server_that_fails_is_asked_again_and_is_no_permission() -> None:
+    reviewer = Reviewer(("alice", "pods"))
+    reviewer.failures = 2
+    assert admitted(gate_of(reviewer), certificate=ALICE).name == "alice"
+    reviewer.failures = 100
+    gate = gate_of(reviewer)
+    assert admitted(gate, certificate=ALICE) == 500
+    assert admitted(gate, authorization="Bearer good") == 401
+    reviewer.failures = 0
+    assert admitted(gate, certificate=ALICE).name == "alice", "a failure is not kept"
+
+
+def test_a_node_without_an_api_server_says_which_fields_need_one() -> None:
+    assert gate_faults(Authentication(), CLOSED, joined=True) == ()
+    texts = gate_faults(Authentication(), CLOSED, joined=False)
+    assert [each.partition(":")[0] for each in texts] == ["$.authorization.mode", "$.authentication.webhook.enabled"]
+    with pytest.raises(GateError, match="unknown"):
+        Gate("n", Authentication(), Authorization(mode="Sometimes"), Reviewer())
+
+
+def ask_of(values: list[Any]) -> Callable[[], Any]:
+    async def ask() -> Any:
+        await asyncio.sleep(0)
+        value = values.pop(0)
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    return ask
+
+
+def test_the_cache_forgets_in_time_asks_once_for_all_who_wait_and_is_bounded() -> None:
+    async def scenario() -> None:
+        now = [0]
+        cache: ReviewCache[int, str] = ReviewCache(lambda _: 10, lambda: now[0])
+        values: list[Any] = ["a", "b"]
+        assert await asyncio.gather(*(cache.get(1, ask_of(values)) for _ in range(5))) == ["a"] * 5
+        now[0] = 9
+        assert await cache.get(1, ask_of(values)) == "a"
+        now[0] = 10
+        assert await cache.get(1, ask_of(values)) == "b"
+        for key in range(2, ENTRIES_AT_MOST + 2):
+            await cache.get(key, ask_of(["x"]))
+        assert await cache.get(1, ask_of(["again"])) == "again"
+        with pytest.raises(ValueError, match="no"):
+            await cache.get(0, ask_of([ValueError("no")]))
+        waiting = asyncio.ensure_future(cache.get(-1, ask_of(["kept"])))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert await cache.get(-1, ask_of([])) == "kept", "who goes away leaves the answer to others"
+
+    asyncio.run(scenario())

@@ -28,9 +28,11 @@ from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
 from actors.kernel.suspension import Suspension
 from actors.messages import ImagePulled, ImagePullFailed, PullImage
 from actors.pod_action_types import Start
+from actors.pod_names import PodNames
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
+from actors.pod_users import PodUsers
 from actors.pod_view import PodView, Question
 from actors.pod_waits import StartsUnderWay
 from actors.start.container_config import Making, container_config, document_path, message_file
@@ -59,11 +61,21 @@ RUN_ERROR = "RunContainerError"
 class ContainerStarts:
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView, references: PodReferences) -> None:
+    def __init__(
+        self,
+        worker: Actor,
+        services: PodServices,
+        view: PodView,
+        references: PodReferences,
+        names: PodNames,
+        users: PodUsers,
+    ) -> None:
         self._worker = worker
         self._services = services
         self._view = view
         self._references = references
+        self._names = names
+        self._users = users
         self._pulls: dict[str, Question] = {}
         self._pulled: dict[str, str] = {}
         self._failed: dict[str, ImagePullFailed] = {}
@@ -185,7 +197,7 @@ class ContainerStarts:
         """Bring one container to life as far as that goes now; True when it runs. Raises CriError."""
         name = start.container.name
         if start.created_id:
-            return await self._start_created(name, start.attempt or 0, start.created_id)
+            return await self._start_created(start.container, start.attempt or 0, start.created_id)
         image = await self.image_of(pod, start)
         if image is None:
             return False
@@ -194,6 +206,7 @@ class ContainerStarts:
             if sources is None:
                 return False
             attempt = await self._prepare(pod, start)
+            hosts = await self._names.hosts(pod, self._ips(pod))
             path = document_path(pod, start.container)
             config = container_config(
                 pod,
@@ -205,6 +218,8 @@ class ContainerStarts:
                     host_paths=paths,
                     back_off_ns=start.back_off_ns,
                     sources=sources,
+                    hosts_file=hosts,
+                    ids=self._users.known,
                     target_id=target_id(start.container, path, self._view.seen()),
                 ),
                 self._services.node.rules,
@@ -220,9 +235,10 @@ class ContainerStarts:
         self._pulled.pop(name, None)
         self._present.discard(name)
         self._view.say("Normal", "Created", f"Created container: {name}", name)
-        return await self._start_created(name, attempt, container_id)
+        return await self._start_created(start.container, attempt, container_id)
 
-    async def _start_created(self, name: str, attempt: int, container_id: str) -> bool:
+    async def _start_created(self, container: Container, attempt: int, container_id: str) -> bool:
+        name = container.name
         try:
             await self._view.deeds.start_container(name, attempt, container_id)
         except CriError as failure:
@@ -232,6 +248,7 @@ class ContainerStarts:
         self._view.waiting.pop(name, None)
         self._refused.discard(name)
         self._view.say("Normal", "Started", f"Started container {name}", name)
+        self._view.post_starts.begin(container, container_id, self._view.ip())
         await self._view.look_at_container(container_id)
         self._link_log(name, attempt, container_id)
         return True
@@ -275,10 +292,14 @@ class ContainerStarts:
         files: dict[tuple[str, str], FileText] | None = None
         if self._services.node.rules.env_files:
             files = {each: await self._file_text(pod, *each, paths) for each in file_references(container)}
+        host_ips = self._services.node.host_ips
+        return msgspec.structs.replace(given, files=files, pod_ips=self._ips(pod), host_ips=host_ips)
+
+    def _ips(self, pod: Pod) -> tuple[str, ...]:
+        """The addresses of the pod, primary family first."""
         sandboxes = self._view.seen().sandboxes
         host_ips = self._services.node.host_ips
-        ips = pod_ips(bool(pod.spec.host_network), sandboxes[0].ips if sandboxes else (), (), host_ips, True)
-        return msgspec.structs.replace(given, files=files, pod_ips=ips, host_ips=host_ips)
+        return pod_ips(bool(pod.spec.host_network), sandboxes[0].ips if sandboxes else (), (), host_ips, True)
 
     async def _file_text(self, pod: Pod, volume: str, path: str, paths: HostPaths) -> FileText:
         """A file that another container may have written into an emptyDir (spec 13.3)."""

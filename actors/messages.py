@@ -225,13 +225,16 @@ class RuntimeStateObserved(Message, frozen=True):
     """RuntimeMonitorActor -> SyncLoopActor -> PodWorker, NodeStatusActor: what the runtime says of itself (spec 2.12).
 
     `error` is empty when all is well. `runtime_name` stands in front of container ids; empty before it is known.
-    `silent_since_ns` (monotonic): it has given no answer since; None: it answers.
+    `silent_since_ns` (monotonic): it has given no answer since; None: it answers. `user_namespace_handlers`: names of
+    those that can make user namespaces; `groups_policy`: whether it knows the policy Strict of supplemental groups.
     """
 
     error: str
     network_error: str
     runtime_name: str = ""
     silent_since_ns: int | None = None
+    user_namespace_handlers: tuple[str, ...] = ()
+    groups_policy: bool = False
 
     def coalesce_key(self) -> Hashable:
         return "runtime"

@@ -27,6 +27,7 @@ from actors.object_cache import ObjectCacheActor, strategy_of
 from actors.pleg import PlegActor
 from actors.pod_historian import HistorianActor
 from actors.pod_services import NodeFacts, PodServices
+from actors.resolver_check import ResolverCheckActor
 from actors.runtime_monitor import RuntimeMonitorActor
 from actors.source import decoder_of
 from actors.source_api import ApiSourceActor
@@ -36,6 +37,7 @@ from actors.status_manager import StatusManagerActor
 from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
 from actors.token import TokenActor
+from actors.user_namespaces import UserNamespaceActor
 from actors.volume_contents import ContentSources, resync_ns
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.feature_gates import FeatureGates
@@ -44,7 +46,9 @@ from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.docker_config_files import DockerConfigFiles
+from runtime.hooks import HookCaller
 from runtime.host_facts import HostFacts
+from runtime.id_files import IdFiles
 from runtime.log_files import LogFiles
 from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_url import ManifestServer
@@ -72,6 +76,7 @@ class NodeCapabilities:
 
     cri: Cri
     prober: Prober
+    hooks: HookCaller
     manifests: ManifestDirectory
     manifest_server: ManifestServer
     files: PodFiles
@@ -79,6 +84,7 @@ class NodeCapabilities:
     log_files: LogFiles
     volumes: PodVolumes
     host: HostFacts
+    ids: IdFiles
     api: ApiLines | None = None
     """None: the node stands alone and runs static pods only."""
     docker_config: DockerConfigFiles | None = None
@@ -135,6 +141,7 @@ class NodeSupervisor(Actor):
             "object-cache": self._reserve(ObjectCacheActor, "object-cache"),
             "cluster-cache": self._reserve(ClusterCacheActor, "cluster-cache"),
             "tokens": self._reserve(TokenActor, "tokens"),
+            "user-namespaces": self._reserve(UserNamespaceActor, "user-namespaces"),
         }
         if self._capabilities.api is not None:
             refs["mirror-pods"] = self._reserve(MirrorPodActor, "mirror-pods")
@@ -157,6 +164,7 @@ class NodeSupervisor(Actor):
         services = PodServices(
             cri=can.cri,
             prober=can.prober,
+            hooks=can.hooks,
             files=can.files,
             node=plan.facts,
             configuration=configuration,
@@ -170,6 +178,7 @@ class NodeSupervisor(Actor):
             events=events,
             objects=refs["object-cache"],
             tokens=refs["tokens"],
+            ids=refs["user-namespaces"],
             cluster=refs["cluster-cache"],
             historian=self.spawn(HistorianActor, name="historian", strategy=LONG_LIVED),
             began_ns=self.now_ns(),
@@ -199,6 +208,16 @@ class NodeSupervisor(Actor):
         contents = ContentSources(refs["object-cache"], refs["tokens"], node=refs["node-status"], resync_ns=again_ns)
         self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop)
         self._furnish_caches(refs)
+        self.furnish(refs["user-namespaces"], can.ids, configuration.ids_per_pod, configuration.max_pods)
+        self._start_resolver_check(events)
+
+    def _start_resolver_check(self, events: ActorRef) -> None:
+        """Nobody needs to know it either. A node without a file has nothing to be checked."""
+        configuration = self._plan.configuration
+        if configuration.resolv_conf:
+            what = (configuration.resolv_conf, configuration.cluster_domain, self._plan.facts.name)
+            files = self._capabilities.files
+            self.spawn(ResolverCheckActor, files, events, *what, name="resolver-check", strategy=LONG_LIVED)
 
     def _start_log_rotation(self) -> None:
         """Nobody needs to know it: what it works on it finds in the runtime and on the disk."""

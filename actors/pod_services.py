@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from actors.kernel import ActorRef
+from actors.start.admission import Abilities
 from actors.start.container_config import NodeRules
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.cri import Cri
+from runtime.hooks import HookCaller
 from runtime.pod_files import PodFiles
 from runtime.probes import Prober
 
@@ -31,6 +33,8 @@ class NodeFacts:
     memory_capacity_bytes: int
     rules: NodeRules
     container_logs_directory: str = "/var/log/containers"
+    abilities: Abilities = Abilities()
+    """What decides whether the node takes a pod at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class PodServices:
 
     cri: Cri
     prober: Prober
+    hooks: HookCaller
     files: PodFiles
     node: NodeFacts
     configuration: KubeletConfiguration
@@ -52,6 +57,7 @@ class PodServices:
     events: ActorRef
     objects: ActorRef
     tokens: ActorRef
+    ids: ActorRef
     cluster: ActorRef
     historian: ActorRef
     began_ns: int = 0

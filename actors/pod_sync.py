@@ -10,20 +10,26 @@ from __future__ import annotations
 from actors.active_deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
 from actors.backoff import back_off_message
 from actors.container_starts import ContainerStarts
+from actors.container_stops import stop_in_turn
 from actors.history_messages import HistoryKind, PodWait
+from actors.id_ranges import IdRange
 from actors.kernel import Actor
 from actors.messages import LookAgain, PrepareVolumes, RuntimeStateObserved, VolumesPrepared
 from actors.observed import ObservedPod
-from actors.pod_action_types import BackingOff, Kill, PodActions, in_flight_of
+from actors.pod_action_types import BackingOff, Kill, KillCause, PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
 from actors.pod_lifecycle import PodLife
+from actors.pod_names import PodNames
 from actors.pod_probes import PodProbes
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.phase import TERMINAL
+from actors.pod_users import PodUsers, check_handler
 from actors.pod_view import PodView, Question, RetryLaterError
-from actors.pod_waits import container_waits, stop_waits
+from actors.pod_waits import container_waits
+from actors.restart_all import Reset
+from actors.start.admission import refusal
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import sandbox_config
 from actors.termination import (
@@ -31,7 +37,6 @@ from actors.termination import (
     GraceCause,
     grace_seconds,
     plan_ending,
-    remaining_seconds,
     sandboxes_to_stop,
 )
 from actors.unhonoured import unhonoured_fields
@@ -48,6 +53,7 @@ RUNTIME_RETRY_NS = 5 * SECOND_NS
 VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
 """Longer than whoever makes the volumes waits before the next try: then it has been restarted, or has not heard."""
 PROBES_RETRY_NS = SECOND_NS
+NODE_RETRY_NS = 10 * SECOND_NS
 CLASS_RETRY_NS = 10 * SECOND_NS
 REFUSED_RETRY_NS = 60 * SECOND_NS
 """Only another form of the pod helps, and that is a reason to look by itself."""
@@ -71,15 +77,20 @@ class PodSync:
         self._view = view
         self._show = show
         self._references = references
-        self.starts = ContainerStarts(worker, services, view, references)
+        self.users = PodUsers(worker, services)
+        self._names = PodNames(worker, services, view)
+        self._runtime = RuntimeStateObserved("", "")
+        self.starts = ContainerStarts(worker, services, view, references, self._names, self.users)
         self._volumes: VolumesPrepared | None = None
         self._volumes_at_ns = 0
         self._question = Question(worker, "volumes")
         self._backing_off: dict[str, int] = {}
         self._held_up: PodWait | None = None
         self._said = ("", "")
+        self._killing_since_ns: int | None = None
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
+        self._taken = False
 
     def volumes_prepared(self, message: VolumesPrepared) -> bool:
         """Take the answer; whether it is news."""
@@ -100,6 +111,7 @@ class PodSync:
         view = self._view
         pod = view.pod
         assert pod is not None, "only a pod that is desired is synced"
+        self._runtime = runtime
         self._notice_new_form(pod)
         self._held_up = None
         if self._probes.unheard():
@@ -124,6 +136,8 @@ class PodSync:
             self._say_once("NetworkNotReady", text)
             self._held_up = PodWait("the pod", "NetworkNotReady", text, "its sandbox is made when it is ready")
             raise RetryLaterError(NETWORK_RETRY_NS)
+        if self._is_refused(pod, observed):
+            return await self._show.publish(observed, life) in TERMINAL
         if not self._volumes_are_ready(pod):
             return False
         actions = compute_pod_actions(
@@ -132,7 +146,8 @@ class PodSync:
             wall_ns=self._worker.wall_ns(),
             crash_loop=self._services.crash_loop,
             probes=self._probes.results,
-            in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy()),
+            in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy() | view.stops.busy()),
+            killed=view.stops.killed,
         )
         self._note_backing_off(pod, actions.backing_off)
         view.history.decided(actions)
@@ -159,7 +174,8 @@ class PodSync:
         if self._held_up is not None:
             return (self._held_up,)
         under_way = self.starts.under_way(self._backing_off)
-        return container_waits(pod, self._view.seen(), under_way, self._probes.results)
+        started = container_waits(pod, self._view.seen(), under_way, self._probes.results)
+        return (*self._view.stops.waits(), *self._view.post_starts.waits(), *started)
 
     # --- what a pass waits for --------------------------------------------------------------------------------------
 
@@ -170,10 +186,23 @@ class PodSync:
         if self._checked is not None:
             self._tell_volumes_of_change(pod, self._checked)
         self._checked = pod
-        paths = unhonoured_fields(pod)
+        paths = unhonoured_fields(pod, stop_signals=self._services.node.rules.stop_signals)
         if paths and paths != self._warned:
             self._view.say("Warning", "FieldsNotHonoured", unhonoured_warning(paths))
         self._warned = paths
+
+    def _is_refused(self, pod: Pod, observed: ObservedPod) -> bool:
+        """Whether the node does not take the pod at all. What was taken once is not looked at again."""
+        if self._taken or observed.sandboxes:
+            self._taken = True
+            return False
+        refused = refusal(pod, self._services.node.abilities, groups_policy=self._runtime.groups_policy)
+        self._taken = refused is None
+        if refused is None:
+            return False
+        self._view.say("Warning", refused.reason, refused.message)
+        self._view.forced = refused
+        return True
 
     def _volumes_are_ready(self, pod: Pod) -> bool:
         """Ask for the volumes once. What fails is tried again without being asked for, and told when it changes."""
@@ -228,26 +257,38 @@ class PodSync:
     # --- deeds ------------------------------------------------------------------------------------------------------
 
     async def _do(self, pod: Pod, observed: ObservedPod, actions: PodActions) -> None:
-        if actions.kill_pod:
-            await self._kill_pod(pod, observed)
+        if actions.reset:
+            await self._reset(pod, actions.reset)
+            return
+        if actions.kill_pod and not await self._kill_pod(pod, observed, anew=actions.create_sandbox):
+            return
         for kill in actions.kill:
-            await self._kill(pod, kill)
+            self._kill(pod, kill)
         if not (actions.create_sandbox or actions.start_ephemeral or actions.start_init or actions.start):
             return
         sandbox_id = actions.sandbox_id
         host_paths = self._volumes.host_paths if self._volumes is not None else {}
-        config = self._sandbox_config(pod, actions.sandbox_attempt)
+        ids = self._ids(pod)
+        if ids is None and self.users.wanted(pod):
+            return
+        config = await self._sandbox_config(pod, actions, ids)
         if actions.create_sandbox:
             handler = self._runtime_handler(pod)
             if handler is None:
                 text = f"its RuntimeClass {pod.spec.runtime_class_name} is being asked for"
                 self._held_up = PodWait("the pod", "", text, "its sandbox is made then")
                 return
+            self._check_users(pod, handler)
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
         failure: CriError | None = None
+        ending = self._view.stops.busy()
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
+            if start.container.name in ending:
+                continue  # its turn comes when the one before it has ended
+            if self._view.starting and start not in actions.start_ephemeral:
+                break  # a start has ended when its postStart hook has
             try:
                 await self.starts.start(pod, start, actions.sandbox_attempt, sandbox_id, config, host_paths)
             except CriError as raised:
@@ -256,10 +297,48 @@ class PodSync:
         if failure is not None:
             raise failure
 
-    def _sandbox_config(self, pod: Pod, attempt: int) -> PodSandboxConfig:
-        domain = self._services.configuration.cluster_domain
+    def _ids(self, pod: Pod) -> IdRange | None:
+        """Of the pod's user namespace; None where it has none, or has to wait for them."""
+        if not self.users.wanted(pod):
+            return None
         try:
-            return sandbox_config(pod, attempt, self._view.log_directory(), cluster_domain=domain)
+            ids = self.users.ids(pod.metadata.uid)
+        except StartRefusedError as refused:
+            self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused}")
+            raise self._sandbox_refused(str(refused), NODE_RETRY_NS) from refused
+        if ids is None:
+            text = "the ids of its user namespace are being asked for"
+            self._held_up = PodWait("the pod", "", text, "its sandbox is made then")
+        return ids
+
+    def _check_users(self, pod: Pod, handler: str) -> None:
+        """Whether the runtime can give the pod users of its own."""
+        if not self.users.wanted(pod):
+            return
+        try:
+            check_handler(handler, self._runtime)
+        except StartRefusedError as refused:
+            self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused}")
+            raise self._sandbox_refused(str(refused), REFUSED_RETRY_NS) from refused
+
+    async def _sandbox_config(self, pod: Pod, actions: PodActions, ids: IdRange | None) -> PodSandboxConfig:
+        domain, rules = self._services.configuration.cluster_domain, self._services.node.rules.resources
+        try:
+            dns = await self._names.resolver(pod, anew=actions.create_sandbox)
+        except StartRefusedError as refused:
+            # It may be mended on the node.
+            self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused}")
+            raise self._sandbox_refused(str(refused), NODE_RETRY_NS) from refused
+        try:
+            return sandbox_config(
+                pod,
+                actions.sandbox_attempt,
+                self._view.log_directory(),
+                cluster_domain=domain,
+                dns=dns,
+                rules=rules,
+                ids=ids,
+            )
         except StartRefusedError as refused:
             self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused}")
             raise self._sandbox_refused(str(refused), REFUSED_RETRY_NS) from refused
@@ -293,36 +372,47 @@ class PodSync:
         await self._view.look_at_sandbox(sandbox_id)
         return sandbox_id
 
-    async def _kill_pod(self, pod: Pod, observed: ObservedPod) -> None:
-        """End every container, sidecars too, and every sandbox; the pod itself lives on."""
-        endings = plan_ending(pod, observed)
-        for ending in endings:
-            self._view.say("Normal", "Killing", ending.message, ending.name)
-        remaining = {ending.id: ending.grace_seconds for ending in endings}
-        self._tell_stop(endings, remaining)
-        calls = [self._view.deeds.stop_container(ending.id, ending.grace_seconds) for ending in endings]
-        for outcome in await self._worker.gather(*calls, what="the end of the pod's containers"):
-            if outcome.error is not None and not (isinstance(outcome.error, CriError) and outcome.error.not_found):
-                raise outcome.error
+    async def _kill_pod(self, pod: Pod, observed: ObservedPod, *, anew: bool) -> bool:
+        """End every container, sidecars in their order, then every sandbox; whether that is done.
+
+        `anew`: the pod goes on in another sandbox.
+        """
+        plan = plan_ending(pod, observed)
+        if anew:
+            for ending in plan:
+                self._view.stops.killed.setdefault(ending.id, KillCause.SANDBOX)
+        if self._killing_since_ns is None:
+            self._killing_since_ns = self._worker.now_ns()
+        wait_ns = stop_in_turn(self._view, plan, self._worker.now_ns() - self._killing_since_ns)
+        if wait_ns is not None:
+            self._worker.after(wait_ns, LookAgain(), key="stop in turn")
+            return False
         for sandbox_id in sandboxes_to_stop(observed):
             await self._view.deeds.stop_sandbox(sandbox_id)
+        self._killing_since_ns = None
+        return True
 
-    def _tell_stop(self, endings: tuple[Ending, ...], remaining: dict[str, int]) -> None:
-        """Stopping may take long, and the worker answers nobody meanwhile."""
-        self._view.history.waits(stop_waits(endings, remaining, self._worker.wall_ns()))
-        self._view.history.tell()
-
-    async def _kill(self, pod: Pod, kill: Kill) -> None:
+    def _kill(self, pod: Pod, kill: Kill) -> None:
+        """Begin to end one container; the end of it is a reason to look."""
         cause = {"LIVENESS": GraceCause.LIVENESS, "STARTUP": GraceCause.STARTUP}.get(kill.cause.name, GraceCause.OTHER)
-        grace = remaining_seconds(grace_seconds(pod, kill.container, cause), 0)
-        self._view.say("Normal", "Killing", kill.message, kill.name)
-        self._tell_stop((Ending(kill.id, kill.name, grace),), {kill.id: grace})
-        try:
-            await self._worker.wait(self._view.deeds.stop_container(kill.id, grace), what=f"the end of {kill.name}")
-        except CriError as failure:
-            if not failure.not_found:
-                raise
-        await self._view.look_at_container(kill.id)
+        grace = grace_seconds(pod, kill.container, cause)
+        hook = kill.container.lifecycle.pre_stop if kill.container.lifecycle is not None and grace > 0 else None
+        self._view.stops.killed[kill.id] = kill.cause
+        ending = Ending(kill.id, kill.name, grace, (), hook, kill.message)
+        self._view.stops.request(ending, kill.container, ip=self._view.ip())
+
+    async def _reset(self, pod: Pod, resets: tuple[Reset, ...]) -> None:
+        """Kill what runs, all at once and without a grace; then remove one after the other (`actors.restart_all`)."""
+        running = [each for each in resets if each.may_run]
+        for each in running:
+            why = f"Stopping container {each.name}: all containers of the pod are restarted"
+            self._view.stops.request(Ending(each.id, each.name, 0, (), None, why), each.container)
+        if running:
+            return
+        for each in resets:
+            await self._view.deeds.remove_container(each.id)
+        await self._view.look()
+        self._worker.ref.tell(LookAgain())
 
 
 def _differs(pod: Pod, before: Pod) -> bool:

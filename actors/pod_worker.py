@@ -14,7 +14,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from actors.container_stops import StopEnded
 from actors.history_messages import PodWait
+from actors.hook_rules import HookKind
+from actors.hook_runner import HookEnded, HookTimeIsUp
 from actors.kernel import Actor, DeadlineExceededError, handles
 from actors.messages import (
     AnnounceYourself,
@@ -59,6 +62,9 @@ from actors.pod_sync import PodSync
 from actors.pod_view import PodView, RetryLaterError
 from actors.probe_messages import ProbeRunnerStarted, ProbesJudged
 from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassRead, SurroundingsRead
+from actors.restart_all import without_rules
+from actors.user_namespaces import IdsAssigned
+from config.objects import Pod
 from runtime.cri import CriError
 
 SECOND_NS = 1_000_000_000
@@ -113,7 +119,7 @@ class PodWorker(Actor):
 
     @handles(SyncPod)
     def desired(self, message: SyncPod) -> None:
-        pod = self._view.pod = message.pod
+        pod = self._view.pod = self._as_this_node_reads_it(message.pod)
         self._view.history.named(pod.metadata.namespace, pod.metadata.name)
         before = self._life.stage
         self._meet(desired(pod))
@@ -124,11 +130,15 @@ class PodWorker(Actor):
         if message.operation is not Operation.RECONCILE or before is not self._life.stage or pod.spec.readiness_gates:
             self._look_soon()
 
+    def _as_this_node_reads_it(self, pod: Pod) -> Pod:
+        """Without what a feature gate of this node has switched off."""
+        return pod if self._services.node.rules.restart_all else without_rules(pod)
+
     @handles(TerminatePod)
     def terminate(self, message: TerminatePod) -> None:
         """The order to end the pod, or to end it faster. It has cancelled the pass that was waiting."""
         if message.pod is not None:
-            self._view.pod = message.pod
+            self._view.pod = self._as_this_node_reads_it(message.pod)
             self._view.history.named(message.pod.metadata.namespace, message.pod.metadata.name)
         pod = self._view.pod
         if pod is not None and pod.metadata.deletion_timestamp is not None:
@@ -207,6 +217,7 @@ class PodWorker(Actor):
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
                 self._references.release()
+                self._sync.users.release(self._uid, self._view.pod)
                 self._services.status_manager.tell(PodFinished(self._uid))
         elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life):
             self.stop()
@@ -249,6 +260,11 @@ class PodWorker(Actor):
     def probe_runner_started(self, _: ProbeRunnerStarted) -> None:
         self._probes.runner_started()
 
+    @handles(IdsAssigned)
+    def ids_assigned(self, message: IdsAssigned) -> None:
+        self._sync.users.assigned(message)
+        self._look_soon()
+
     @handles(ImagePulled)
     def image_pulled(self, message: ImagePulled) -> None:
         self._sync.starts.image_pulled(message)
@@ -283,6 +299,19 @@ class PodWorker(Actor):
     @handles(DeedEnded)
     def deed_ended(self, message: DeedEnded) -> None:
         self._view.deeds.ended(message.name)
+        self._look_soon()
+
+    @handles(HookEnded, HookTimeIsUp)
+    def hook_ended(self, message: HookEnded | HookTimeIsUp) -> None:
+        if message.kind is HookKind.PRE_STOP:
+            self._view.stops.hook_ended(message)
+        else:
+            self._view.post_starts.ended(message)
+        self._look_soon()
+
+    @handles(StopEnded)
+    def stop_ended(self, message: StopEnded) -> None:
+        self._view.stops.stop_ended(message)
         self._look_soon()
 
     @handles(StatusManagerStarted)

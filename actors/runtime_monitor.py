@@ -47,6 +47,8 @@ class RuntimeMonitorActor(Actor):
         self._version: VersionResponse | None = None
         self._name = ""
         """Of the runtime that answered last."""
+        self._user_namespaces: tuple[str, ...] = ()
+        self._groups_policy = False
         self._told: RuntimeStateObserved | None = None
 
     def on_start(self) -> None:
@@ -61,7 +63,9 @@ class RuntimeMonitorActor(Actor):
         except (CriError, DeadlineExceededError) as failure:
             error, network_error = str(failure), "not known: the runtime does not answer"
             silent_since_ns = self._answered_at_ns
-        state = RuntimeStateObserved(error, network_error, self._name, silent_since_ns)
+        state = RuntimeStateObserved(
+            error, network_error, self._name, silent_since_ns, self._user_namespaces, self._groups_policy
+        )
         self._tell(state)
         if self._node_status is not None:  # each time: it may have been restarted
             self._node_status.tell(state)
@@ -101,6 +105,9 @@ class RuntimeMonitorActor(Actor):
     def _describe(self, version: VersionResponse, status: StatusResponse) -> None:
         """Tell who the runtime is and what it is able to do. Handlers come in any order."""
         handlers = tuple(sorted(status.runtime_handlers, key=lambda handler: handler.name))
+        able = (each for each in handlers if each.features is not None and each.features.user_namespaces)
+        self._user_namespaces = tuple(each.name for each in able)
+        self._groups_policy = status.features is not None and status.features.supplemental_groups_policy
         described = RuntimeDescribed(version.runtime_name, version.runtime_version, handlers, status.features)
         if self._node_status is not None:
             self._node_status.tell(described)

@@ -10,19 +10,13 @@ from collections.abc import Iterator
 
 from config.objects import Container, Pod
 
-RESTART_ALL = "RestartAllContainers"
 
-
-def unhonoured_fields(pod: Pod) -> tuple[str, ...]:
+def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...]:
     """Paths in the document, in its order: `$.spec.containers[0].lifecycle.preStop`."""
     spec = pod.spec
     found = [
         f"$.spec.{name}"
         for name, said in (
-            ("dnsConfig", spec.dns_config is not None),
-            ("dnsPolicy", spec.dns_policy == "None"),
-            ("hostAliases", bool(spec.host_aliases)),
-            ("overhead", bool(spec.overhead)),
             ("resourceClaims", bool(spec.resource_claims)),
         )
         if said
@@ -33,7 +27,7 @@ def unhonoured_fields(pod: Pod) -> tuple[str, ...]:
         ("ephemeralContainers", spec.ephemeral_containers),
     ):
         for index, container in enumerate(containers):
-            found += [f"$.spec.{group}[{index}].{field}" for field in _of_container(container)]
+            found += [f"$.spec.{group}[{index}].{field}" for field in _of_container(container, stop_signals)]
     return tuple(found)
 
 
@@ -42,15 +36,7 @@ def warning(paths: tuple[str, ...]) -> str:
     return f"not honoured by this agent yet, the pod runs without: {', '.join(paths)}"
 
 
-def _of_container(container: Container) -> Iterator[str]:
+def _of_container(container: Container, stop_signals: bool) -> Iterator[str]:
     hooks = container.lifecycle
-    if hooks is not None:
-        if hooks.post_start is not None:
-            yield "lifecycle.postStart"
-        if hooks.pre_stop is not None:
-            yield "lifecycle.preStop"
-        if hooks.stop_signal is not None:
-            yield "lifecycle.stopSignal"
-    for index, rule in enumerate(container.restart_policy_rules):
-        if rule.action == RESTART_ALL:
-            yield f"restartPolicyRules[{index}].action"
+    if hooks is not None and hooks.stop_signal is not None and not stop_signals:
+        yield "lifecycle.stopSignal"

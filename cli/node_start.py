@@ -13,6 +13,7 @@ from actors.node_object.addresses import node_ips
 from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_version
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
+from actors.start.admission import Abilities
 from actors.start.container_config import NodeRules
 from actors.start.resources import ResourceRules
 from cli.main import own_version
@@ -25,8 +26,10 @@ from runtime.api.lines import HttpApiLines, api_lines
 from runtime.cri import Cri
 from runtime.docker_config_files import LocalDockerConfig
 from runtime.event_loop import LoopThread
+from runtime.hooks.http_call import NetworkHookCaller
 from runtime.host_facts import HostFacts, LocalHostFacts
 from runtime.host_machine import MachineFacts
+from runtime.id_files import LocalIdFiles
 from runtime.log_files import LocalLogFiles
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_url import HttpManifests
@@ -41,7 +44,8 @@ from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
 from runtime.volumes.pod_volumes import LocalPodVolumes
 from simulation.cri import Settings, SimulatedCri
-from simulation.host import SimulatedHost
+from simulation.hook_caller import SimulatedHookCaller
+from simulation.host import SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import SimulatedHostFacts
 from simulation.pod_volumes import SimulatedPodVolumes
 from simulation.prober import SimulatedProber
@@ -90,6 +94,11 @@ def plan_of(
             memory_capacity_bytes=machine.memory_bytes,
             rules=_rules(start.configuration, start.gates, machine, root),
             container_logs_directory=container_logs,
+            abilities=Abilities(
+                kernel=machine.facts.kernel_version,
+                unsafe_sysctls=start.configuration.allowed_unsafe_sysctls,
+                apparmor=machine.facts.apparmor,
+            ),
         ),
         configuration=start.configuration,
         crash_loop=crash_loop_periods(start.configuration, start.gates),
@@ -145,8 +154,11 @@ def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Ma
             # With cgroup v1 the kernel knows no other way (spec 12.2).
             single_process_oom_kill=machine.cgroup_version == 1 if one_process is None else one_process,
         ),
+        thermal_paths=machine.facts.thermal_paths,
         seccomp_default=configuration.seccomp_default,
         env_files=gates.enabled("EnvFiles"),
+        stop_signals=gates.enabled("ContainerStopSignals"),
+        restart_all=gates.enabled("RestartAllContainersOnContainerExits"),
     )
 
 
@@ -161,6 +173,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
     return NodeCapabilities(
         cri=cri,
         prober=NetworkProber(cri, loop),
+        hooks=NetworkHookCaller(loop),
         manifests=LocalManifests(),
         manifest_server=HttpManifests(loop),
         files=LocalPodFiles(),
@@ -168,6 +181,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         log_files=LocalLogFiles(),
         volumes=LocalPodVolumes(PodDirectories(facts.root_directory, mounts), plugins),
         host=LocalHostFacts(),
+        ids=LocalIdFiles(facts.root_directory),
         api=api,
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
     )
@@ -183,12 +197,14 @@ def simulated_capabilities(
     return NodeCapabilities(
         cri=cri,
         prober=SimulatedProber(dispatcher, cri, cri),
+        hooks=SimulatedHookCaller(dispatcher, cri),
         manifests=LocalManifests(),
         manifest_server=HttpManifests(loop),
         files=host.pod_files,
         logs=host.pod_logs,
         log_files=host.log_files,
         volumes=SimulatedPodVolumes(host.tree, plan.facts.root_directory),
+        ids=SimulatedIdFiles(host.tree, plan.facts.root_directory),
         host=SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips),
         api=api,
     )

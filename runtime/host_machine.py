@@ -19,6 +19,7 @@ OTHER_SYSTEM = "Linux"
 """Name of a system that does not tell its own."""
 
 _HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB")
+_CPU = re.compile(r"cpu([0-9]+)")
 _MEMORY_LINE = re.compile(r"(\w+):\s+([0-9]+) kB")
 
 GO_ARCHITECTURES = {
@@ -51,6 +52,9 @@ class MachineFacts:
     operating_system: str = "linux"
     architecture: str = "amd64"
     cgroup_version: int = 2
+    apparmor: bool = False
+    thermal_paths: tuple[str, ...] = ()
+    """Directories that tell how hot each CPU is: what others compute can be read off them."""
 
 
 def read_machine(root: str = "/") -> MachineFacts:
@@ -76,6 +80,8 @@ def read_machine(root: str = "/") -> MachineFacts:
         operating_system="linux",
         architecture=architecture_of(platform.machine()),
         cgroup_version=cgroup_version(root),
+        apparmor=_first(root, "sys/module/apparmor/parameters/enabled") == "Y",
+        thermal_paths=thermal_paths(root),
     )
 
 
@@ -87,6 +93,18 @@ def host_name() -> str:
 def cgroup_version(root: str = "/") -> int:
     """2 where the unified hierarchy is at the root, else 1."""
     return 2 if os.path.exists(os.path.join(root, "sys/fs/cgroup/cgroup.controllers")) else 1
+
+
+def thermal_paths(root: str = "/") -> tuple[str, ...]:
+    """Those of this machine, by the number of the CPU; the kernel has them where the hardware does."""
+    cpus = "sys/devices/system/cpu"
+    try:
+        names = os.listdir(os.path.join(root, cpus))
+    except OSError:
+        return ()
+    found = sorted(int(match[1]) for name in names if (match := _CPU.fullmatch(name)))
+    paths = (f"{cpus}/cpu{number}/thermal_throttle" for number in found)
+    return tuple(f"/{path}" for path in paths if os.path.isdir(os.path.join(root, path)))
 
 
 def memory_sizes(root: str = "/") -> Mapping[str, int]:

@@ -1,4 +1,5 @@
-"""The small files of a running container: its termination message, its log directory, the link to its log.
+"""The small files of a running container: its termination message, its log directory, the link to its log, its hosts
+file; and the node's own files that go into a pod's.
 
 `PodFiles` is the capability, `LocalPodFiles` the real one. Every call is short disk work that may hang on a sick disk:
 actors run it on a lane. Paths are given, never made up here. Reading never fails for a file that is not there: the
@@ -46,6 +47,14 @@ class PodFiles(Protocol):
 
     def link_log(self, link: str, target: str) -> None:
         """Make (or turn) the symlink `link` to point to `target`. OSError."""
+        ...
+
+    def read_node_file(self, path: str, limit_bytes: int) -> str:
+        """The text of a file of the node, such as /etc/resolv.conf. Raises OSError, also where it is larger."""
+        ...
+
+    def write_hosts(self, path: str, text: str) -> None:
+        """Give the hosts file of a pod that text (0644), in place: containers may have it mounted. OSError."""
         ...
 
 
@@ -116,6 +125,20 @@ class LocalPodFiles:
         Path(temporary).unlink(missing_ok=True)
         os.symlink(target, temporary)
         os.replace(temporary, link)
+
+    def read_node_file(self, path: str, limit_bytes: int) -> str:
+        with open(path, "rb") as file:
+            data = file.read(limit_bytes + 1)
+        if len(data) > limit_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
+        return data.decode("utf-8", "replace")
+
+    def write_hosts(self, path: str, text: str) -> None:
+        os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o644)  # the umask must not keep the container's user out
+            file.write(text.encode())
 
 
 def _step_into(directory: int, name: str, flags: int) -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from runtime.id_files import RECORD
 from runtime.log_files import LogFiles
 from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
 from runtime.pod_files import PodFiles
@@ -20,6 +21,9 @@ from simulation.cri.files import ContainerFiles
 from simulation.file_tree import File, FileTree
 from simulation.log_files import SimulatedLogFiles
 
+HOSTS = "/etc/hosts"
+RESOLV_CONF = "/etc/resolv.conf"
+HOST_ADDRESS = "192.0.2.1"
 _LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
 _LOG = ".log"
 
@@ -91,6 +95,22 @@ class SimulatedPodFiles:
 
         return self._tree.gate(link, turn)
 
+    def read_node_file(self, path: str, limit_bytes: int) -> str:
+        def read() -> str:
+            data = self._tree.read(path, limit_bytes + 1)
+            if len(data) > limit_bytes:
+                raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
+            return data.decode("utf-8", "replace")
+
+        return self._tree.gate(path, read)
+
+    def write_hosts(self, path: str, text: str) -> None:
+        def write() -> None:
+            self._tree.make_directories(os.path.dirname(path))
+            self._tree.write(path, text.encode(), 0o644)
+
+        return self._tree.gate(path, write)
+
     def _readable(self, path: str, deed: Callable[[], str]) -> str:
         """Reading never fails: a disk that does shows nothing."""
         try:
@@ -145,6 +165,37 @@ class SimulatedPodLogs:
 
     def remove_link(self, path: str) -> None:
         return self._tree.gate(path, lambda: self._tree.remove_all(path))
+
+
+class SimulatedIdFiles:
+    """`runtime.id_files.IdFiles`. `root` is the agent's directory. Nobody has chosen ids on a simulated machine."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        self._tree = tree
+        self._pods = os.path.join(root, "pods")
+
+    def subordinate(self) -> tuple[str | None, str | None]:
+        return None, None
+
+    def records(self) -> Mapping[str, str]:
+        tree = self._tree
+
+        def read() -> dict[str, str]:
+            paths = {uid: self._record(uid) for uid in _names_in(tree, self._pods)}
+            return {uid: tree.read(path).decode() for uid, path in paths.items() if tree.exists(path)}
+
+        return tree.gate(self._pods, read)
+
+    def write(self, uid: str, text: str) -> None:
+        path = self._record(uid)
+        return self._tree.gate(path, lambda: self._tree.write(path, text.encode(), 0o600))
+
+    def remove(self, uid: str) -> None:
+        path = self._record(uid)
+        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+
+    def _record(self, uid: str) -> str:
+        return os.path.join(self._pods, uid, RECORD)
 
 
 class SimulatedManifests:
@@ -241,11 +292,18 @@ class SimulatedHost:
         container_logs: str = "/var/log/containers",
     ) -> None:
         self.tree = FileTree(disk_bytes)
+        self._furnish()
         self.pod_files: PodFiles = SimulatedPodFiles(self.tree)
         self.pod_logs: PodLogs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
         self.log_files: LogFiles = SimulatedLogFiles(self.tree)
         self.manifests: ManifestDirectory = SimulatedManifests(self.tree)
         self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
+
+    def _furnish(self) -> None:
+        """What every machine has."""
+        self.tree.make_directories("/etc")
+        self.tree.write(HOSTS, f"127.0.0.1\tlocalhost\n{HOST_ADDRESS}\tsimulated\n".encode())
+        self.tree.write(RESOLV_CONF, f"nameserver {HOST_ADDRESS}\nsearch example.test\n".encode())
 
     def put_manifest(self, path: str, content: str | bytes) -> None:
         """Write a manifest as a person would, making its directory."""

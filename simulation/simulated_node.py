@@ -28,7 +28,8 @@ from runtime.probes import Prober
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
-from simulation.host import SimulatedHost
+from simulation.hook_caller import SimulatedHookCaller
+from simulation.host import SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.pod_volumes import SimulatedPodVolumes
@@ -77,7 +78,11 @@ class SimulatedNode:
                 runtime_name="simulated",
                 cgroup_version=2,
                 memory_capacity_bytes=MEMORY_BYTES,
-                rules=NodeRules(root_directory=ROOT),
+                rules=NodeRules(
+                    root_directory=ROOT,
+                    stop_signals=(gates or FeatureGates({})).enabled("ContainerStopSignals"),
+                    restart_all=(gates or FeatureGates({})).enabled("RestartAllContainersOnContainerExits"),
+                ),
             ),
             configuration=configuration,
             crash_loop=crash_loop_periods(configuration, gates or FeatureGates({})),
@@ -105,6 +110,7 @@ class SimulatedNode:
         capabilities = NodeCapabilities(
             cri=cri,
             prober=self.ask(SimulatedProber(agent, cri, self.cri)),
+            hooks=SimulatedHookCaller(agent, self.cri),
             manifests=self.host.manifests,
             manifest_server=NoManifestServer(),
             files=self.host.pod_files,
@@ -112,6 +118,7 @@ class SimulatedNode:
             log_files=self.host.log_files,
             volumes=self.volumes,
             host=self.machine,
+            ids=SimulatedIdFiles(self.host.tree, ROOT),
             api=self._api_of(agent),
         )
         return agent, Node(agent, self.plan, capabilities)

@@ -10,15 +10,18 @@ from collections.abc import Mapping
 
 import msgspec
 
+from actors.id_ranges import IdRange
 from actors.start.environment import NO_SOURCES, Sources, environment
 from actors.start.expansion import expand
 from actors.start.identity import container_annotations, container_labels
 from actors.start.logs import log_path
 from actors.start.mounts import agent_volumes, container_mounts
+from actors.start.refusal import StartRefusedError
 from actors.start.resources import ResourceRules, container_resources
 from actors.start.security import container_security
 from actors.start.termination_message import termination_file
 from config.objects import Container, EphemeralContainer, Pod
+from runtime.cri.enums import Signal
 from runtime.cri.messages import (
     ContainerConfig,
     ContainerMetadata,
@@ -38,6 +41,10 @@ class NodeRules(msgspec.Struct, frozen=True):
     thermal_paths: tuple[str, ...] = ()
     env_files: bool = True
     """Whether variables are taken from files (feature gate EnvFiles)."""
+    stop_signals: bool = False
+    """Whether pods choose their stop signals (feature gate ContainerStopSignals)."""
+    restart_all: bool = True
+    """Whether one container's end may restart all (feature gate RestartAllContainersOnContainerExits)."""
 
 
 class Making(msgspec.Struct, frozen=True):
@@ -54,6 +61,8 @@ class Making(msgspec.Struct, frozen=True):
     sources: Sources = NO_SOURCES
     hosts_file: str = ""
     target_id: str = ""
+    ids: IdRange | None = None
+    """Of the pod's user namespace."""
 
 
 def container_config(pod: Pod, container: Container, making: Making, node: NodeRules) -> ContainerConfig:
@@ -77,6 +86,8 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
             of_agent=agent_volumes(pod),
             termination_file=file,
             hosts_file=making.hosts_file,
+            variables=variables,
+            ids=making.ids,
         ),
         labels=container_labels(pod, container, making.sandbox_attempt),
         annotations=container_annotations(
@@ -86,6 +97,7 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
         stdin=bool(container.stdin),
         stdin_once=bool(container.stdin_once),
         tty=bool(container.tty),
+        stop_signal=_stop_signal(container, path) if node.stop_signals else Signal.RUNTIME_DEFAULT,
         linux=LinuxContainerConfig(
             resources=container_resources(pod, container, node.resources),
             security_context=container_security(
@@ -97,9 +109,21 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
                 seccomp_default=node.seccomp_default,
                 target_id=making.target_id,
                 thermal_paths=node.thermal_paths,
+                ids=making.ids,
             ),
         ),
     )
+
+
+def _stop_signal(container: Container, path: str) -> Signal:
+    asked = container.lifecycle.stop_signal if container.lifecycle is not None else None
+    if asked is None:
+        return Signal.RUNTIME_DEFAULT
+    # As in a shell, the real-time signals count from both ends: SIGRTMIN+3.
+    name = asked.replace("+", "PLUS").replace("-", "MINUS")
+    if name not in Signal.__members__:
+        raise StartRefusedError(f"{path}.lifecycle.stopSignal", f"{asked!r} is no signal; write it like SIGUSR1")
+    return Signal[name]
 
 
 def message_file(pod: Pod, container: Container, attempt: int, node: NodeRules) -> str:

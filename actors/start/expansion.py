@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from actors.start.refusal import StartRefusedError
+
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
@@ -23,3 +25,11 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return variables.get(name, match[0])
 
     return _REFERENCE.sub(value, text)
+
+
+def expand_strictly(text: str, variables: Mapping[str, str], path: str) -> str:
+    """The same where an unknown name must not stand for itself: in a path. Raises StartRefusedError."""
+    missing = sorted({match[1] for match in _REFERENCE.finditer(text) if match[1] not in {None, *variables}})
+    if missing:
+        raise StartRefusedError(path, f"missing value for {', '.join(map(repr, missing))}: no variable is called so")
+    return expand(text, variables)

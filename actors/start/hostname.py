@@ -15,10 +15,8 @@ def pod_hostname(pod: Pod, cluster_domain: str) -> str:
     spec = pod.spec
     if spec.host_network:
         return ""
-    if spec.hostname_override:
-        return _cut(spec.hostname_override)
-    hostname = _cut(spec.hostname or pod.metadata.name)
-    if not spec.set_hostname_as_fqdn:
+    hostname = short_hostname(pod)
+    if not spec.set_hostname_as_fqdn or spec.hostname_override:
         return hostname
     domain = pod_domain(pod, cluster_domain)
     name = f"{hostname}.{domain}" if domain else hostname
@@ -27,6 +25,11 @@ def pod_hostname(pod: Pod, cluster_domain: str) -> str:
             "$.spec.setHostnameAsFQDN", f"{name!r} is longer than {FQDN_LIMIT} characters; shorten name or subdomain"
         )
     return name
+
+
+def short_hostname(pod: Pod) -> str:
+    """The name itself, without the domain, whatever the sandbox is told. An override may have dots."""
+    return _cut(pod.spec.hostname_override or pod.spec.hostname or pod.metadata.name)
 
 
 def pod_domain(pod: Pod, cluster_domain: str) -> str:

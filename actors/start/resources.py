@@ -103,6 +103,18 @@ def pod_sum(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
     )
 
 
+def pod_overhead(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
+    """What the sandbox takes for itself beside its containers (spec 3.9): `spec.overhead`, as request and limit."""
+    cpu, memory = pod.spec.overhead.get("cpu"), pod.spec.overhead.get("memory")
+    milli = milli_cpu(cpu) if cpu else 0
+    return LinuxContainerResources(
+        cpu_shares=cpu_shares(milli) if milli else 0,
+        cpu_quota=cpu_quota_us(milli, rules.cpu_period_us) if rules.cpu_quota else 0,
+        cpu_period=rules.cpu_period_us if milli and rules.cpu_quota else 0,
+        memory_limit_in_bytes=amount_bytes(memory) if memory else 0,
+    )
+
+
 def oom_score(pod: Pod, container: Container, memory_capacity_bytes: int) -> int:
     """The kernel kills the highest first. A sidecar is never killed before the container it serves."""
     if is_node_critical(pod):

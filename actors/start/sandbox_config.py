@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from actors.id_ranges import IdRange
+from actors.start.admission import dotted
 from actors.start.hostname import pod_hostname
 from actors.start.identity import pod_labels
-from actors.start.resources import ResourceRules, pod_sum
+from actors.start.resources import ResourceRules, pod_overhead, pod_sum
 from actors.start.security import sandbox_security
 from config.objects import Pod
 from config.pod_identity import is_sidecar
@@ -30,15 +32,16 @@ def sandbox_config(
     dns: DNSConfig | None = None,
     cgroup_parent: str = "",
     rules: ResourceRules = _DEFAULT_RULES,
+    ids: IdRange | None = None,
 ) -> PodSandboxConfig:
     """`dns` None leaves the resolver to the runtime; `cgroup_parent` empty leaves the cgroup to it.
+    `ids`: of the pod's user namespace.
 
     Raises StartRefusedError for what this agent cannot honour.
     """
     meta = pod.metadata
     security = pod.spec.security_context
-    # A slash is another way to write the dot in names of sysctls; the runtime knows the dot only.
-    sysctls = {each.name.replace("/", "."): each.value for each in security.sysctls} if security is not None else {}
+    sysctls = {dotted(each.name): each.value for each in security.sysctls} if security is not None else {}
     return PodSandboxConfig(
         metadata=PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace, attempt=attempt),
         hostname=pod_hostname(pod, cluster_domain),
@@ -49,8 +52,9 @@ def sandbox_config(
         annotations=meta.annotations,
         linux=LinuxPodSandboxConfig(
             cgroup_parent=cgroup_parent,
-            security_context=sandbox_security(pod),
+            security_context=sandbox_security(pod, ids),
             sysctls=sysctls,
+            overhead=pod_overhead(pod, rules),
             resources=pod_sum(pod, rules),
         ),
     )

@@ -6,6 +6,7 @@ isolation than was asked for must not start.
 
 from __future__ import annotations
 
+from actors.id_ranges import IdRange
 from actors.start.refusal import StartRefusedError
 from config.objects import (
     AppArmorProfile,
@@ -20,6 +21,7 @@ from config.objects import (
 from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
 from runtime.cri.messages import (
     Capability,
+    IDMapping,
     Image,
     Int64Value,
     LinuxContainerSecurityContext,
@@ -27,6 +29,7 @@ from runtime.cri.messages import (
     NamespaceOption,
     SecurityProfile,
     SELinuxOption,
+    UserNamespace,
 )
 
 MASKED_PATHS = (
@@ -60,10 +63,12 @@ def container_security(
     seccomp_default: bool,
     target_id: str = "",
     thermal_paths: tuple[str, ...] = (),
+    ids: IdRange | None = None,
 ) -> LinuxContainerSecurityContext:
     """`image` gives the user where the pod names none; `path` is that of the container. Raises StartRefusedError.
 
-    `thermal_paths`: files of this machine that are masked besides (they leak what others compute).
+    `thermal_paths`: files of this machine that are masked besides (they leak what others compute). `ids`: of the host,
+    for a pod with a user namespace.
     """
     whole, own = pod.spec.security_context or _NO_POD, container.security_context or _NO_CONTAINER
     user, username = _user(whole, own, image)
@@ -74,14 +79,16 @@ def container_security(
         # The runtime needs a user to go with a group; without one the container would run as root's group's peer.
         raise StartRefusedError(f"{path}.securityContext.runAsGroup", "a group needs a user: set runAsUser as well")
     open_proc = own.proc_mount == "Unmasked"
-    apparmor = _apparmor(pod, container, whole, own)
+    apparmor = apparmor_profile(pod, container)
     privileged = bool(own.privileged)
     return LinuxContainerSecurityContext(
         capabilities=Capability(add_capabilities=own.capabilities.add, drop_capabilities=own.capabilities.drop)
         if own.capabilities is not None
         else None,
         privileged=privileged,
-        namespace_options=namespaces(pod, container if isinstance(container, EphemeralContainer) else None, target_id),
+        namespace_options=namespaces(
+            pod, container if isinstance(container, EphemeralContainer) else None, target_id, ids
+        ),
         selinux_options=_selinux(own.se_linux_options or whole.se_linux_options),
         run_as_user=Int64Value(value=user) if user is not None else None,
         run_as_group=Int64Value(value=group) if group is not None else None,
@@ -103,14 +110,12 @@ def container_security(
     )
 
 
-def sandbox_security(pod: Pod) -> LinuxSandboxSecurityContext:
-    """Of the sandbox's own process. Raises StartRefusedError."""
-    if pod.spec.host_users is False:
-        raise StartRefusedError("$.spec.hostUsers", "user namespaces are not supported by this agent yet")
+def sandbox_security(pod: Pod, ids: IdRange | None = None) -> LinuxSandboxSecurityContext:
+    """Of the sandbox's own process. `ids`: of the pod's user namespace. Raises StartRefusedError."""
     whole = pod.spec.security_context or _NO_POD
     everyone = (*pod.spec.init_containers, *pod.spec.containers)
     return LinuxSandboxSecurityContext(
-        namespace_options=namespaces(pod),
+        namespace_options=namespaces(pod, ids=ids),
         selinux_options=_selinux(whole.se_linux_options),
         run_as_user=Int64Value(value=whole.run_as_user) if whole.run_as_user is not None else None,
         run_as_group=Int64Value(value=whole.run_as_group)
@@ -123,8 +128,10 @@ def sandbox_security(pod: Pod) -> LinuxSandboxSecurityContext:
     )
 
 
-def namespaces(pod: Pod, ephemeral: EphemeralContainer | None = None, target_id: str = "") -> NamespaceOption:
-    """With whom network, processes and IPC are shared."""
+def namespaces(
+    pod: Pod, ephemeral: EphemeralContainer | None = None, target_id: str = "", ids: IdRange | None = None
+) -> NamespaceOption:
+    """With whom network, processes, IPC and users are shared. Raises StartRefusedError for users that have no ids."""
     spec = pod.spec
     if spec.host_pid:
         pid = NamespaceMode.NODE
@@ -139,7 +146,23 @@ def namespaces(pod: Pod, ephemeral: EphemeralContainer | None = None, target_id:
         pid=pid,
         ipc=NamespaceMode.NODE if spec.host_ipc else NamespaceMode.POD,
         target_id=target_id if pid == NamespaceMode.TARGET else "",
+        userns_options=_users(pod, ids),
     )
+
+
+def _users(pod: Pod, ids: IdRange | None) -> UserNamespace | None:
+    """None leaves the pod among the users of the host, also where the runtime knows of nothing else."""
+    if pod.spec.host_users is not False:
+        return None
+    if ids is None:
+        raise StartRefusedError("$.spec.hostUsers", "the pod has no ids of the host for its user namespace")
+    mapping = id_mappings(ids)
+    return UserNamespace(mode=NamespaceMode.POD, uids=mapping, gids=mapping)
+
+
+def id_mappings(ids: IdRange) -> tuple[IDMapping, ...]:
+    """Root inside is the first of them outside."""
+    return (IDMapping(host_id=ids.first, container_id=0, length=ids.length),)
 
 
 def supplemental_groups(whole: PodSecurityContext) -> tuple[int, ...]:
@@ -191,9 +214,9 @@ def _seccomp(profile: SeccompProfile | None, path: str, root_directory: str, sec
     return SecurityProfile(profile_type=ProfileType.Localhost, localhost_ref=f"{root_directory}/seccomp/{name}")
 
 
-def _apparmor(
-    pod: Pod, container: Container, whole: PodSecurityContext, own: SecurityContext
-) -> SecurityProfile | None:
+def apparmor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
+    """What confines the container: its own word, the pod's, or the annotation of old; None where nobody says."""
+    whole, own = pod.spec.security_context or _NO_POD, container.security_context or _NO_CONTAINER
     profile: AppArmorProfile | None = own.app_armor_profile or whole.app_armor_profile
     if profile is not None:
         kind, reference = profile.type, profile.localhost_profile or ""

@@ -36,6 +36,7 @@ from config.objects import (
     VolumeMount,
 )
 from simulation.cri import Settings, SimulatedCri
+from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedHost
 from simulation.prober import SimulatedProber
 from tests.actors.pod_pictures import PERIODS, container, pod
@@ -75,6 +76,7 @@ class World:
         services = PodServices(
             cri=cri,
             prober=SimulatedProber(self.dispatcher, cri, cri),
+            hooks=SimulatedHookCaller(self.dispatcher, cri),
             files=host.pod_files,
             node=NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, NodeRules("/root")),
             configuration=KubeletConfiguration(),
@@ -88,6 +90,7 @@ class World:
             events=others,
             objects=others,
             tokens=others,
+            ids=others,
             cluster=others,
             historian=others,
         )

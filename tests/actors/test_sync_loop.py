@@ -40,6 +40,7 @@ from config.kubelet import KubeletConfiguration
 from config.objects import ObjectMeta, Pod
 from config.pod_identity import SOURCE_API, SOURCE_FILE
 from simulation.cri import SimulatedCri
+from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedHost
 from simulation.prober import SimulatedProber
 from tests.actors.pod_pictures import PERIODS
@@ -129,6 +130,7 @@ class World:
             "events": (RecordEvent,),
             "objects": (HoldObjects,),
             "tokens": (ReleaseObjects,),
+            "ids": (),
             "cluster": (ReadSurroundings,),
             "historian": (NoteHistory, PodWorkerEnded),
             "storage": (PublishAgain,),
@@ -142,6 +144,7 @@ class World:
         services = PodServices(
             cri=cri,
             prober=SimulatedProber(self.dispatcher, cri, cri),
+            hooks=SimulatedHookCaller(self.dispatcher, cri),
             files=host.pod_files,
             node=NodeFacts("node", "/root", (), "simulated", 2, 2**30, NodeRules(root_directory="/root")),
             configuration=KubeletConfiguration(),

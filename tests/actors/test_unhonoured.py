@@ -25,28 +25,15 @@ def pod_with(spec: dict[str, Any], **container: Any) -> Pod:
         ({}, {}, ()),
         ({"dnsPolicy": "ClusterFirst", "restartPolicy": "Never"}, {"stdin": True}, ()),
         ({}, {"livenessProbe": PROBE, "readinessProbe": PROBE, "startupProbe": PROBE}, ()),
-        ({}, {"lifecycle": {"postStart": HOOK}}, ("$.spec.containers[1].lifecycle.postStart",)),
-        ({}, {"lifecycle": {"preStop": HOOK}}, ("$.spec.containers[1].lifecycle.preStop",)),
+        ({}, {"lifecycle": {"postStart": HOOK, "preStop": HOOK}}, ()),
         ({}, {"lifecycle": {"stopSignal": "SIGUSR1"}}, ("$.spec.containers[1].lifecycle.stopSignal",)),
-        ({"dnsConfig": {"nameservers": ["10.0.0.10"]}}, {}, ("$.spec.dnsConfig",)),
-        ({"dnsPolicy": "None"}, {}, ("$.spec.dnsPolicy",)),
-        ({"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["x"]}]}, {}, ("$.spec.hostAliases",)),
+        ({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["10.0.0.10"]}}, {}, ()),
+        ({"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["x"]}], "overhead": {"cpu": "1"}}, {}, ()),
         ({"imagePullSecrets": [{"name": "s"}], "runtimeClassName": "gvisor"}, {}, ()),
         (
-            {"initContainers": [{"name": "i", "image": "x", "lifecycle": {"preStop": HOOK}}]},
-            {"lifecycle": {"preStop": HOOK}},
-            ("$.spec.initContainers[0].lifecycle.preStop", "$.spec.containers[1].lifecycle.preStop"),
-        ),
-        (
-            {},
-            {
-                "restartPolicy": "Never",
-                "restartPolicyRules": [
-                    {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}},
-                    {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [2]}},
-                ],
-            },
-            ("$.spec.containers[1].restartPolicyRules[1].action",),
+            {"initContainers": [{"name": "i", "image": "x", "lifecycle": {"stopSignal": "SIGHUP"}}]},
+            {"lifecycle": {"stopSignal": "SIGUSR1"}},
+            ("$.spec.initContainers[0].lifecycle.stopSignal", "$.spec.containers[1].lifecycle.stopSignal"),
         ),
     ],
 )
@@ -58,3 +45,8 @@ def test_a_field_that_is_not_honoured_is_named(
 
 def test_the_warning_names_every_path() -> None:
     assert warning(("$.a", "$.b")).endswith("$.a, $.b")
+
+
+def test_a_stop_signal_is_honoured_where_its_feature_gate_is_on() -> None:
+    pod = pod_with({}, lifecycle={"stopSignal": "SIGUSR1"})
+    assert unhonoured_fields(pod, stop_signals=True) == ()

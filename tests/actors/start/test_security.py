@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from actors.id_ranges import IdRange
 from actors.start.refusal import StartRefusedError
 from actors.start.security import (
     MASKED_PATHS,
     READ_ONLY_PATHS,
+    apparmor_profile,
     container_security,
     namespaces,
     sandbox_security,
@@ -26,7 +28,7 @@ from config.objects import (
     SELinuxOptions,
 )
 from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
-from runtime.cri.messages import Image, Int64Value, LinuxContainerSecurityContext
+from runtime.cri.messages import IDMapping, Image, Int64Value, LinuxContainerSecurityContext, UserNamespace
 from tests.actors.pod_pictures import container, pod
 
 POD, NODE, ALONE, TARGET = NamespaceMode.POD, NamespaceMode.NODE, NamespaceMode.CONTAINER, NamespaceMode.TARGET
@@ -205,3 +207,42 @@ def test_the_sandbox_is_confined_and_privileged_only_for_a_container_that_is() -
 def test_a_user_namespace_that_cannot_be_given_is_refused_not_left_out() -> None:
     with pytest.raises(StartRefusedError, match=r"\$.spec.hostUsers"):
         sandbox_security(pod("a", host_users=False))
+
+
+@pytest.mark.parametrize("host_users", [None, True])
+def test_host_users_nil_or_true_stays_among_the_users_of_the_host(host_users: bool | None) -> None:
+    assert namespaces(pod("a", host_users=host_users), ids=IdRange(65536, 65536)).userns_options is None
+
+
+def test_host_users_false_maps_users_and_groups_of_the_sandbox_and_of_each_container_alike() -> None:
+    ids = IdRange(131072, 65536)
+    mapping = (IDMapping(host_id=131072, container_id=0, length=65536),)
+    own = pod("a", host_users=False)
+    expected = UserNamespace(mode=POD, uids=mapping, gids=mapping)
+    sandbox = sandbox_security(own, ids).namespace_options
+    assert sandbox is not None
+    assert sandbox.userns_options == expected
+    inside = container_security(
+        own, own.spec.containers[0], "$.c", image=None, root_directory="/r", seccomp_default=False, ids=ids
+    ).namespace_options
+    assert inside is not None
+    assert inside.userns_options == expected
+
+
+@pytest.mark.parametrize(
+    ("whole", "own", "note", "kind"),
+    [
+        pytest.param("Unconfined", "RuntimeDefault", "unconfined", ProfileType.RuntimeDefault, id="its own word"),
+        pytest.param("Unconfined", None, "runtime/default", ProfileType.Unconfined, id="that of the pod"),
+        pytest.param(None, None, "localhost/mine", ProfileType.Localhost, id="the annotation of old"),
+        pytest.param(None, None, None, None, id="nobody says"),
+    ],
+)
+def test_apparmor_is_that_of_the_container_of_the_pod_or_of_the_annotation(
+    whole: str | None, own: str | None, note: str | None, kind: ProfileType | None
+) -> None:
+    it = container("web", security_context=SecurityContext(app_armor_profile=AppArmorProfile(type=own)) if own else None)
+    context = PodSecurityContext(app_armor_profile=AppArmorProfile(type=whole)) if whole else None
+    the_pod = pod(it, security_context=context, meta={"annotations": {NOTE: note} if note else {}})
+    made = apparmor_profile(the_pod, it)
+    assert (made.profile_type if made is not None else None) == kind

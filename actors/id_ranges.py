@@ -1,0 +1,143 @@
+"""Which ids of the host a pod with a user namespace has (spec 17.6). Pure.
+
+The node has one range; it is divided into slots of equal length, and a pod has one slot, for its users and its groups
+alike. What was given is written down as a document beside the pod, so that it is the same after a restart.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+ALL_IDS = 1 << 32
+
+
+class IdRangeError(ValueError):
+    """The range, or what is written of it, cannot be used; the text says why."""
+
+
+class IdRange(msgspec.Struct, frozen=True):
+    """`length` ids of the host, the first of them `first`."""
+
+    first: int
+    length: int
+
+
+class _Mapping(msgspec.Struct, frozen=True, rename="camel"):
+    host_id: int
+    container_id: int
+    length: int
+
+
+class _Document(msgspec.Struct, frozen=True, rename="camel"):
+    uid_mappings: tuple[_Mapping, ...]
+    gid_mappings: tuple[_Mapping, ...]
+
+
+def node_range(users: str | None, groups: str | None, ids_per_pod: int, max_pods: int) -> IdRange:
+    """The range of the node. `users`, `groups`: what `getsubids` says of the agent's user, None where there is none.
+
+    Raises IdRangeError for one that pods cannot be divided over.
+    """
+    if users is None or groups is None:
+        if users is not groups:
+            raise IdRangeError("subordinate ids are set for users or for groups only; both are needed (getsubids)")
+        return IdRange(ids_per_pod, ALL_IDS - ids_per_pod - ALL_IDS % ids_per_pod)
+    if (found := _subordinate(users)) != (other := _subordinate(groups)):
+        raise IdRangeError(f"subordinate user ids {found} and group ids {other} must be the same")
+    first, length = found.first, found.length
+    if first % ids_per_pod or first < ids_per_pod:
+        raise IdRangeError(f"the first subordinate id {first} must be a multiple of {ids_per_pod}, and not 0")
+    if length % ids_per_pod:
+        raise IdRangeError(f"the number of subordinate ids {length} must be a multiple of {ids_per_pod}")
+    if length // ids_per_pod < max_pods:
+        raise IdRangeError(
+            f"{length} subordinate ids are enough for {length // ids_per_pod} pods of {ids_per_pod} ids, "
+            f"the node may have {max_pods}; give more, or lower maxPods"
+        )
+    return found
+
+
+def _subordinate(said: str) -> IdRange:
+    """Of one line `0: kubelet 65536 7208960`."""
+    lines = said.strip().splitlines()
+    words = lines[0].split() if len(lines) == 1 else []
+    if len(words) != 4 or not (words[2].isdigit() and words[3].isdigit()):
+        raise IdRangeError(f"one range of subordinate ids is needed, getsubids says {said.strip()!r}")
+    return IdRange(int(words[2]), int(words[3]))
+
+
+class Slots:
+    """Who has which slot. Owned by one actor."""
+
+    def __init__(self, whole: IdRange, ids_per_pod: int) -> None:
+        self._whole = whole
+        self._ids_per_pod = ids_per_pod
+        self._given: dict[str, IdRange] = {}
+        self._blocked: dict[str, IdRange] = {}
+
+    def of(self, uid: str) -> IdRange | None:
+        """What the pod has."""
+        return self._given.get(uid)
+
+    def give(self, uid: str) -> IdRange:
+        """The first slot that is free, or the one the pod has. Raises IdRangeError when there is none."""
+        if (had := self.of(uid)) is not None:
+            return had
+        last = self._whole.first + self._whole.length - self._ids_per_pod
+        used = {first for each in (*self._given.values(), *self._blocked.values()) for first in self._slots_of(each)}
+        for first in range(self._whole.first, last + 1, self._ids_per_pod):
+            if first not in used:
+                given = self._given[uid] = IdRange(first, self._ids_per_pod)
+                return given
+        raise IdRangeError("all ids of user namespaces are given to other pods")
+
+    def restore(self, uid: str, given: IdRange) -> None:
+        """Take note of what an earlier life of the agent gave.
+
+        Raises IdRangeError where the pod cannot go on with it; nobody else gets it all the same, until the release.
+        """
+        fault = self._fault_of(given)
+        if fault:
+            self._blocked[uid] = given
+            raise IdRangeError(fault)
+        self._given[uid] = given
+
+    def _fault_of(self, given: IdRange) -> str:
+        first, whole = given.first, self._whole
+        if given.length != self._ids_per_pod:
+            return f"{given.length} ids were given to the pod, idsPerPod is {self._ids_per_pod} now"
+        inside = whole.first <= first <= whole.first + whole.length - given.length
+        if not inside or (first - whole.first) % self._ids_per_pod:
+            return f"the ids of the pod from {first} on are outside of the node's"
+        if given in self._given.values():
+            return f"the ids of the pod from {first} on are those of another pod, too"
+        return ""
+
+    def release(self, uid: str) -> None:
+        """What the pod has had is free again."""
+        self._given.pop(uid, None)
+        self._blocked.pop(uid, None)
+
+    def _slots_of(self, given: IdRange) -> range:
+        """First ids of all slots that the range touches, as far as they are the node's."""
+        begin, step = self._whole.first, self._ids_per_pod
+        first = begin + max(0, given.first - begin) // step * step
+        return range(first, min(given.first + given.length, begin + self._whole.length), step)
+
+
+def document(given: IdRange) -> str:
+    """What is written beside the pod."""
+    mappings = (_Mapping(given.first, 0, given.length),)
+    return msgspec.json.encode(_Document(mappings, mappings)).decode()
+
+
+def read_document(text: str) -> IdRange:
+    """What was written. Raises IdRangeError."""
+    try:
+        read = msgspec.json.decode(text, type=_Document)
+    except msgspec.MsgspecError as fault:
+        raise IdRangeError(f"what is written of the pod's ids cannot be read: {fault}") from fault
+    if read.uid_mappings != read.gid_mappings or len(read.uid_mappings) != 1 or read.uid_mappings[0].container_id:
+        raise IdRangeError("what is written of the pod's ids is not one range for users and groups from 0 on")
+    [one] = read.uid_mappings
+    return IdRange(one.host_id, one.length)

@@ -1,0 +1,88 @@
+"""The names around a pod: the resolver its sandbox is given, and the hosts file its containers find (spec 14.1, 14.3).
+
+The rules are in `actors.start.resolver` and `actors.start.hosts_file`; here are the files that they need. The node's
+own are read when a sandbox or a container is made, never remembered for another pod, and on a lane: they may be where
+a disk hangs. The hosts file is written anew for each container, so that it has the addresses of now, and in place: the
+containers that have it mounted see the same file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from actors.kernel import Actor, LaneExhaustedError
+from actors.kernel.suspension import Suspension
+from actors.node_object.events import node_event
+from actors.pod_services import PodServices
+from actors.pod_view import PodView
+from actors.start import hosts_file, resolver
+from actors.start.refusal import StartRefusedError
+from actors.start.resolver import ClusterResolver, Formed, Resolver, ResolverError
+from config.objects import Pod
+from runtime.cri.messages import DNSConfig
+
+T = TypeVar("T")
+
+
+class PodNames:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._formed: Formed | None = None
+
+    async def resolver(self, pod: Pod, *, anew: bool) -> DNSConfig:
+        """What the sandbox resolves with. Not `anew`: as it was given to the sandbox that is there.
+
+        Raises StartRefusedError where the node's own file cannot be used, DeadlineExceededError.
+        """
+        if anew or self._formed is None:
+            configuration = self._services.configuration
+            host = await self._host_resolver() if resolver.needs_host(pod) else Resolver()
+            cluster = ClusterResolver(configuration.cluster_dns, configuration.cluster_domain)
+            formed = resolver.form(pod, host, cluster)
+            if formed != self._formed:
+                self._say(pod, formed)
+            self._formed = formed
+        return self._formed.config
+
+    async def hosts(self, pod: Pod, ips: tuple[str, ...]) -> str:
+        """Write the hosts file; where it is, or nothing where the pod has none. Raises OSError, what lanes raise."""
+        if not hosts_file.has_hosts_file(pod, ips):
+            return ""
+        files = self._services.files
+        if pod.spec.host_network:
+            own = await self._on_disk(files.read_node_file, hosts_file.PLACE, hosts_file.LIMIT_BYTES)
+            text = hosts_file.host_hosts(pod, own)
+        else:
+            text = hosts_file.pod_hosts(pod, ips, self._services.configuration.cluster_domain)
+        path = hosts_file.hosts_path(self._services.node.root_directory, self._view.uid)
+        await self._on_disk(files.write_hosts, path, text)
+        return path
+
+    async def _host_resolver(self) -> Resolver:
+        path = self._services.configuration.resolv_conf
+        if not path:
+            return resolver.resolver_of_nobody(self._services.node.host_ips)
+        try:
+            text = await self._on_disk(self._services.files.read_node_file, path, resolver.LIMIT_BYTES)
+            return resolver.parse_resolv_conf(text)
+        except (OSError, ResolverError, LaneExhaustedError) as failure:
+            why = (failure.strerror if isinstance(failure, OSError) else "") or str(failure)
+            text = f"the node's {path} (resolvConf) cannot be used: {why}"
+            raise StartRefusedError("$.spec.dnsPolicy", text) from failure
+
+    def _say(self, pod: Pod, formed: Formed) -> None:
+        for message in formed.forming:
+            self._view.say("Warning", resolver.FORMING, message)
+        if formed.missing:
+            self._view.say("Warning", resolver.MISSING, formed.missing)
+            name = f"pod {pod.metadata.namespace}/{pod.metadata.name}"
+            text = f"{name}: {formed.missing}"
+            self._services.events.tell(node_event(self._services.node.name, "Warning", resolver.MISSING, text))
+
+    def _on_disk(self, deed: Callable[..., T], *args: str | int) -> Suspension[T]:
+        return self._worker.wait(self._view.on_disk(deed, *args), what="the files of names")

@@ -1,0 +1,104 @@
+"""What of user namespaces is on the disk: the ids that belong to the agent, and which each pod has (spec 17.6).
+
+`IdFiles` is the capability, `LocalIdFiles` the real one. One record per pod, `pods/<uid>/userns`, in the pod's
+directory and gone with it. A record is on the disk when the call that writes it returns: two pods with one range of ids after a
+crash would be two pods that can touch each other's files. Refuses to know what is in a record.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+USER = "kubelet"
+"""Whose subordinate ids pods get, where there is such a user."""
+TOOL = "getsubids"
+TOOL_S = 10
+RECORD = "userns"
+LIMIT_BYTES = 64 * 1024
+PARTIAL = ".userns.new"
+
+
+class IdFiles(Protocol):
+    """See the module."""
+
+    def subordinate(self) -> tuple[str | None, str | None]:
+        """What the system says of user ids and of group ids for the agent; None where nobody has chosen. OSError."""
+        ...
+
+    def records(self) -> Mapping[str, str]:
+        """UID of the pod -> its record. Raises OSError."""
+        ...
+
+    def write(self, uid: str, text: str) -> None:
+        """Make the record of a pod that has a directory, all of it or nothing. Raises OSError."""
+        ...
+
+    def remove(self, uid: str) -> None:
+        """The pod has no record afterwards. Raises OSError."""
+        ...
+
+
+class LocalIdFiles:
+    """On the disk of this machine. `root` is the agent's directory."""
+
+    def __init__(self, root: str) -> None:
+        self._pods = Path(root, "pods")
+
+    def subordinate(self) -> tuple[str | None, str | None]:
+        try:
+            pwd.getpwnam(USER)
+        except KeyError:
+            return None, None
+        tool = shutil.which(TOOL)
+        return (None, None) if tool is None else (_asked(tool, USER), _asked(tool, "-g", USER))
+
+    def records(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        try:
+            pods = sorted(entry.name for entry in os.scandir(self._pods) if entry.is_dir(follow_symlinks=False))
+        except FileNotFoundError:
+            return found
+        for uid in pods:
+            try:
+                with (self._pods / uid / RECORD).open("rb") as file:
+                    found[uid] = file.read(LIMIT_BYTES).decode("utf-8", "replace")
+            except FileNotFoundError:
+                continue
+        return found
+
+    def write(self, uid: str, text: str) -> None:
+        directory = self._pods / uid
+        partial = directory / PARTIAL
+        descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, directory / RECORD)
+        _settle(directory)
+
+    def remove(self, uid: str) -> None:
+        (self._pods / uid / RECORD).unlink(missing_ok=True)
+
+
+def _settle(directory: Path) -> None:
+    """What is in it outlives a crash of the machine."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _asked(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_S, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise TimeoutError(f"{TOOL} does not answer") from late
+    return done.stdout if done.returncode == 0 else f"{TOOL} fails: {done.stderr.strip() or done.stdout.strip()}"

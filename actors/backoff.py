@@ -33,15 +33,22 @@ class Wait(msgspec.Struct, frozen=True, gc=False):
 AT_ONCE_FIRST = Wait(0, 0, 0)
 
 
-def back_off(container: Container, last: ObservedContainer | None, periods: CrashLoopPeriods, wall_ns: int) -> Wait:
-    """When `container` may be started, given the `last` of its name.
+def back_off(
+    container: Container,
+    last: ObservedContainer | None,
+    periods: CrashLoopPeriods,
+    wall_ns: int,
+    *,
+    excused: bool = False,
+) -> Wait:
+    """When `container` may be started, given the `last` of its name. `excused`: its end was not its own doing.
 
     Only one that exited makes anybody wait. With another image or other resources it is another: it begins anew.
     """
     if last is None:
         return AT_ONCE_FIRST
     owed_ns = _owed_ns(last, periods)
-    if not last.exited:
+    if not last.exited or excused:
         return Wait(0, 0, owed_ns)  # it was never started or is lost: it owes what it owed
     if last.annotations and not _same_key(container, last):
         return AT_ONCE_FIRST

@@ -54,6 +54,9 @@ def decision(actions: PodActions) -> tuple[str, str]:
     if actions.kill_pod:
         parts.append("stop everything of it")
         details.append(actions.why_kill_pod)
+    if actions.reset:
+        parts.append("restart all containers of it in place")
+        details.append("a rule of one that has ended says so")
     parts += [f"stop container {kill.name}: {kill.cause.value}" for kill in actions.kill]
     if actions.create_sandbox:
         parts.append("make a sandbox")

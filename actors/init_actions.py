@@ -9,9 +9,11 @@ count: with a new sandbox the pod is initialized anew.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-from actors.backoff import back_off
+from actors.backoff import Wait, back_off
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_action_types import BackingOff, InFlight, Kill, KillCause, Start
 from actors.probe_results import ProbeResults, liveness_failed, startup_of
@@ -46,6 +48,10 @@ class View(msgspec.Struct, frozen=True):
     in_flight: InFlight
     crash_loop: CrashLoopPeriods
     wall_ns: int
+    killed: Mapping[str, KillCause] = {}
+    """Container id -> why we have ended it."""
+    owed: Mapping[str, Wait] = {}
+    """Container name -> the back-off of one that was removed to be made anew."""
 
     def here(self, name: str) -> ObservedContainer | None:
         """The newest container of that name in the sandbox that is in use, or one that may still run in another."""
@@ -95,7 +101,13 @@ def begin(
     """How to start a container whose predecessor is `last`. `forced`: that one is killed by us now."""
     newest = view.observed.newest(container.name)
     attempt = None if newest is None else newest.attempt + 1
-    wait = back_off(container, last, view.crash_loop, view.wall_ns)
+    cause = view.killed.get(last.id) if last is not None else None
+    excused = cause is not None and not cause.own_doing
+    wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
+    if newest is None and container.name in view.owed:
+        wait = view.owed[container.name]
+        if wait.until_ns <= view.wall_ns:
+            wait = Wait(0, wait.delay_ns, wait.next_delay_ns)
     if (
         not forced
         and last is not None
@@ -154,14 +166,14 @@ def _sidecar(plan: _Plan, container: Container, here: ObservedContainer) -> bool
     if cause is not None:
         plan.start_again(container, here, cause)
         return False
-    return startup_of(container, here, view.probes) is True
+    return not here.starting and startup_of(container, here, view.probes) is True
 
 
 def _regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool | None:
     """Whether it has ended well. None: it has failed for good, and the pod with it."""
     if here.running:
         return False
-    if here.exited and not here.failed:
+    if here.exited and not here.failed and here.id not in plan.view.killed:
         return True
     if here.exited or here.may_run:
         exit_code = here.exit_code if here.exited else 137  # as the status of what was lost tells it (spec 4.2)

@@ -10,7 +10,7 @@ the newest sandbox that is not younger than itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
 import msgspec
@@ -25,7 +25,7 @@ from actors.start.identity import (
     whole_number,
 )
 from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
-from runtime.cri.messages import ContainerStatus, ContainerUser, PodSandboxStatus
+from runtime.cri.messages import ContainerStatus, ContainerUser, LinuxContainerResources, PodSandboxStatus
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -63,6 +63,10 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
     annotations: Mapping[str, str] = _NOTHING
     log_path: str = ""
     user: ContainerUser | None = None
+    resources: LinuxContainerResources | None = None
+    stop_signal: str = ""
+    starting: bool = False
+    """It runs, and its postStart hook has not ended: whoever looks in from outside does not count it as running."""
 
     @property
     def running(self) -> bool:
@@ -150,6 +154,18 @@ def observe(
     return ObservedPod(uid, tuple(boxes), by_name, observed_at_ns)
 
 
+def with_starting(observed: ObservedPod, starting: Collection[str]) -> ObservedPod:
+    """The same look, with the containers of these ids marked as `starting`."""
+    if not starting:
+        return observed
+    replace = msgspec.structs.replace
+    by_name: Mapping[str, tuple[ObservedContainer, ...]] = {
+        name: tuple(replace(each, starting=True) if each.id in starting and each.running else each for each in group)
+        for name, group in observed.by_name.items()
+    }
+    return replace(observed, by_name=by_name)
+
+
 def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
     ips: tuple[str, ...] = ()
     network = status.network
@@ -197,4 +213,6 @@ def _container(status: ContainerStatus, sandboxes: list[ObservedSandbox]) -> Obs
         annotations,
         status.log_path,
         status.user,
+        status.resources.linux if status.resources is not None else None,
+        status.stop_signal.name if status.stop_signal else "",
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from actors.restart_all import Reset
 from config.objects import Container
 
 
@@ -23,6 +24,12 @@ class KillCause(enum.Enum):
     LOST = "the runtime has lost its state"
     RESIZED = "its new resources need a restart"
     DUPLICATE = "a newer container of the same name exists"
+    SANDBOX = "the sandbox of its pod is made anew"
+
+    @property
+    def own_doing(self) -> bool:
+        """Whether its successor has to wait for it, as after a crash."""
+        return self in (KillCause.LIVENESS, KillCause.STARTUP)
 
 
 class Kill(msgspec.Struct, frozen=True, gc=False):
@@ -97,7 +104,8 @@ class PodActions(msgspec.Struct, frozen=True):
     `kill_pod`: end every container and stop every sandbox. `create_sandbox`: make one, of attempt `sandbox_attempt`;
     else `sandbox_id` is the one to use, if any. `why_sandbox` is the reason for a new one. `start_init` may hold
     several sidecars; a regular init container that fails to start stops the pass, a sidecar does not.
-    `why_kill_pod` is for people.
+    `why_kill_pod` is for people. `reset`: all containers are removed, to be made anew (`actors.restart_all`); nothing
+    else is done then.
     """
 
     kill_pod: bool = False
@@ -111,13 +119,13 @@ class PodActions(msgspec.Struct, frozen=True):
     start_init: tuple[Start, ...] = ()
     start: tuple[Start, ...] = ()
     backing_off: tuple[BackingOff, ...] = ()
+    reset: tuple[Reset, ...] = ()
 
     @property
     def idle(self) -> bool:
         """Nothing is to be done now (something may be waited for)."""
-        return not (
-            self.kill_pod or self.create_sandbox or self.kill or self.start_ephemeral or self.start_init or self.start
-        )
+        begun = self.start_ephemeral or self.start_init or self.start
+        return not (self.kill_pod or self.create_sandbox or self.kill or self.reset or begun)
 
     @property
     def wake_at_ns(self) -> int | None:

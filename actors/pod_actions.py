@@ -9,6 +9,9 @@ one before it does not run or is killed in the same answer. What was made but no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from actors.backoff import Wait
 from actors.init_actions import View, begin, init_actions, kill_cause, kill_older
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_action_types import (
@@ -21,12 +24,15 @@ from actors.pod_action_types import (
     Start,
 )
 from actors.probe_results import NO_RESULTS, ProbeResults
+from actors.restart_all import resets
 from actors.restart_rules import ALWAYS, NEVER, ON_FAILURE, effective_policy, restarts_after_kill, should_restart
 from actors.sandbox_changes import SandboxChange, sandbox_change
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
 
 _NO_NAMES: frozenset[str] = frozenset()
+_NOTHING_KILLED: Mapping[str, KillCause] = {}
+_NOTHING_OWED: Mapping[str, Wait] = {}
 
 
 def compute_pod_actions(
@@ -38,12 +44,21 @@ def compute_pod_actions(
     probes: ProbeResults = NO_RESULTS,
     in_flight: InFlight = NOTHING_IN_FLIGHT,
     resized: frozenset[str] = _NO_NAMES,
+    killed: Mapping[str, KillCause] = _NOTHING_KILLED,
+    owed: Mapping[str, Wait] = _NOTHING_OWED,
 ) -> PodActions:
-    """See the module. `resized`: names of running containers that take up their new resources only by a restart."""
+    """See the module. `resized`: names of running containers that take up their new resources only by a restart.
+
+    `killed`: container id -> why we have ended it, until its successor is there. `owed`: container name -> the back-off
+    of one that was removed to be made anew.
+    """
     change = sandbox_change(pod, observed)
     if in_flight.sandbox:
         return PodActions(sandbox_id="" if change.needed else change.id, sandbox_attempt=change.attempt)
-    view = View(pod, observed, change.attempt, probes, in_flight, crash_loop, wall_ns)
+    reset = resets(pod, observed)
+    if reset:
+        return PodActions(sandbox_id="" if change.needed else change.id, sandbox_attempt=change.attempt, reset=reset)
+    view = View(pod, observed, change.attempt, probes, in_flight, crash_loop, wall_ns, killed, owed)
     if change.needed:
         return _with_new_sandbox(view, change)
     init = init_actions(view)
@@ -137,6 +152,8 @@ def _runs_in_new_sandbox(view: View, container: Container) -> bool:
     if last is None:
         return True
     policy = effective_policy(view.pod, container)
+    if last.id in view.killed:
+        return policy != NEVER
     if last.exited:
         return policy == ALWAYS or should_restart(view.pod, container, last)
     return policy in (ON_FAILURE, ALWAYS) or not last.may_run
@@ -146,7 +163,7 @@ def _regular(
     view: View, resized: frozenset[str], kill: list[Kill], start: list[Start], backing_off: list[BackingOff]
 ) -> bool:
     """Decide on every regular container; whether any has something left to do."""
-    alive = False
+    alive = held = False
     for container in view.pod.spec.containers:
         name = container.name
         if name in view.in_flight.containers:
@@ -160,16 +177,19 @@ def _regular(
                 cause = KillCause.RESIZED
             if cause is None:
                 alive = True
+                held = held or last.starting  # what comes after it in the spec waits for its postStart hook
                 continue
-            comes_again = _restarts(view, container, cause)
+            comes_again = restarts_after(view.pod, container, cause)
             kill.append(Kill(last.id, name, cause, container, comes_again))
             if not comes_again:
                 continue
-        elif not should_restart(view.pod, container, last):
+        elif not _starts(view, container, last):
             continue
         else:
             cause = _lost(kill, container, last)
         alive = True
+        if held:
+            continue
         begun = begin(view, container, last, forced=cause is not None)
         if isinstance(begun, BackingOff):
             backing_off.append(begun)
@@ -178,9 +198,32 @@ def _regular(
     return alive
 
 
-def _restarts(view: View, container: Container, cause: KillCause) -> bool:
+def _starts(view: View, container: Container, last: ObservedContainer | None) -> bool:
+    """Whether a container that does not run is started. What we have ended ourselves was decided about then."""
+    cause = view.killed.get(last.id) if last is not None and last.exited else None
+    if cause is None:
+        return should_restart(view.pod, container, last)
+    return view.pod.metadata.deletion_timestamp is None and restarts_after(view.pod, container, cause)
+
+
+def restarts_after(pod: Pod, container: Container, cause: KillCause) -> bool:
     """Whether what we kill for this cause comes back: always after a change, else as the policy has it."""
-    return cause in (KillCause.CHANGED, KillCause.RESIZED) or restarts_after_kill(view.pod, container)
+    always = cause in (KillCause.CHANGED, KillCause.RESIZED, KillCause.LOST)
+    return always or restarts_after_kill(pod, container)
+
+
+def coming_again(pod: Pod, observed: ObservedPod, killed: Mapping[str, KillCause]) -> frozenset[str]:
+    """Names of the containers that we have ended and will start again, whatever their policy says of such an end."""
+    if not killed or pod.metadata.deletion_timestamp is not None:
+        return _NO_NAMES
+    return frozenset(
+        container.name
+        for container in (*pod.spec.init_containers, *pod.spec.containers)
+        if (last := observed.newest(container.name)) is not None
+        and last.exited
+        and last.id in killed
+        and restarts_after(pod, container, killed[last.id])
+    )
 
 
 def _lost(kill: list[Kill], container: Container, last: ObservedContainer | None) -> KillCause | None:

@@ -17,13 +17,21 @@ from runtime.cri.messages import (
     ContainerConfig,
     CreateContainerRequest,
     PodSandboxConfig,
+    RemoveContainerRequest,
     RunPodSandboxRequest,
     StartContainerRequest,
     StopContainerRequest,
     StopContainerResponse,
     StopPodSandboxRequest,
 )
-from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER, STOP_CONTAINER, STOP_POD_SANDBOX
+from runtime.cri.verbs import (
+    CREATE_CONTAINER,
+    REMOVE_CONTAINER,
+    RUN_POD_SANDBOX,
+    START_CONTAINER,
+    STOP_CONTAINER,
+    STOP_POD_SANDBOX,
+)
 
 if TYPE_CHECKING:
     from actors.kernel import Actor
@@ -85,6 +93,15 @@ class Deeds:
     def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container: after the grace it is killed. What is gone is stopped."""
         return self._cri.call(STOP_CONTAINER, StopContainerRequest(container_id=container_id, timeout=grace_seconds))
+
+    async def remove_container(self, container_id: str) -> None:
+        """Remove a container that does not run; its log stays. What is gone is removed. Raises CriError."""
+        call = self._cri.call(REMOVE_CONTAINER, RemoveContainerRequest(container_id=container_id))
+        try:
+            await self._actor.wait(call, what=f"the removal of container {container_id[:13]}")
+        except CriError as failure:
+            if not failure.not_found:
+                raise
 
     async def stop_sandbox(self, sandbox_id: str) -> None:
         """Stop a sandbox with all that is still in it. What is gone is stopped. Raises CriError."""

@@ -7,25 +7,16 @@ pod's content goes.
 
 from __future__ import annotations
 
+from actors.container_stops import stop_in_turn
 from actors.history_messages import PodWait
-from actors.kernel import Actor, Pending
+from actors.kernel import Actor
 from actors.messages import CollectPod, PodCollected, ReleaseVolumes, VolumesReleased
 from actors.observed import ObservedPod
 from actors.pod_lifecycle import PodLife, Stage, should_content_be_removed
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_view import PodView, Question, RetryLaterError
-from actors.pod_waits import stop_waits
-from actors.termination import (
-    Ending,
-    may_stop,
-    plan_ending,
-    plan_orphan_ending,
-    remaining_seconds,
-    sandboxes_to_stop,
-)
-from runtime.cri import CriError
-from runtime.cri.messages import StopContainerResponse
+from actors.termination import plan_ending, plan_orphan_ending, sandboxes_to_stop
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
@@ -39,7 +30,8 @@ class PodEnd:
         self._services = services
         self._view = view
         self._show = show
-        self._announced: set[str] = set()
+        self._grace: int | None = None
+        self._since_ns = 0
         self._release = Question(worker, "release")
         self._released = False
         self._collect = Question(worker, "collect")
@@ -55,43 +47,30 @@ class PodEnd:
         view = self._view
         observed = await view.look()
         await self._show.publish(observed, life)
-        while observed.anything_runs():
-            await self._stop_whose_turn_it_is(observed, life)
-            observed = await view.look()
-            await self._show.publish(observed, life)
+        view.post_starts.drop()
+        if observed.anything_runs():
+            raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
         for sandbox_id in sandboxes_to_stop(observed):
             await view.deeds.stop_sandbox(sandbox_id)
         if view.deeds.under_way():
             raise RetryLaterError(RETRY_NS)  # what was begun before may still appear; its end is a reason to look again
 
-    async def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> None:
-        """One phase: all containers that wait for nobody are stopped in parallel; back when all of them have ended."""
-        grace = life.grace_seconds
-        elapsed_ns = self._worker.wall_ns() - (life.terminating_at_ns or self._worker.wall_ns())
+    def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> int:
+        """All that wait for nobody are ended in parallel. After how many ns to look again if nothing else happens."""
+        wall_ns, grace = self._worker.wall_ns(), life.grace_seconds
+        if self._grace != grace:
+            # A second order gives its own time from now on, however much of the first has passed.
+            first = self._grace is None
+            self._grace, self._since_ns = grace, (life.terminating_at_ns or wall_ns) if first else wall_ns
         pod = self._view.pod
         plan = plan_orphan_ending(observed, grace) if pod is None else plan_ending(pod, observed, grace)
-        running = [ending.name for ending in plan]
-        turn = [ending for ending in plan if may_stop(ending, running, elapsed_ns)] or list(plan)
-        remaining = {ending.id: remaining_seconds(ending.grace_seconds, elapsed_ns) for ending in turn}
-        self._view.history.waits(stop_waits(turn, remaining, self._worker.wall_ns()))
-        calls = [self._begin_stop(ending, elapsed_ns) for ending in turn]
-        self._view.history.tell()
-        outcomes = await self._worker.gather(*calls, what=f"the end of {', '.join(ending.name for ending in turn)}")
-        for ending, outcome in zip(turn, outcomes, strict=True):
-            failure = outcome.error
-            if failure is None or (isinstance(failure, CriError) and failure.not_found):
-                continue
-            self._view.say("Warning", "FailedKillPod", f"error killing container {ending.name}: {failure}")
-            raise failure
-
-    def _begin_stop(self, ending: Ending, elapsed_ns: int) -> Pending[StopContainerResponse]:
-        if ending.id not in self._announced:
-            self._announced.add(ending.id)
-            self._view.say("Normal", "Killing", ending.message, ending.name)
-        return self._view.deeds.stop_container(ending.id, remaining_seconds(ending.grace_seconds, elapsed_ns))
+        elapsed_ns = max(0, wall_ns - self._since_ns)
+        return stop_in_turn(self._view, plan, elapsed_ns) or RETRY_NS
 
     def waits(self, life: PodLife) -> tuple[PodWait, ...]:
         """What the end of the pod waits for, after a pass."""
+        if life.stage is Stage.TERMINATING and self._view.stops.under_way():
+            return self._view.stops.waits()
         if life.stage is Stage.TERMINATING:
             deeds = ", ".join(sorted(self._view.deeds.under_way()))
             return (PodWait("the pod", "Terminating", f"what was begun has to end first: {deeds}", "it ends then"),)

@@ -60,7 +60,7 @@ class PodProbes:
         running = tuple(
             self._running(container, found, known.get(found.id))
             for container in probed_containers(pod)
-            if (found := observed.newest(container.name)) is not None and found.running
+            if (found := observed.newest(container.name)) is not None and found.running and not found.starting
         )
         ips = pod_ips(bool(pod.spec.host_network), observed.ips(), (), self._services.node.host_ips, True)
         self._tell(ContainersSeen(pod, running, ips[0] if ips else "", ending))

@@ -13,13 +13,16 @@ import msgspec
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
 from actors.messages import PodStatusChanged
 from actors.observed import ObservedContainer, ObservedPod
+from actors.pod_actions import coming_again
 from actors.pod_lifecycle import PodLife, is_termination_requested
 from actors.pod_probes import PodProbes
 from actors.pod_services import PodServices
 from actors.pod_status.api_status import NodeView, compute_pod_status
 from actors.pod_status.container_statuses import Waiting
 from actors.pod_status.final import final_status
+from actors.pod_status.ips import family_differs
 from actors.pod_view import PodView
+from actors.restart_all import in_progress
 from actors.start.termination_message import (
     LOG_TAIL_BYTES,
     LOG_TAIL_LINES,
@@ -39,6 +42,7 @@ class PodShow:
         self._services = services
         self._view = view
         self._probes = probes
+        self._removed: frozenset[str] = frozenset()
         self._node = NodeView(services.node.host_ips, services.node.runtime_name)
 
     def runtime_named(self, name: str) -> None:
@@ -57,6 +61,9 @@ class PodShow:
         view.history.seen(self.with_messages(observed))
         ended = is_termination_requested(life)
         self._probes.observe(pod, observed, view.published, ending=ended)
+        if view.published is not None and family_differs(view.published.host_ip, self._node.ips):
+            text = f"the host's address was {view.published.host_ip}, the node's first one is {self._node.ips[0]} now"
+            view.say("Warning", "HostIPsIPFamilyMismatch", text)
         status = compute_pod_status(
             pod,
             self.with_messages(observed),
@@ -67,12 +74,21 @@ class PodShow:
             probes=self._probes.results,
             ended=ended,
             forced=view.forced,
+            coming=coming_again(pod, observed, view.stops.killed) | self._restarted_with_all(pod, observed),
         )
         if view.published is None and self._probes.undecided():
             self.publish_unseen()
             return status.phase or ""
         view.publish(status)
         return status.phase or ""
+
+    def _restarted_with_all(self, pod: Pod, observed: ObservedPod) -> frozenset[str]:
+        """Names of containers that were removed to be made anew with all others, and are not there yet."""
+        if in_progress(pod, observed, self._view.published):
+            self._removed = frozenset(each.name for each in (*pod.spec.init_containers, *pod.spec.containers))
+        elif self._removed:
+            self._removed = frozenset(name for name in self._removed if observed.newest(name) is None)
+        return self._removed
 
     def publish_unseen(self) -> None:
         """The runtime, or a probe, has not answered. A pod nothing was ever said of is shown as its source knows it.

@@ -8,7 +8,7 @@ at what they changed and publishes that at once.
 from __future__ import annotations
 
 from actors.active_deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
-from actors.backoff import back_off_message
+from actors.backoff import Wait, back_off, back_off_message
 from actors.container_starts import ContainerStarts
 from actors.container_stops import stop_in_turn
 from actors.history_messages import HistoryKind, PodWait
@@ -88,6 +88,8 @@ class PodSync:
         self._held_up: PodWait | None = None
         self._said = ("", "")
         self._killing_since_ns: int | None = None
+        self._owed: dict[str, Wait] = {}
+        """The back-off of containers whose end has restarted all: it does not go with what is removed."""
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
         self._taken = False
@@ -148,6 +150,7 @@ class PodSync:
             probes=self._probes.results,
             in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy() | view.stops.busy()),
             killed=view.stops.killed,
+            owed=self._owed,
         )
         self._note_backing_off(pod, actions.backing_off)
         view.history.decided(actions)
@@ -409,7 +412,11 @@ class PodSync:
             self._view.stops.request(Ending(each.id, each.name, 0, (), None, why), each.container)
         if running:
             return
+        observed, crash_loop = self._view.seen(), self._services.crash_loop
         for each in resets:
+            last = observed.newest(each.name)
+            if last is not None and each.id == last.id and each.source:
+                self._owed[each.name] = back_off(each.container, last, crash_loop, self._worker.wall_ns())
             await self._view.deeds.remove_container(each.id)
         await self._view.look()
         self._worker.ref.tell(LookAgain())

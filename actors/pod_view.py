@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from actors.container_stops import ContainerStops
+from actors.hook_runner import HookRunner
 from actors.kernel import Actor, Pending
 from actors.messages import LookAgain, PodStatusChanged, RuntimePod, pod_event
-from actors.observed import ObservedPod, observe
+from actors.observed import ObservedPod, observe, with_starting
 from actors.pod_deeds import Deeds
 from actors.pod_history import PodHistory
 from actors.pod_observer import PodObserver
 from actors.pod_services import PodServices
 from actors.pod_status.api_status import NOT_FORCED
+from actors.pod_status.ips import pod_ips
+from actors.post_starts import PostStarts
 from actors.start.identity import field_path
 from config.objects import Container, Pod, PodStatus
 
@@ -77,8 +81,13 @@ class PodView:
         """Container id -> termination message, read once after its end."""
         self.forced = NOT_FORCED
         """A status that was decided for the pod (eviction, deadline)."""
+        self.starting: set[str] = set()
+        """Ids of containers whose postStart hook has not ended."""
         self.deeds = Deeds(worker, services.cri)
         self.history = PodHistory(worker, uid, services.historian)
+        self.hooks = HookRunner(worker, services)
+        self.stops = ContainerStops(worker, self, self.hooks)
+        self.post_starts = PostStarts(self, self.hooks, self.stops)
         self._orphan = orphan
         self._observer = PodObserver(worker, services.cri, uid)
         self._worker = worker
@@ -107,6 +116,9 @@ class PodView:
     async def look(self) -> ObservedPod:
         """Ask the runtime for everything of this pod. Raises CriError."""
         await self._observer.look()
+        observed = self.seen()
+        self.stops.settle(observed)
+        self.post_starts.settle(observed)
         return self.seen()
 
     async def look_at_sandbox(self, sandbox_id: str) -> None:
@@ -118,7 +130,16 @@ class PodView:
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
         sandboxes, containers = self._observer.seen()
-        return observe(self.uid, sandboxes, containers, self._worker.wall_ns())
+        return with_starting(observe(self.uid, sandboxes, containers, self._worker.wall_ns()), self.starting)
+
+    def ip(self) -> str:
+        """The address at which hooks call the pod; empty when it has none."""
+        sandboxes = self.seen().sandboxes
+        host_network = bool(sandboxes) and bool(sandboxes[0].host_network)
+        if self.pod is not None:
+            host_network = bool(self.pod.spec.host_network)
+        ips = pod_ips(host_network, self.seen().ips(), (), self._services.node.host_ips, True)
+        return ips[0] if ips else ""
 
     def publish(self, status: PodStatus, *, final: bool = False) -> None:
         """Tell the status manager, where there is anything to tell."""

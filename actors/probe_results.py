@@ -42,8 +42,8 @@ def liveness_failed(container: Container, observed: ObservedContainer, results: 
 
 
 def is_started(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:
-    """Whether it runs and its startup probe, if it has one, has succeeded."""
-    return observed.running and startup_of(container, observed, results) is True
+    """Whether it runs, its postStart hook has ended, and its startup probe, if it has one, has succeeded."""
+    return observed.running and not observed.starting and startup_of(container, observed, results) is True
 
 
 def is_ready(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:

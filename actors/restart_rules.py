@@ -7,13 +7,14 @@ policy Always is restarted only when it failed: to end well is its purpose. A si
 from __future__ import annotations
 
 from actors.observed import ObservedContainer
-from config.objects import Container, Pod
+from config.objects import Container, ContainerRestartRule, Pod
 from config.pod_identity import is_sidecar
 
 ALWAYS = "Always"
 ON_FAILURE = "OnFailure"
 NEVER = "Never"
-RESTARTS = ("Restart", "RestartAllContainers")
+RESTART_ALL = "RestartAllContainers"
+RESTARTS = ("Restart", RESTART_ALL)
 
 
 def effective_policy(pod: Pod, container: Container) -> str:
@@ -29,13 +30,19 @@ def restarts_after_exit(pod: Pod, container: Container, exit_code: int) -> bool:
     return policy == ALWAYS or (policy == ON_FAILURE and exit_code != 0)
 
 
-def rule_says_restart(container: Container, exit_code: int) -> bool:
-    """The first of the container's restart rules that is about this code decides; none decides nothing."""
+def rule_of(container: Container, exit_code: int) -> ContainerRestartRule | None:
+    """The first of the container's restart rules that is about this code; None: its policy decides."""
     for rule in container.restart_policy_rules:
         codes = rule.exit_codes
         if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
-            return rule.action in RESTARTS
-    return False
+            return rule
+    return None
+
+
+def rule_says_restart(container: Container, exit_code: int) -> bool:
+    """Whether a rule of the container has it restarted after this code. None decides nothing."""
+    rule = rule_of(container, exit_code)
+    return rule is not None and rule.action in RESTARTS
 
 
 def should_restart(pod: Pod, container: Container, last: ObservedContainer | None) -> bool:

@@ -47,10 +47,12 @@ class Ending(msgspec.Struct, frozen=True):
     grace_seconds: int
     after: tuple[str, ...] = ()
     pre_stop: LifecycleHandler | None = None
+    why: str = ""
 
     @property
     def message(self) -> str:
-        return f"Stopping container {self.name}"
+        """Of the event."""
+        return self.why or f"Stopping container {self.name}"
 
 
 def grace_seconds(

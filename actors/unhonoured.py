@@ -14,13 +14,7 @@ from config.objects import Container, Pod
 def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...]:
     """Paths in the document, in its order: `$.spec.containers[0].lifecycle.preStop`."""
     spec = pod.spec
-    found = [
-        f"$.spec.{name}"
-        for name, said in (
-            ("resourceClaims", bool(spec.resource_claims)),
-        )
-        if said
-    ]
+    found = [f"$.spec.{name}" for name, said in (("resourceClaims", bool(spec.resource_claims)),) if said]
     for group, containers in (
         ("initContainers", spec.init_containers),
         ("containers", spec.containers),

@@ -15,7 +15,7 @@ from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, P
 DISRUPTION_TARGET = "DisruptionTarget"
 """Shared with the scheduler and controllers: the node writes it with its own end of a pod, and keeps it otherwise."""
 
-NODE_CONDITIONS = OWNED | {"PodResizePending", "PodResizeInProgress", "AllContainersRestarting"}
+NODE_CONDITIONS = OWNED | {"PodResizePending", "PodResizeInProgress"}
 
 FOREIGN_FIELDS = (
     "nominated_node_name",

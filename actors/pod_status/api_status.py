@@ -17,12 +17,14 @@ from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.phase import FAILED, TERMINAL, pod_phase
 from actors.pod_status.times import api_time
 from actors.probe_results import NO_RESULTS, ProbeResults
+from actors.restart_all import in_progress, marked
 from actors.sandbox_changes import sandbox_change
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
 from config.pod_identity import is_sidecar, qos_class
 from runtime.cri.enums import ContainerState as CriState
 
 NO_WAITING: Mapping[str, Waiting] = {}
+_NOBODY: frozenset[str] = frozenset()
 
 
 class Forced(msgspec.Struct, frozen=True):
@@ -54,11 +56,13 @@ def compute_pod_status(
     waiting: Mapping[str, Waiting] = NO_WAITING,
     ended: bool = False,
     forced: Forced = NOT_FORCED,
+    coming: frozenset[str] = _NOBODY,
 ) -> PodStatus:
     """The status to publish; `previous` itself when nothing has changed.
 
     `previous` is what was last published, or else the pod's own status is taken. `waiting`: container name -> why it
-    does not start. `ended`: the pod's end has been decided, nothing is started any more.
+    does not start. `ended`: the pod's end has been decided, nothing is started any more. `coming`: names of containers
+    that will be started again, whatever their policy says of their end.
     """
     if previous is None:
         previous = pod.status if pod.status is not None else _NOTHING_YET
@@ -68,11 +72,15 @@ def compute_pod_status(
         observed = ObservedPod(pod.metadata.uid)
     spec = pod.spec
     initialized = any(container.name in observed.by_name for container in spec.containers)
-    view = StatusView(pod, observed, probes, waiting, node.runtime_name, initialized, ended)
+    restarting_all = not ended and in_progress(pod, observed, previous)
+    if restarting_all:
+        coming = frozenset(each.name for each in (*spec.init_containers, *spec.containers))
+    view = StatusView(pod, observed, probes, waiting, node.runtime_name, initialized, ended, coming, restarting_all)
     init = _group(view, spec.init_containers, Kind.INIT, previous.init_container_statuses)
     regular = _sorted(_group(view, spec.containers, Kind.REGULAR, previous.container_statuses))
     ephemeral = _sorted(_group(view, spec.ephemeral_containers, Kind.EPHEMERAL, previous.ephemeral_container_statuses))
-    phase = _phase(pod, observed, init, regular, previous, ended, forced)
+    coming |= marked((*init, *regular))
+    phase = _phase(pod, observed, init, regular, previous, ended, forced, coming)
     generation = _newer(pod.metadata.generation, previous.observed_generation)
     now = api_time(wall_ns)
     by_name = {status.name: status for status in init + regular}
@@ -99,6 +107,7 @@ def compute_pod_status(
             phase,
             by_name,
             sandbox_ready=sandbox_ready,
+            restarting_all=restarting_all,
             previous=previous.conditions,
             generation=generation,
             now=now,
@@ -158,6 +167,7 @@ def _phase(
     previous: PodStatus,
     ended: bool,
     forced: Forced,
+    coming: frozenset[str],
 ) -> str:
     """Terminal phases never change again, whoever reported them (spec 4.1)."""
     if previous.phase in TERMINAL:
@@ -167,7 +177,7 @@ def _phase(
     if forced.phase:
         return forced.phase
     started = bool(pod.spec.init_containers) and _started_here(pod, observed)
-    return pod_phase(pod, init, regular, ended=ended, started_here=started)
+    return pod_phase(pod, init, regular, ended=ended, started_here=started, coming=coming)
 
 
 def _started_here(pod: Pod, observed: ObservedPod) -> bool:

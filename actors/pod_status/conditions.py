@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from actors.pod_status.phase import FAILED, SUCCEEDED
+from actors.restart_all import ALL_RESTARTING, has_rule
 from config.objects import ContainerStatus, Pod, PodCondition
 from config.pod_identity import is_sidecar
 
@@ -17,7 +18,7 @@ INITIALIZED = "Initialized"
 READY = "Ready"
 CONTAINERS_READY = "ContainersReady"
 READY_TO_START = "PodReadyToStartContainers"
-OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START})
+OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START, ALL_RESTARTING})
 
 _TRUE = "True"
 _FALSE = "False"
@@ -33,6 +34,7 @@ def pod_conditions(
     statuses: Mapping[str, ContainerStatus],
     *,
     sandbox_ready: bool,
+    restarting_all: bool = False,
     previous: tuple[PodCondition, ...],
     generation: int | None,
     now: str | None,
@@ -48,6 +50,8 @@ def pod_conditions(
         (CONTAINERS_READY, containers),
         (SCHEDULED, _YES),
     )
+    if has_rule(pod):
+        verdicts = (*verdicts, (ALL_RESTARTING, _YES if restarting_all else (_FALSE, None, None)))
     own = tuple(_condition(kind, verdict, before.get(kind), generation, now) for kind, verdict in verdicts)
     return own + others if others else own
 

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.observed import ObservedContainer, ObservedPod
+from actors.pod_status.actual_resources import actual_resources
 from actors.pod_status.times import api_time
 from actors.probe_results import ProbeResults, is_ready, is_started
+from actors.restart_all import RESTARTING_ALL
 from actors.restart_rules import should_restart, should_restart_failed_init
 from config.objects import (
     Container,
@@ -63,6 +65,10 @@ class StatusView(msgspec.Struct, frozen=True):
     runtime_name: str
     initialized: bool
     ended: bool
+    coming: frozenset[str] = frozenset()
+    """Names of containers that will be started again, whatever their policy says of their end."""
+    restarting_all: bool = False
+    """All containers are removed to be made anew (`actors.restart_all`)."""
 
 
 def container_status(
@@ -101,7 +107,9 @@ def _of_observed(
     restarts = newest.attempt
     container_id = f"{view.runtime_name}://{newest.id}"
     ready = started = False
-    if newest.running:
+    if newest.running and newest.starting and not view.ended:
+        state = default_waiting(view.pod)
+    elif newest.running:
         state = ContainerState(running=ContainerStateRunning(started_at=api_time(newest.started_at_ns)))
         if kind is Kind.INIT or kind is Kind.EPHEMERAL:
             started = kind is Kind.EPHEMERAL
@@ -144,6 +152,8 @@ def _last_state(
 
 def _of_missing(view: StatusView, container: Container, kind: Kind, old: ContainerStatus | None) -> ContainerStatus:
     state = old.state if old is not None else None
+    if old is not None and not view.ended and _restarts_with_all(view, container, kind, old):
+        return _removed(view, container, old)
     if old is not None and state is not None and state.terminated is not None:
         return old
     if kind is Kind.INIT and view.initialized:
@@ -157,6 +167,24 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
         if view.pod.metadata.deletion_timestamp is None:
             restarts += 1
     return _status(view, container, default_waiting(view.pod), last, restarts, None, False, False)
+
+
+def _restarts_with_all(view: StatusView, container: Container, kind: Kind, old: ContainerStatus) -> bool:
+    waiting = old.state.waiting if old.state is not None else None
+    marked = waiting is not None and waiting.reason == RESTARTING_ALL
+    return kind is not Kind.EPHEMERAL and (marked or view.restarting_all)
+
+
+def _removed(view: StatusView, container: Container, old: ContainerStatus) -> ContainerStatus:
+    """Removed to be made anew with all others: what it was is its last state, and its next start is counted."""
+    state, last, restarts = old.state, old.last_state, old.restart_count
+    if state is not None and state.terminated is not None:
+        last, restarts = ContainerState(terminated=state.terminated), restarts + 1
+    elif state is not None and state.running is not None:
+        last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
+        restarts += 1
+    waiting = ContainerState(waiting=ContainerStateWaiting(reason=RESTARTING_ALL))
+    return _status(view, container, waiting, last, restarts, None, False, False)
 
 
 def _with_waiting(
@@ -189,6 +217,8 @@ def _comes_again(
 ) -> bool:
     if kind is Kind.EPHEMERAL:
         return False
+    if container.name in view.coming:
+        return True
     if kind is Kind.INIT:
         return ended.exit_code != 0 and should_restart_failed_init(view.pod, container, ended.exit_code)
     return kind is Kind.SIDECAR or should_restart(view.pod, container, newest)
@@ -225,7 +255,9 @@ def _status(
     ready: bool,
     started: bool,
 ) -> ContainerStatus:
-    resources = container.resources
+    asked, resources = container.resources, container.resources
+    if newest is not None and newest.running:
+        resources = actual_resources(container, newest.resources)
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -237,10 +269,17 @@ def _status(
         image_id=newest.image_ref if newest is not None else "",
         container_id=f"{view.runtime_name}://{newest.id}" if newest is not None else None,
         resources=resources,
-        allocated_resources=resources.requests if resources is not None else {},
+        allocated_resources=asked.requests if asked is not None else {},
         volume_mounts=_mounts(container) if container.volume_mounts else (),
+        stop_signal=_stop_signal(container, newest),
         user=_user(newest.user) if newest is not None and newest.user is not None else None,
     )
+
+
+def _stop_signal(container: Container, newest: ObservedContainer | None) -> str | None:
+    """As the runtime knows it; told where the pod asks for one (KEP-4960)."""
+    asked = container.lifecycle is not None and container.lifecycle.stop_signal is not None
+    return newest.stop_signal or None if asked and newest is not None else None
 
 
 def _mounts(container: Container) -> tuple[VolumeMountStatus, ...]:

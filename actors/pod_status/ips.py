@@ -37,6 +37,11 @@ def pod_ips(
     return () if sandbox_ready else previous
 
 
+def family_differs(host_ip: str | None, node_ips: tuple[str, ...]) -> bool:
+    """Whether the address of the host that was published last is of another family than the node's first is now."""
+    return bool(host_ip and node_ips) and is_ipv6(host_ip or "") != is_ipv6(node_ips[0])
+
+
 def is_ipv6(ip: str) -> bool:
     """Whether an address is written as IPv6."""
     return ":" in ip

@@ -39,8 +39,11 @@ def pod_phase(
     *,
     ended: bool,
     started_here: bool,
+    coming: frozenset[str] = frozenset(),
 ) -> str:
     """The phase, from statuses in any order.
+
+    `coming`: names of containers that will be started again, whatever their policy says of their end.
 
     `ended`: nothing of the pod is started any more. `started_here`: a regular container was started in the present
     sandbox.
@@ -53,10 +56,10 @@ def pod_phase(
             if is_sidecar(container):
                 _count_sidecar(counts, by_name.get(container.name))
             else:
-                _count_init(counts, pod, container, by_name.get(container.name))
+                _count_init(counts, pod, container, by_name.get(container.name), coming)
     by_name = {status.name: status for status in regular}
     for container in spec.containers:
-        _count_regular(counts, pod, container, by_name.get(container.name))
+        _count_regular(counts, pod, container, by_name.get(container.name), coming)
     return _decide(counts, ended and not is_static(pod), started_here)
 
 
@@ -76,13 +79,15 @@ def _decide(counts: _Counts, ended: bool, started_here: bool) -> str:
     return PENDING
 
 
-def _count_init(counts: _Counts, pod: Pod, container: Container, status: ContainerStatus | None) -> None:
+def _count_init(
+    counts: _Counts, pod: Pod, container: Container, status: ContainerStatus | None, coming: frozenset[str]
+) -> None:
     state = status.state if status is not None else None
     if status is None or state is None or state.running is not None:
         counts.pending_init += 1
         return
     ended = _ended(status)
-    if ended is None:
+    if ended is None or container.name in coming:
         counts.pending_init += 1
     elif ended.exit_code != 0:
         if should_restart_failed_init(pod, container, ended.exit_code):
@@ -104,7 +109,9 @@ def _count_sidecar(counts: _Counts, status: ContainerStatus | None) -> None:
         counts.waiting += 1
 
 
-def _count_regular(counts: _Counts, pod: Pod, container: Container, status: ContainerStatus | None) -> None:
+def _count_regular(
+    counts: _Counts, pod: Pod, container: Container, status: ContainerStatus | None, coming: frozenset[str]
+) -> None:
     state = status.state if status is not None else None
     if status is None or state is None:
         counts.unknown += 1
@@ -122,7 +129,7 @@ def _count_regular(counts: _Counts, pod: Pod, container: Container, status: Cont
     counts.stopped += 1
     if ended.exit_code == 0:
         counts.succeeded += 1
-    if restarts_after_exit(pod, container, ended.exit_code):
+    if container.name in coming or restarts_after_exit(pod, container, ended.exit_code):
         counts.restartable += 1
 
 

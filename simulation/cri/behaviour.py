@@ -15,12 +15,14 @@ from typing import Any, TypeVar
 from simulation.cri.behaviour_values import (
     CallKind,
     CallRule,
+    HookDeed,
     ProbeDeed,
     call_rules,
     cpu_milli,
     duration_ns,
     each,
     exit_code,
+    hook_deed,
     lines,
     probe_deeds,
     rate_bytes_per_s,
@@ -78,6 +80,10 @@ class ContainerBehaviour:
     commands are run by ExecSync. Each container begins with the first."""
     readiness_probe: tuple[ProbeDeed, ...] = ()
     liveness_probe: tuple[ProbeDeed, ...] = ()
+    hook_call: tuple[HookDeed, ...] = (HookDeed.OK,)
+    """What comes of the first, second, ... HTTP call of a hook, the last one for ever."""
+    hook_delay: int = 0
+    """ns that such a call takes."""
     probe_delay: int = 0
     """ns that a probe over the network takes."""
     sandbox_lost_after: int | None = None
@@ -128,6 +134,8 @@ KNOBS: Mapping[str, Callable[[str], Any]] = {
     "readiness-probe": probe_deeds,
     "liveness-probe": probe_deeds,
     "probe-delay": duration_ns,
+    "hook-call": each(hook_deed),
+    "hook-delay": duration_ns,
     "sandbox-lost-after": duration_ns,
 }
 """Every knob and how its value is read. The field of `ContainerBehaviour` is the knob with underscores."""

@@ -119,6 +119,23 @@ def yes_or_no(text: str) -> bool:
     return text == "true"
 
 
+class HookDeed(Enum):
+    """What becomes of the HTTP call of a hook: an answer, none, one without TLS, or nothing for ever."""
+
+    OK = "ok"
+    FAIL = "fail"
+    PLAIN = "plain"
+    HANG = "hang"
+
+
+def hook_deed(text: str) -> HookDeed:
+    """One of them."""
+    try:
+        return HookDeed(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not what a hook comes to; it is one of ok, fail, plain, hang") from None
+
+
 def lines(text: str) -> tuple[str, ...]:
     """The lines of a text; none of an empty one."""
     return tuple(text.splitlines())

@@ -84,6 +84,10 @@ class ContainerRecord:
     output_timer: Cancellable | None = None
     stop_waiters: list[Promise[Any]] = field(default_factory=list)
     execs: int = 0
+    hook_calls: list[str] = field(default_factory=list)
+    """URLs that hooks have called."""
+    commands: list[tuple[str, ...]] = field(default_factory=list)
+    """What ExecSync has run."""
     probes: dict[str, int] = field(default_factory=dict)
     """How often it was probed, by kind of probe."""
     log: LogFile | None = None

@@ -60,6 +60,7 @@ def said(actions: PodActions) -> str:
     if actions.create_sandbox:
         parts.append(f"sandbox {actions.sandbox_attempt}")
     parts += [f"kill {each.name}" for each in actions.kill]
+    parts += [f"reset {each.name}" for each in actions.reset]
     parts += [f"ephemeral {each.container.name}" for each in actions.start_ephemeral]
     parts += [f"init {each.container.name}" for each in actions.start_init]
     parts += [f"start {each.container.name}" for each in actions.start]
@@ -217,8 +218,8 @@ def rules(*codes: int, operator: str = "In", action: str = "Restart") -> tuple[C
         pytest.param(
             pod(container("a", restart_policy="Never", restart_policy_rules=rules(42, action="RestartAllContainers"))),
             picture(seen("a", EXITED, exit_code=42)),
-            "start a",
-            id="RestartAllContainers restarts at least this one",
+            "reset a",
+            id="RestartAllContainers removes it first",
         ),
         pytest.param(
             pod(container("a", restart_policy="OnFailure")),

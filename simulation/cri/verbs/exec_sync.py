@@ -24,6 +24,7 @@ def exec_sync(runtime: Runtime, request: ExecSyncRequest) -> ExecSyncResponse | 
         stdout=behaviour.exec_output.encode(), exit_code=at(behaviour.exec_exit_code, record.execs)
     )
     record.execs += 1
+    record.commands.append(request.cmd)
     if not behaviour.exec_delay:
         return answer
     promise: Promise[ExecSyncResponse] = Promise()

@@ -143,15 +143,14 @@ def test_a_static_pod_that_waits_for_its_name_says_for_whom():
     assert in_order(explained, "waits for its turn: one static pod of a name at a time", "Started")
 
 
-def test_a_slow_stop_is_told_while_the_worker_waits_for_it_and_the_end_afterwards():
+def test_a_slow_stop_is_told_while_it_goes_on_and_the_end_afterwards():
     world = node(20, web=manifest("web", behaviour={"ignore-stop-signal": "true"}))
     world.node.remove_manifest("web.yaml")
     world.run(12 * SECOND)
     explained = told(world, "web")
     assert (explained.status, explained.stage) == ("Terminating", "terminating")
     assert explained.why == ("the end of container app: Terminating: it was asked to stop and has 30 s for it",)
-    [worker, kill] = next_lines(explained)
-    assert worker.startswith("its worker waits for the end of app, for 11 s")
+    [kill] = next_lines(explained)
     assert "it is killed if it still runs in 1" in kill
     world.run(60 * SECOND)
     explained = told(world, "web")

@@ -111,10 +111,10 @@ def test_a_manifest_put_back_while_its_pod_ends_runs_again_after_the_end():
 
 
 def test_a_field_that_is_not_honoured_yet_is_a_warning_with_its_path_and_the_pod_runs():
-    probed = container("app") | {"livenessProbe": {"tcpSocket": {"port": 80}}}
-    world = World({"web": manifest("web", [probed])}).start()
+    signalled = container("app") | {"lifecycle": {"stopSignal": "SIGUSR1"}}
+    world = World({"web": manifest("web", [signalled], os={"name": "linux"})}).start()
     world.run(60 * SECOND)
     assert world.running() == ["web/app"]
     warnings = [each for each in world.node.node.events() if each.event.reason == "FieldsNotHonoured"]
     assert [(each.event.type, each.count) for each in warnings] == [("Warning", 1)]
-    assert "$.spec.containers[0].livenessProbe" in warnings[0].event.message
+    assert "$.spec.containers[0].lifecycle.stopSignal" in warnings[0].event.message

@@ -1,0 +1,58 @@
+"""What a container that runs may really use, as its status tells it (spec 4.2). Pure.
+
+The runtime knows limits and weights of the kernel; the words of the spec are kept wherever both say the same. What the
+runtime does not tell, and the requests for memory, which no kernel knows of, are as the spec has them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from actors.start.resources import amount_bytes, milli_cpu
+from config.objects import Container, ResourceRequirements
+from config.quantity import Suffixes, of_milli, of_value
+from runtime.cri.messages import LinuxContainerResources
+
+LEAST_LIMIT_MILLI = 10
+"""The kernel's least quota; a lower limit in the spec has become this one."""
+LEAST_REQUEST_MILLI = 2
+"""What the kernel's least weight amounts to."""
+
+
+def actual_resources(container: Container, actual: LinuxContainerResources | None) -> ResourceRequirements | None:
+    """Of a container that runs; `actual` is None where the runtime tells nothing."""
+    asked = container.resources
+    if asked is None or actual is None:
+        return asked
+    return _shown(container, actual) if asked.limits or asked.requests else asked
+
+
+def _shown(container: Container, actual: LinuxContainerResources) -> ResourceRequirements:
+    asked = container.resources or ResourceRequirements()
+    limits = dict(asked.limits)
+    requests = dict(asked.requests)
+    if "cpu" in limits and actual.cpu_quota > 0 and actual.cpu_period > 0:
+        milli = -(-actual.cpu_quota * 1000 // actual.cpu_period)
+        limits["cpu"] = _cpu(limits["cpu"], milli, LEAST_LIMIT_MILLI)
+    if "memory" in limits and actual.memory_limit_in_bytes > 0:
+        limits["memory"] = _memory(limits["memory"], actual.memory_limit_in_bytes)
+    if "cpu" in requests and actual.cpu_shares > 0:
+        milli = -(-actual.cpu_shares * 1000 // 1024)
+        requests["cpu"] = _cpu(requests["cpu"], milli, LEAST_REQUEST_MILLI)
+    if limits == asked.limits and requests == asked.requests:
+        return asked
+    return msgspec.structs.replace(asked, limits=limits, requests=requests)
+
+
+@lru_cache(maxsize=4096)
+def _cpu(asked: str, milli: int, least_milli: int) -> str:
+    wanted = milli_cpu(asked)
+    unsaid = milli <= least_milli and wanted <= least_milli
+    return asked if wanted == milli or unsaid else str(of_milli(milli))
+
+
+@lru_cache(maxsize=4096)
+def _memory(asked: str, actual_bytes: int) -> str:
+    return asked if amount_bytes(asked) == actual_bytes else str(of_value(actual_bytes, Suffixes.BINARY))

@@ -1,0 +1,242 @@
+"""Lifecycle hooks of whole nodes in virtual time: postStart, preStop, and the grace they share (spec 3.10, 3.11)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.start.identity import CONTAINER_NAME
+from runtime.cri.enums import ContainerState
+from simulation.cri.state import ContainerRecord
+from tests.simulation.node.worlds import OTHER_IMAGE, SECOND, World, container, manifest
+
+EXEC = {"exec": {"command": ["drain"]}}
+HTTP = {"httpGet": {"port": "web", "path": "drain", "scheme": "HTTPS", "httpHeaders": [{"name": "A", "value": "b"}]}}
+PORT = {"ports": [{"name": "web", "containerPort": 8443}]}
+WEB: dict[str, Any] = {"terminationGracePeriodSeconds": 30}
+
+
+def hooked(name: str = "app", post_start: Any = None, pre_stop: Any = None, **fields: Any) -> dict[str, Any]:
+    lifecycle = {key: hook for key, hook in (("postStart", post_start), ("preStop", pre_stop)) if hook is not None}
+    return container(name, lifecycle=lifecycle, **fields)
+
+
+def record(world: World, name: str = "app", attempt: int = 0) -> ContainerRecord:
+    made = [each for each in world.made.values() if each.config.labels[CONTAINER_NAME] == name]
+    return next(each for each in made if each.attempt == attempt)
+
+
+def lived_on_s(world: World, began_ns: int, name: str = "app") -> float:
+    """How long after `began_ns` the container ended, s."""
+    ended = record(world, name)
+    assert ended.finished_at
+    return (ended.finished_at - world.dispatcher.wall_offset_ns - began_ns) / SECOND
+
+
+def remove(world: World, limit_s: int = 120) -> int:
+    """Take the manifest away and run to the pod's end; when that began."""
+    began_ns = world.dispatcher.now_ns()
+    world.node.remove_manifest("web")
+    world.run(limit_s * SECOND)
+    assert world.running() == []
+    return began_ns
+
+
+# --- preStop --------------------------------------------------------------------------------------------------------
+
+
+def test_a_pre_stop_command_runs_before_the_stop_signal():
+    behaviour = {"exec-delay": "4s"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    began_ns = remove(world)
+    assert record(world).commands == [("drain",)]
+    assert lived_on_s(world, began_ns) == pytest.approx(4, abs=1.2)
+    assert record(world).exit_code == 0
+
+
+def test_a_hook_that_does_not_end_is_given_the_grace_and_the_container_two_seconds():
+    behaviour = {"exec-delay": "1h", "ignore-stop-signal": "true"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    began_ns = remove(world)
+    assert lived_on_s(world, began_ns) == pytest.approx(32, abs=1.2)
+    assert record(world).exit_code == 137
+    [said] = [each for each in world.said("web") if each.startswith("FailedPreStopHook")]
+    assert "grace period" in said or "in its time" in said
+
+
+def test_what_the_hook_has_used_is_taken_off_what_the_container_gets():
+    behaviour = {"exec-delay": "10s", "ignore-stop-signal": "true"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    assert lived_on_s(world, remove(world)) == pytest.approx(30, abs=1.2)
+
+
+def test_a_failing_hook_is_an_event_and_holds_nothing_up():
+    behaviour = {"exec-exit-code": "7", "exec-output": "cannot drain"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    assert lived_on_s(world, remove(world)) < 1.2
+    assert "FailedPreStopHook: PreStopHook failed: command 'drain' exited with 7: cannot drain" in world.said("web")
+
+
+def test_the_killing_is_said_before_the_hook_runs():
+    behaviour = {"exec-exit-code": "7"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    remove(world)
+    reasons = [said.split(":")[0] for said in world.said("web")]
+    assert reasons.index("Killing") < reasons.index("FailedPreStopHook")
+
+
+def test_an_http_hook_calls_the_named_port_of_the_pod_and_says_that_it_fell_back():
+    world = World({"web": manifest("web", [hooked(pre_stop=HTTP, **PORT)], behaviour={"hook-call": "plain"})}).start()
+    world.run(5 * SECOND)
+    status = world.pod("web").status
+    assert status is not None
+    remove(world)
+    assert record(world).hook_calls == [f"https://{status.pod_ip}:8443/drain"]
+    assert any(said.startswith("LifecycleHTTPFallback: ") for said in world.said("web"))
+
+
+def test_a_sleep_is_slept_and_not_longer_than_the_grace():
+    asleep = hooked(pre_stop={"sleep": {"seconds": 6}})
+    world = World({"web": manifest("web", [asleep], **WEB)}).start()
+    world.run(5 * SECOND)
+    assert lived_on_s(world, remove(world)) == pytest.approx(6, abs=1.2)
+    sleeps = hooked(pre_stop={"sleep": {"seconds": 5}})
+    behaviour = {"ignore-stop-signal": "true"}
+    world = World({"web": manifest("web", [sleeps], behaviour=behaviour, terminationGracePeriodSeconds=5)}).start()
+    world.run(5 * SECOND)
+    assert lived_on_s(world, remove(world)) == pytest.approx(7, abs=1.2)
+
+
+def test_a_hook_that_nobody_can_run_says_so():
+    tcp = hooked(pre_stop={"tcpSocket": {"port": 80}})
+    world = World({"web": manifest("web", [tcp])}).start()
+    world.run(5 * SECOND)
+    remove(world)
+    assert any("tcpSocket is not supported" in said for said in world.said("web"))
+
+
+def test_a_container_that_ends_by_itself_has_no_pre_stop_hook():
+    done = manifest("web", [hooked(pre_stop=EXEC)], behaviour={"run-for": "5s"}, restartPolicy="Never")
+    world = World({"web": done}).start()
+    world.run(30 * SECOND)
+    assert world.phases() == {"web": "Succeeded"}
+    assert record(world).commands == []
+
+
+def test_sidecars_run_their_hooks_after_the_others_have_ended_the_latest_first():
+    behaviour = {"exec-delay": "2s"}
+    inits = [hooked(name, pre_stop=EXEC, restartPolicy="Always") for name in ("early", "late")]
+    pod = manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, initContainers=inits, **WEB)
+    world = World({"web": pod}).start()
+    world.run(5 * SECOND)
+    began_ns = remove(world)
+    ends = [lived_on_s(world, began_ns, name) for name in ("app", "late", "early")]
+    assert ends == pytest.approx([2, 4, 6], abs=1.5)
+
+
+def test_an_image_that_changes_in_place_runs_the_hook_and_then_the_new_image_even_with_never():
+    spec: dict[str, Any] = {"restartPolicy": "Never", "uid": "same", **WEB}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour={"exec-delay": "3s"}, **spec)}).start()
+    world.run(5 * SECOND)
+    phases: set[str] = set()
+    changed = hooked(pre_stop=EXEC, image=OTHER_IMAGE)
+    world.node.put_manifest("web", manifest("web", [changed], behaviour={"exec-delay": "3s"}, **spec))
+    for _ in range(40):
+        world.run(SECOND)
+        phases.add(world.phases()["web"])
+    assert record(world).commands == [("drain",)]
+    assert [each.image.id for each in world.running_records()] != [record(world).image.id]
+    assert len(world.starts_of("web")) == 2
+    assert phases == {"Running"}
+
+
+def test_an_agent_that_is_restarted_in_the_middle_ends_the_pod_all_the_same():
+    behaviour = {"exec-delay": "10s", "ignore-stop-signal": "true"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    world.node.remove_manifest("web")
+    world.run(5 * SECOND)
+    world.node.restart_agent()
+    world.run(60 * SECOND)
+    assert world.running() == []
+
+
+# --- postStart ------------------------------------------------------------------------------------------------------
+
+
+def test_a_container_has_not_started_before_its_post_start_hook_has_ended():
+    pair = [hooked("first", post_start=EXEC), container("second")]
+    world = World({"web": manifest("web", pair, behaviour={"exec-delay": "5s"})}).start()
+    world.run(4 * SECOND)
+    assert world.running() == ["web/first"]
+    status = world.status("web", "first")
+    assert status.state is not None
+    assert status.state.waiting is not None
+    assert status.state.waiting.reason == "ContainerCreating"
+    assert (status.started, status.ready, world.phases()) == (False, False, {"web": "Pending"})
+    world.run(6 * SECOND)
+    assert world.running() == ["web/first", "web/second"]
+    assert world.phases() == {"web": "Running"}
+    assert record(world, "first").commands == [("drain",)]
+
+
+def test_a_sidecar_lets_the_next_begin_when_its_hook_has_ended():
+    side = hooked("side", post_start={"sleep": {"seconds": 5}}, restartPolicy="Always")
+    world = World({"web": manifest("web", initContainers=[side])}).start()
+    world.run(4 * SECOND)
+    assert world.running() == ["web/side"]
+    world.run(4 * SECOND)
+    assert world.running() == ["web/app", "web/side"]
+
+
+def test_a_post_start_hook_that_fails_ends_the_container_which_is_restarted_with_back_off():
+    world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour={"exec-exit-code": "1"}, **WEB)}).start()
+    world.run(15 * SECOND)
+    said = world.said("web")
+    assert any(each.startswith("FailedPostStartHook: PostStartHook failed: command 'drain'") for each in said)
+    assert "Killing: FailedPostStartHook" in said
+    assert len(world.starts_of("web")) >= 2
+    status = world.status("web")
+    assert status.state is not None
+    assert status.state.waiting is not None
+    assert status.state.waiting.reason in ("PostStartHookError", "CrashLoopBackOff")
+
+
+def test_a_post_start_hook_that_fails_ends_a_pod_that_is_never_restarted():
+    behaviour = {"exec-exit-code": "1", "stop-exit-code": "143"}
+    spec = {"restartPolicy": "Never", **WEB}
+    world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour=behaviour, **spec)}).start()
+    world.run(15 * SECOND)
+    assert world.phases() == {"web": "Failed"}
+    assert len(world.starts_of("web")) == 1
+
+
+def test_a_pod_whose_hook_hangs_can_be_ended():
+    world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour={"exec-delay": "1h"}, **WEB)}).start()
+    world.run(20 * SECOND)
+    assert world.phases() == {"web": "Pending"}
+    assert lived_on_s(world, remove(world)) < 2
+
+
+def test_a_container_that_ends_before_its_hook_has_failed_to_start():
+    behaviour = {"exec-delay": "1h", "run-for": "3s", "exit-code": "1"}
+    spec = {"restartPolicy": "Never"}
+    world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour=behaviour, **spec)}).start()
+    world.run(20 * SECOND)
+    assert world.phases() == {"web": "Failed"}
+    assert any("ended before its hook" in said for said in world.said("web"))
+
+
+def test_a_hook_does_not_hold_up_other_pods_or_the_worker_itself():
+    slow = manifest("web", [hooked(post_start=EXEC)], behaviour={"exec-delay": "1h"})
+    world = World({"web": slow, "other": manifest("other")}).start()
+    world.run(30 * SECOND)
+    assert "other/app" in world.running()
+    assert world.node.node.late_actors() == ()
+    assert record(world).state is ContainerState.CONTAINER_RUNNING

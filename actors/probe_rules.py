@@ -119,14 +119,14 @@ def next_due_ns(terms: Terms, due_ns: int, now_ns: int) -> int:
 
 
 def judged(check: Check | None, answer: ProbeAnswer, elapsed_ns: int, timeout_ns: int) -> ProbeAnswer:
-    """The answer, or UNKNOWN where it is so late that this node, and not the container, has been slow.
+    """The answer, or LATE where it is so late that this node, and not the container, has been slow.
 
     An agent that was stopped for a minute finds every check of before timed out: nobody is killed for that.
     """
     slack_ns = LATE_EXEC_NS if isinstance(check, ExecCheck) else LATE_NS
     if elapsed_ns <= timeout_ns + slack_ns:
         return answer
-    return ProbeAnswer(Outcome.UNKNOWN, f"answered after {elapsed_ns / SECOND_NS:.1f} s, which is too late to count")
+    return ProbeAnswer(Outcome.LATE, f"answered after {elapsed_ns / SECOND_NS:.1f} s, which is too late to count")
 
 
 # --- what is asked --------------------------------------------------------------------------------------------------

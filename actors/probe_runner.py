@@ -190,9 +190,8 @@ class ProbeRunner(Actor):
         now_ns = self.now_ns()
         check = None if asked is None else asked.check
         answer = judged(check, message.answer, now_ns - life.asked_at_ns, life.terms.timeout_ns)
-        late = answer is not message.answer
-        self._meet(message.key, Answered(message.number, answer.outcome, now_ns, final=late))
-        if late:
+        self._meet(message.key, Answered(message.number, answer.outcome, now_ns))
+        if answer.outcome is Outcome.LATE:
             self.log.warning("%s probe of %s: %s", message.key.kind.heading, message.key.container, answer.text)
         elif self._lives[message.key].stage is not Stage.CHECKING:
             self._say(message.key, answer)

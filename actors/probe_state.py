@@ -16,9 +16,9 @@ nothing of the next: with another id everything begins anew, the result at its i
 probe that has decided, and a liveness probe that has failed, are HELD: they have said what there is to say of it.
 
 Checks are numbered. An answer to an earlier one (its container has gone meanwhile, or it was given up) meets nobody. A
-check that could not be made (`UNKNOWN`) is made again at once, twice; after that it counts for nothing, and so does an
-answer that comes too late (`final`). `Due` while CHECKING means that an answer is overdue beyond all limits: the check
-is given up, and counts for nothing.
+check that could not be made (`UNKNOWN`) is made again at once, twice, if there is hope (`final` is not set); after that
+it counts for nothing, and so does one that this node has been too slow for (`LATE`). `Due` while CHECKING means that an
+answer is overdue beyond all limits: the check is given up, and counts for nothing.
 
 Due times are a grid: first + n periods. A check that takes longer than a period is followed by the next at once; those
 that were missed are not made up for.
@@ -165,7 +165,7 @@ def _to_repeat(life: ProbeLife, event: Event) -> bool:
 
 
 def _no_verdict(life: ProbeLife, event: Event) -> bool:
-    return isinstance(event, Answered) and event.outcome is Outcome.UNKNOWN
+    return isinstance(event, Answered) and event.outcome in (Outcome.UNKNOWN, Outcome.LATE)
 
 
 def _decides(life: ProbeLife, event: Event) -> bool:

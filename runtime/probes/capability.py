@@ -22,12 +22,15 @@ NS_PER_SECOND = 1_000_000_000
 
 
 class Outcome(enum.Enum):
-    """What a check has come to. UNKNOWN: the question could not be asked, which says nothing of the container."""
+    """What a check has come to. Two say nothing of the container: UNKNOWN, the question could not be asked; LATE, there
+    was no answer in time, but this node was too busy to hear one.
+    """
 
     SUCCESS = "success"
     WARNING = "warning"
     FAILURE = "failure"
     UNKNOWN = "unknown"
+    LATE = "late"
 
 
 class ProbeAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -74,7 +77,7 @@ class Prober(Protocol):
     def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
         """Ask once. `kind` (startup, readiness, liveness) is for whoever plays a container.
 
-        No answer within `timeout_ns` is a FAILURE. Never blocks the caller, and never fails: what goes wrong on this
-        side is UNKNOWN.
+        No answer within `timeout_ns` is a FAILURE, or LATE. Never blocks the caller, and never fails: what goes wrong
+        on this side is UNKNOWN.
         """
         ...

@@ -95,9 +95,9 @@ def test_the_next_time_is_on_the_grid(now_s: float, next_s: int) -> None:
         (ExecCheck(("x",)), 61.0, False),
     ],
 )
-def test_an_answer_that_comes_late_is_unknown(check: Check, elapsed_s: float, counts: bool) -> None:
+def test_an_answer_that_comes_late_counts_for_nothing(check: Check, elapsed_s: float, counts: bool) -> None:
     answer = judged(check, ANSWER, int(elapsed_s * SECOND), SECOND)
-    assert answer.outcome is (Outcome.FAILURE if counts else Outcome.UNKNOWN)
+    assert answer.outcome is (Outcome.FAILURE if counts else Outcome.LATE)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,7 @@ def test_what_cannot_be_asked_says_why(probe: dict[str, Any], ip: str, text: str
     ("kind", "outcome", "said"),
     [
         (LIVENESS, Outcome.SUCCESS, None),
+        (LIVENESS, Outcome.LATE, None),
         (LIVENESS, Outcome.FAILURE, Said("Unhealthy", "Liveness probe failed: no")),
         (READINESS, Outcome.WARNING, Said("ProbeWarning", "Readiness probe warning: no")),
         (STARTUP, Outcome.UNKNOWN, Said("Unhealthy", "Startup probe errored and resulted in unknown state: no")),

@@ -29,7 +29,8 @@ from runtime.probes import Outcome
 
 SECOND = 10**9
 STARTUP, READINESS, LIVENESS = ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS
-GOOD, BAD, ODD, NONE = Outcome.SUCCESS, Outcome.FAILURE, Outcome.WARNING, Outcome.UNKNOWN
+GOOD, BAD, ODD = Outcome.SUCCESS, Outcome.FAILURE, Outcome.WARNING
+NONE, LATE = Outcome.UNKNOWN, Outcome.LATE
 BOTH = pytest.mark.parametrize("kind", [LIVENESS, READINESS])
 ALL = pytest.mark.parametrize("kind", list(ProbeKind))
 
@@ -113,6 +114,7 @@ def test_a_startup_probe_gates_not_itself() -> None:
         (LIVENESS, 1, 1, [BAD], False, Stage.HELD),
         (LIVENESS, 1, 3, [BAD, BAD, GOOD, BAD, BAD], True, Stage.WAITING),
         (LIVENESS, 1, 1, [NONE] * 9, True, Stage.WAITING),
+        (LIVENESS, 1, 1, [LATE] * 9, True, Stage.WAITING),
         (STARTUP, 1, 3, [BAD, BAD], None, Stage.WAITING),
         (STARTUP, 1, 3, [BAD, BAD, GOOD], True, Stage.HELD),
         (STARTUP, 1, 3, [BAD, BAD, BAD], False, Stage.HELD),
@@ -153,6 +155,11 @@ def test_errors_are_retried_three_times_in_all_and_then_count_for_nothing() -> N
         life = walk(life, Answered(life.check, NONE, 5))
     assert checks == [1, 2, 3]
     assert (life.stage, life.result, life.streak, life.due_ns) == (Stage.WAITING, True, 0, 10 * SECOND)
+
+
+def test_what_this_node_was_too_slow_for_is_not_retried() -> None:
+    life = walk(running(LIVENESS, failures=1), Due(0), Answered(1, LATE, 5))
+    assert (life.stage, life.check, life.streak) == (Stage.WAITING, 1, 0)
 
 
 def test_a_retry_that_answers_counts() -> None:

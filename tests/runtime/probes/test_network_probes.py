@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -274,6 +275,16 @@ def test_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers: Serve
         assert "does not implement the grpc health protocol" in answer.text
     finally:
         other.server.stop(None)
+
+
+def test_no_answer_in_time_on_a_loop_that_is_busy_says_nothing_of_the_container(servers: Servers) -> None:
+    port, busy = servers.raw(None), Event()
+    prober = NetworkProber(NoRuntime(), servers.loop)
+    pending = prober.probe("c", "liveness", HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
+    servers.loop.post(lambda: busy.wait(0.4) and None)
+    answer = pending.result(10)
+    assert answer.outcome is Outcome.LATE
+    assert "this node is too busy" in answer.text
 
 
 def test_probes_that_hang_hold_up_no_other(servers: Servers) -> None:

@@ -45,3 +45,19 @@ def test_what_was_not_ready_is_not_shown_ready_by_a_restart() -> None:
     for _ in range(200):
         cluster.run(100 * MS)
         assert not is_ready(cluster)
+
+
+def test_a_pod_that_is_deleted_is_shown_unready_as_soon_as_it_says_so_while_it_ends() -> None:
+    cluster = Cluster()
+    behaviour = {"readiness-probe": "ok*20, fail", "stop-delay": "50s"}
+    annotations = {PREFIX + key: value for key, value in behaviour.items()}
+    app = container(readinessProbe={**TCP, "periodSeconds": 1, "failureThreshold": 1})
+    cluster.create("a", containers=[app], annotations=annotations, terminationGracePeriodSeconds=100)
+    cluster.until(lambda: is_ready(cluster), 60 * SECOND)
+    cluster.run(5 * SECOND)
+    cluster.delete("a")
+    cluster.run(5 * SECOND)
+    assert is_ready(cluster), "it still says so"
+    cluster.run(20 * SECOND)
+    assert not is_ready(cluster)
+    assert cluster.pods()["a"]["status"]["containerStatuses"][0]["state"].get("running"), "it has not ended yet"

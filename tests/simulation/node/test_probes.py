@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from actors.pod_sync import PodSync
 from simulation.cri.state import ContainerRecord
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
@@ -258,3 +259,27 @@ def test_on_a_node_without_an_api_server_a_restart_of_the_agent_shows_nobody_unr
             found = {each.type: each.status for each in pod.status.conditions} if pod.status is not None else {}
             shown += [(pod.metadata.name, found["Ready"])] if "Ready" in found else []
     assert set(shown) == {("a-node", "True"), ("b-node", "False")}
+
+
+def test_a_worker_that_fails_and_comes_back_does_not_forget_who_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = aged()
+    app = container(readinessProbe=probe(periodSeconds=50), startupProbe=probe(periodSeconds=50))
+    behaviour = {"run-for.other": "30s, forever"}
+    world.node.put_manifest("a.json", manifest("a", [app, container("other")], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    world.run(10 * SECOND)
+    assert ready(world, "a")
+    sync, failures = PodSync.sync, []
+
+    async def fails_once(self: PodSync, *args: Any) -> bool:
+        if not failures:
+            failures.append(args)
+            raise RuntimeError("a mistake of ours")
+        return await sync(self, *args)
+
+    monkeypatch.setattr(PodSync, "sync", fails_once)
+    for _ in range(400):
+        world.run(SECOND // 10)
+        assert ready(world, "a")
+    assert failures
+    assert world.status("a", "other").restart_count == 1

@@ -1,0 +1,124 @@
+"""Which pod, container and log a request means, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from config.codec import from_builtins
+from config.objects import Pod
+from runtime.http_server.heads import Refusal
+from runtime.http_server.targets import bare_id, log_request, logged_container, pod_named
+from runtime.log_lines import STDERR, LogOptions
+
+NOW_NS = 1_000 * 10**9
+
+
+def pod(state: dict[str, Any] | None = None, last: dict[str, Any] | None = None, **meta: Any) -> Pod:
+    status = {
+        "name": "main",
+        "ready": False,
+        "restartCount": 0,
+        "image": "",
+        "imageID": "",
+        "state": state or {},
+        "lastState": last or {},
+    }
+    if state and "running" in state:
+        status["containerID"] = "containerd://now"
+    document = {
+        "metadata": {"name": "web", "namespace": "default", "uid": "1", **meta},
+        "spec": {"containers": [{"name": "main", "image": "i"}]},
+        "status": {"containerStatuses": [status] if state is not None else []},
+    }
+    return from_builtins(document, Pod)
+
+
+RUNNING: dict[str, Any] = {"running": {}}
+ENDED = {"terminated": {"exitCode": 1, "containerID": "containerd://ended"}}
+ENDED_UNSEEN = {"terminated": {"exitCode": 137}}
+LAST = {"terminated": {"exitCode": 1, "containerID": "containerd://last"}}
+LOOPING = {"waiting": {"reason": "CrashLoopBackOff"}}
+
+
+@pytest.mark.parametrize(
+    ("state", "last", "now", "before"),
+    [
+        (RUNNING, None, "now", 'previous terminated container "main" in pod "web" not found'),
+        (RUNNING, LAST, "now", "last"),
+        (ENDED, LAST, "ended", "last"),
+        (ENDED_UNSEEN, LAST, "last", "last"),
+        (LOOPING, LAST, "last", "last"),
+        (LOOPING, None, "waiting to start: CrashLoopBackOff", "not found"),
+        ({"waiting": {"reason": "ErrImagePull"}}, None, "waiting to start: image can't be pulled", "not found"),
+        ({"waiting": {"reason": "ImagePullBackOff"}}, None, "trying and failing to pull image", "not found"),
+        ({"waiting": {}}, None, "waiting to start: ContainerCreating", "not found"),
+        (None, None, "waiting to start: ContainerCreating", "not found"),
+    ],
+)
+def test_the_log_that_is_meant(state: Any, last: Any, now: str, before: str) -> None:
+    for previous, expected in ((False, now), (True, before)):
+        told = meant(pod(state, last), previous=previous)
+        assert told == expected or (told.startswith("400 ") and expected in told)
+
+
+def meant(found: Pod, *, previous: bool) -> str:
+    """The id, or status and words of the refusal."""
+    try:
+        return logged_container(found, "main", previous=previous)
+    except Refusal as refusal:
+        return f"{refusal.status} {refusal.text}"
+
+
+def test_a_container_that_the_pod_does_not_have_is_not_found() -> None:
+    with pytest.raises(Refusal) as refused:
+        logged_container(pod(RUNNING), "other", previous=False)
+    assert refused.value.status == 404
+
+
+def test_of_two_pods_of_one_name_the_one_that_stays_is_meant_unless_the_uid_says_otherwise() -> None:
+    going = pod(RUNNING, uid="old", deletionTimestamp="2026-01-01T00:00:00Z")
+    staying = pod(RUNNING, uid="new")
+    names = {"namespace": "default", "pod": "web"}
+    for pods in ((going, staying), (staying, going)):
+        assert pod_named(pods, names) is staying
+        assert pod_named(pods, {**names, "uid": "old"}) is going
+    assert pod_named((going,), names) is going
+    for wrong in ({**names, "uid": "x"}, {**names, "namespace": "other"}, {**names, "pod": "x"}):
+        with pytest.raises(Refusal):
+            pod_named((going, staying), wrong)
+
+
+def options(**query: str) -> Any:
+    """What is to be shown, or the status of the refusal."""
+    try:
+        return log_request(tuple(query.items()), NOW_NS)
+    except Refusal as refusal:
+        return refusal.status
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, LogOptions()),
+        ({"follow": "true", "timestamps": "1"}, LogOptions(follow=True, timestamps=True)),
+        ({"tail": "5"}, LogOptions(tail_lines=5)),
+        ({"tail": "5", "tailLines": "0"}, LogOptions(tail_lines=0)),
+        ({"limitBytes": "7", "sinceSeconds": "10"}, LogOptions(limit_bytes=7, since_ns=990 * 10**9)),
+        ({"sinceTime": "1970-01-01T00:00:02.5+00:00"}, LogOptions(since_ns=2_500_000_000)),
+        ({"stream": "Stderr"}, LogOptions(stream=STDERR)),
+        ({"stream": "All", "tailLines": "1"}, LogOptions(tail_lines=1)),
+    ],
+)
+def test_what_to_show(query: dict[str, str], expected: LogOptions) -> None:
+    assert options(**query) == (expected, False)
+
+
+def test_previous_is_told_apart_and_numbers_are_numbers() -> None:
+    assert options(previous="T") == (LogOptions(), True)
+    assert options(tailLines="٣") == options(tailLines="9" * 30) == options(limitBytes="1.5") == 400
+
+
+def test_ids_lose_the_name_of_their_runtime() -> None:
+    assert bare_id("containerd://abc") == bare_id("abc") == "abc"

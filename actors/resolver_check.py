@@ -12,6 +12,7 @@ from typing import ClassVar
 from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
 from actors.kernel.suspension import Outcome
 from actors.node_object.events import node_event
+from actors.pod_view import DISK_LANE_SIZE
 from actors.start.resolver import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
 from runtime.pod_files import PodFiles
 
@@ -58,9 +59,9 @@ class ResolverCheckActor(Actor):
         if self._reading:
             return
         self._reading = True
-        lane = self.lane("resolver", size=1, per_key=1)
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self.begin(
-            lambda: lane.submit("read", self._files.read_node_file, self._path, LIMIT_BYTES, deadline_ns=READ_NS),
+            lambda: lane.submit("resolver", self._files.read_node_file, self._path, LIMIT_BYTES, deadline_ns=READ_NS),
             lambda done: _read(outcome_of(done)),
         )
 

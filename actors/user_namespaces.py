@@ -14,6 +14,7 @@ from typing import ClassVar, TypeVar
 
 from actors.id_ranges import IdRange, IdRangeError, Slots, document, node_range, read_document
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from actors.pod_view import DISK_LANE_SIZE
 from runtime.id_files import IdFiles
 
 T = TypeVar("T")
@@ -111,5 +112,5 @@ class UserNamespaceActor(Actor):
         return slots
 
     async def _on_disk(self, deed: Callable[..., T], *args: str) -> T:
-        lane = self.lane("ids", size=1, per_key=1)
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         return await self.wait(lane.submit("ids", deed, *args, deadline_ns=DISK_NS), what="the records of ids")

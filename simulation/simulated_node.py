@@ -16,6 +16,7 @@ from actors.kernel import Dispatcher, broken
 from actors.node import Node
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
+from actors.start.admission import Abilities
 from actors.start.container_config import NodeRules
 from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actors.kernel import SimulatedDispatcher
+from config.kubelet import KubeletConfiguration
 from config.objects import ContainerStatus, Pod
 from runtime.cri.enums import ContainerState
 from simulation.cri import Settings
@@ -19,6 +20,8 @@ SECOND = 10**9
 MS = 10**6
 IMAGE = "docker.io/library/busybox:1.36"
 OTHER_IMAGE = "docker.io/library/busybox:1.37"
+IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.96.0.10",), cluster_domain="cluster.local")
+"""A node that knows no DNS of the cluster says so of every pod."""
 READY_IMAGES = Settings(images=(IMAGE, OTHER_IMAGE))
 
 
@@ -54,6 +57,7 @@ class World:
     def __init__(self, manifests: Mapping[str, str] | None = None, seed: int = 1, **options: Any) -> None:
         self.dispatcher = SimulatedDispatcher(seed)
         options.setdefault("settings", READY_IMAGES)
+        options.setdefault("configuration", IN_A_CLUSTER)
         self.node = SimulatedNode(self.dispatcher, manifests=manifests, **options)
         self.cri = self.node.cri
         self.made: dict[str, ContainerRecord] = {}

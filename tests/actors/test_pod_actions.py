@@ -87,9 +87,25 @@ def said(actions: PodActions) -> str:
         pytest.param((sandbox(0, ip="", networked=False),), False, False, 0, id="a runtime that says no address"),
     ],
 )
-def test_sandbox(boxes: tuple[ObservedSandbox, ...], host_network: bool, needed: bool, attempt: int) -> None:
+def test_spec_3_1_sandbox_changes(
+    boxes: tuple[ObservedSandbox, ...], host_network: bool, needed: bool, attempt: int
+) -> None:
     change = sandbox_change(pod("a", host_network=host_network), picture(boxes=boxes))
     assert (change.needed, change.attempt) == (needed, attempt)
+
+
+@pytest.mark.parametrize(
+    ("boxes", "why"),
+    [
+        ((), "no sandbox"),
+        ((sandbox(1, ip=""), sandbox(0)), "2 sandboxes are ready"),
+        ((sandbox(1, ready=False, ip="", host_network=True),), "not ready"),
+        ((sandbox(1, ip="", host_network=True),), "another network namespace"),
+        ((sandbox(1, ip=""),), "no address"),
+    ],
+)
+def test_spec_3_1_of_several_faults_the_first_is_told(boxes: tuple[ObservedSandbox, ...], why: str) -> None:
+    assert why in sandbox_change(pod("a"), picture(boxes=boxes)).why
 
 
 # --- 3.2: with a new sandbox ----------------------------------------------------------------------------------------
@@ -153,9 +169,30 @@ DEAD = (sandbox(0, ready=False),)
             id="back-off outlives the sandbox",
         ),
         pytest.param(pod("a", meta=DELETING), picture(boxes=()), "", id="a pod that is deleted gets no sandbox"),
+        pytest.param(
+            pod("a", policy="Never"), picture(seen("a", EXITED), boxes=()), "", id="Never: not even when it is removed"
+        ),
+        pytest.param(
+            pod("a", init=(container("i"),), policy="Never"),
+            picture(seen("i", EXITED), boxes=DEAD),
+            "",
+            id="Never: an init container that ran counts too",
+        ),
+        pytest.param(
+            pod("a", init=(container("i"),), policy="OnFailure"),
+            picture(seen("i", EXITED), seen("a", EXITED), boxes=DEAD),
+            "",
+            id="all done: no sandbox for init containers alone",
+        ),
+        pytest.param(
+            pod("a", init=(sidecar("s"), container("i"))),
+            picture(seen("s"), seen("a"), boxes=DEAD),
+            "kill pod; sandbox 1; init s",
+            id="sidecars begin anew in their turn",
+        ),
     ],
 )
-def test_with_a_new_sandbox(the_pod: Pod, observed: ObservedPod, expected: str) -> None:
+def test_spec_3_2_with_a_new_sandbox(the_pod: Pod, observed: ObservedPod, expected: str) -> None:
     assert said(act(the_pod, observed)) == expected
 
 
@@ -236,7 +273,7 @@ def rules(*codes: int, operator: str = "In", action: str = "Restart") -> tuple[C
         ),
     ],
 )
-def test_regular_containers(the_pod: Pod, observed: ObservedPod, expected: str) -> None:
+def test_spec_3_2_and_3_4_regular_containers(the_pod: Pod, observed: ObservedPod, expected: str) -> None:
     assert said(act(the_pod, observed)) == expected
 
 
@@ -248,19 +285,25 @@ def test_regular_containers(the_pod: Pod, observed: ObservedPod, expected: str) 
         ),
         pytest.param("Never", {"liveness": {"a-0": False}}, "kill a", KillCause.LIVENESS, id="liveness failed, Never"),
         pytest.param("Always", {"startup": {"a-0": False}}, "kill a; start a", KillCause.STARTUP, id="startup failed"),
+        pytest.param("Never", {"startup": {"a-0": False}}, "kill a", KillCause.STARTUP, id="startup failed, Never"),
+        pytest.param(
+            "OnFailure", {"liveness": {"a-0": False}}, "kill a; start a", KillCause.LIVENESS, id="liveness, OnFailure"
+        ),
         pytest.param("Always", {"liveness": {"a-9": False}}, "", None, id="a result of an earlier container"),
         pytest.param("Always", {"liveness": {"a-0": True}}, "", None, id="alive"),
         pytest.param("Always", {}, "", None, id="not decided yet"),
     ],
 )
-def test_probes(policy: str, probes: dict[str, dict[str, bool]], expected: str, cause: KillCause | None) -> None:
+def test_spec_3_2_failed_probes(
+    policy: str, probes: dict[str, dict[str, bool]], expected: str, cause: KillCause | None
+) -> None:
     the_pod = pod(container("a", liveness_probe=PROBE, startup_probe=PROBE), "b", policy=policy)
     actions = act(the_pod, picture(seen("a"), seen("b")), ProbeResults(active=True, **probes))
     assert said(actions) == expected
     assert [each.cause for each in actions.kill] == ([cause] if cause else [])
 
 
-def test_a_resize_that_needs_a_restart_kills_and_starts() -> None:
+def test_spec_3_2_a_resize_that_needs_a_restart_kills_and_starts() -> None:
     actions = act(pod("a", policy="Never"), picture(seen("a")), resized=frozenset({"a"}))
     assert said(actions) == "kill a; start a"
 
@@ -281,7 +324,23 @@ def test_attempts_count_over_the_life_of_the_pod() -> None:
     assert act(pod("a"), picture(seen("a", EXITED, attempt=4))).start[0].attempt == 5
 
 
-def test_ephemeral_containers_are_started_once() -> None:
+@pytest.mark.parametrize("state", [CREATED, RUNNING, EXITED, UNKNOWN])
+def test_spec_3_2_an_ephemeral_container_with_a_status_is_never_started_again(state) -> None:  # type: ignore[no-untyped-def]
+    the_pod = pod("a", ephemeral_containers=(EphemeralContainer(name="e", image="image:2"),))
+    assert act(the_pod, picture(seen("a"), seen("e", state, exit_code=1))).idle
+
+
+def test_spec_3_2_ephemeral_containers_do_not_wait_for_init_containers() -> None:
+    the_pod = pod("a", init=(FIRST,), ephemeral_containers=(EphemeralContainer(name="e", image="i"),))
+    assert said(act(the_pod, picture(seen("i")))) == "ephemeral e"
+
+
+def test_spec_3_2_an_ephemeral_container_keeps_no_pod_alive() -> None:
+    the_pod = pod("a", policy="Never", ephemeral_containers=(EphemeralContainer(name="e", image="i"),))
+    assert said(act(the_pod, picture(seen("a", EXITED), seen("e")))) == "kill pod"
+
+
+def test_spec_3_2_ephemeral_containers_are_started_once() -> None:
     the_pod = pod("a", ephemeral_containers=(EphemeralContainer(name="e", image="i"), EphemeralContainer(name="f")))
     assert said(act(the_pod, picture(seen("a"), seen("e", EXITED, exit_code=1)))) == "ephemeral f"
 
@@ -358,6 +417,57 @@ SIDE = sidecar("s")
         pytest.param((SIDE,), "Always", picture(seen("s", EXITED), seen("a")), "init s", id="also when all is running"),
         pytest.param(
             (SIDE,),
+            "OnFailure",
+            picture(seen("s", EXITED), seen("a")),
+            "init s",
+            id="and with OnFailure, though it ended well",
+        ),
+        pytest.param(
+            (FIRST, SECOND),
+            "Always",
+            picture(seen("i", EXITED, exit_code=1), seen("j", EXITED)),
+            "start a",
+            id="the last with a status decides, not those before it",
+        ),
+        pytest.param(
+            (SIDE, FIRST),
+            "Always",
+            picture(seen("s", EXITED, ended_ns=NOW_NS - SECOND_NS, back_off_ns=10 * SECOND_NS), seen("i")),
+            "wait s",
+            id="a sidecar that keeps ending backs off",
+        ),
+        pytest.param(
+            (FIRST, SIDE), "Always", picture(seen("i", EXITED)), "init s", id="a sidecar follows one that succeeded"
+        ),
+        pytest.param(
+            (SIDE, sidecar("t"), FIRST), "Always", picture(seen("s")), "init t", id="sidecars begin one after another"
+        ),
+        pytest.param(
+            (SIDE, FIRST),
+            "Never",
+            picture(seen("s"), seen("i", EXITED, exit_code=1)),
+            "kill pod",
+            id="a failed one ends the pod with its sidecars",
+        ),
+        pytest.param(
+            (container("i", restart_policy="Never", restart_policy_rules=rules(7)),),
+            "Always",
+            picture(seen("i", EXITED, exit_code=7)),
+            "init i",
+            id="a rule of its own has it tried again",
+        ),
+        pytest.param(
+            (container("i", restart_policy="Never", restart_policy_rules=rules(7)),),
+            "Always",
+            picture(seen("i", EXITED, exit_code=8)),
+            "kill pod",
+            id="its own policy Never fails the pod",
+        ),
+        pytest.param(
+            (FIRST,), "Always", picture(seen("i", made_of="old")), "", id="one that runs goes on, changed or not"
+        ),
+        pytest.param(
+            (SIDE,),
             "Always",
             picture(seen("s", made_of="old"), seen("a")),
             "kill s; init s",
@@ -390,7 +500,7 @@ SIDE = sidecar("s")
         ),
     ],
 )
-def test_init(init, policy: str, observed: ObservedPod, expected: str) -> None:  # type: ignore[no-untyped-def]
+def test_spec_3_3_init_containers(init, policy: str, observed: ObservedPod, expected: str) -> None:  # type: ignore[no-untyped-def]
     assert said(act(pod("a", init=init, policy=policy), observed)) == expected
 
 
@@ -408,7 +518,7 @@ def test_an_init_container_that_lives_on_beside_a_newer_one_is_killed_first() ->
         pytest.param({"startup": {"s-0": True}, "liveness": {"s-0": False}}, "kill s; init s", id="not alive: again"),
     ],
 )
-def test_a_sidecar_with_probes(probes: dict[str, dict[str, bool]], expected: str) -> None:
+def test_spec_3_3_a_sidecar_with_probes(probes: dict[str, dict[str, bool]], expected: str) -> None:
     side = sidecar("s", startup_probe=PROBE, liveness_probe=PROBE)
     actions = act(pod("a", init=(side,)), picture(seen("s")), ProbeResults(active=True, **probes))
     assert said(actions) == expected

@@ -107,30 +107,30 @@ SHOWN_ENDED = show(pod("a"), picture(seen("a", EXITED, attempt=2, exit_code=3)))
         pytest.param(picture(seen("a")), None, LOOP, "running", None, 0, id="an old reason says nothing of what runs"),
     ],
 )
-def test_container_status(  # type: ignore[no-untyped-def]
+def test_spec_4_2_container_status(  # type: ignore[no-untyped-def]
     observed: ObservedPod, previous: PodStatus | None, waiting, state: str, last: int | None, restarts: int
 ) -> None:
     status = only(show(pod("a"), observed, previous, waiting=waiting))
     assert (state_of(status), last_of(status), status.restart_count) == (state, last, restarts)
 
 
-def test_what_was_lost_is_counted_once() -> None:
+def test_spec_4_2_what_was_lost_is_counted_once() -> None:
     lost = picture(seen("a", UNKNOWN, attempt=2))
     first = show(pod("a"), lost, RAN)
     assert show(pod("a"), lost, first) is first
 
 
-def test_a_container_gone_while_its_pod_is_deleted_is_no_restart() -> None:
+def test_spec_4_2_a_container_gone_while_its_pod_is_deleted_is_no_restart() -> None:
     deleted = pod("a", meta={"deletion_timestamp": "2026-01-01T00:00:00Z"})
     assert only(show(deleted, picture(), RAN)).restart_count == 2
 
 
-def test_a_reason_is_not_shown_for_what_does_not_come_again() -> None:
+def test_spec_4_2_a_reason_is_not_shown_for_what_does_not_come_again() -> None:
     status = show(pod("a", policy="Never"), picture(seen("a", EXITED, exit_code=3)), waiting=LOOP)
     assert state_of(only(status)) == "terminated 3"
 
 
-def test_fields_of_a_container_status() -> None:
+def test_spec_4_2_fields_of_a_container_status() -> None:
     observed = picture(seen("a", EXITED, exit_code=1, reason="Error", message="bye", image_ref="sha256:1"))
     status = only(show(pod("a"), observed))
     assert (status.container_id, status.image, status.image_id) == ("containerd://a-0", "image:1", "sha256:1")
@@ -144,7 +144,7 @@ def test_fields_of_a_container_status() -> None:
     )
 
 
-def test_init_containers_are_in_the_order_of_the_spec_and_others_by_name() -> None:
+def test_spec_4_2_init_containers_are_in_the_order_of_the_spec_and_others_by_name() -> None:
     the_pod = pod("z", "b", init=(container("y"), container("c")))
     status = show(the_pod, picture())
     assert [each.name for each in status.init_container_statuses] == ["y", "c"]
@@ -152,7 +152,7 @@ def test_init_containers_are_in_the_order_of_the_spec_and_others_by_name() -> No
     assert state_of(status.container_statuses[0]) == "waiting PodInitializing"
 
 
-def test_an_init_container_whose_trace_is_gone_has_done_its_work() -> None:
+def test_spec_4_2_an_init_container_whose_trace_is_gone_has_done_its_work() -> None:
     status = show(pod("a", init=(container("i"),)), picture(seen("a")))
     [init] = status.init_container_statuses
     assert (state_of(init), init.ready) == ("terminated 0", True)
@@ -263,12 +263,12 @@ YES, NO = ("True", None), ("False", None)
         pytest.param(pod("a"), picture(), {"PodScheduled": YES}, id="whoever is here is scheduled"),
     ],
 )
-def test_conditions(the_pod: Pod, observed: ObservedPod, expected: dict[str, tuple[str, str | None]]) -> None:
+def test_spec_4_3_conditions(the_pod: Pod, observed: ObservedPod, expected: dict[str, tuple[str, str | None]]) -> None:
     found = conditions(show(the_pod, observed))
     assert {kind: found.get(kind) for kind in expected} == expected
 
 
-def test_transition_time_changes_with_the_status_alone_and_the_generation_is_carried() -> None:
+def test_spec_4_3_transition_time_changes_with_the_status_alone_and_the_generation_is_carried() -> None:
     first = show(pod("a", "b"), picture(), wall_ns=NOW_NS)
     later = show(pod("a", "b", meta={"generation": 2}), picture(seen("a")), first, wall_ns=NOW_NS + 60 * SECOND_NS)
     before, after = ({each.type: each for each in status.conditions} for status in (first, later))
@@ -293,14 +293,14 @@ def test_a_status_that_says_the_same_is_the_same() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
-def test_a_terminal_phase_is_kept_whoever_said_it(phase: str) -> None:
+def test_spec_4_1_a_terminal_phase_is_kept_whoever_said_it(phase: str) -> None:
     over = msgspec.structs.replace(RAN, phase=phase)
     assert show(pod("a"), picture(seen("a")), over).phase == phase
     assert show(pod("a", status=PodStatus(phase=phase)), picture(seen("a")), RAN).phase == phase
     assert show(pod("a"), picture(seen("a")), over, forced=Forced("Running")).phase == phase
 
 
-def test_a_forced_status_is_shown_and_its_reason_kept() -> None:
+def test_spec_4_1_a_forced_status_is_shown_and_its_reason_kept() -> None:
     forced = show(pod("a"), picture(seen("a")), RAN, forced=Forced("Failed", "Evicted", "low on memory"))
     assert (forced.phase, forced.reason, forced.message) == ("Failed", "Evicted", "low on memory")
     after = show(pod("a"), picture(seen("a", EXITED)), forced)
@@ -308,14 +308,14 @@ def test_a_forced_status_is_shown_and_its_reason_kept() -> None:
     assert show(pod("a"), None, RAN, forced=Forced("Failed", "Evicted")).phase == "Failed"
 
 
-def test_start_time_and_class_are_set_once() -> None:
+def test_spec_4_5_start_time_and_class_are_set_once() -> None:
     assert (RAN.start_time, RAN.qos_class) == (api_time(NOW_NS), "BestEffort")
     again = show(pod("a"), picture(), RAN, wall_ns=NOW_NS + SECOND_NS)
     assert again.start_time == RAN.start_time
 
 
 @given(st.lists(st.sampled_from(["none", "run", "ok", "bad", "lost", "blind"]), max_size=12), st.booleans())
-def test_the_phase_never_leaves_a_terminal_one(looks: list[str], ended: bool) -> None:
+def test_spec_4_1_the_phase_never_leaves_a_terminal_one(looks: list[str], ended: bool) -> None:
     the_pod = pod("a", policy="Never")
     pictures: dict[str, ObservedPod | None] = {
         "none": picture(boxes=()),
@@ -349,7 +349,7 @@ def test_the_phase_never_leaves_a_terminal_one(looks: list[str], ended: bool) ->
         pytest.param((), ("192.0.2.1",), (), id="none"),
     ],
 )
-def test_order_of_addresses(ips: tuple[str, ...], node: tuple[str, ...], expected: tuple[str, ...]) -> None:
+def test_spec_4_4_order_of_addresses(ips: tuple[str, ...], node: tuple[str, ...], expected: tuple[str, ...]) -> None:
     assert order_ips(ips, node) == expected
 
 
@@ -362,11 +362,13 @@ def test_order_of_addresses(ips: tuple[str, ...], node: tuple[str, ...], expecte
         pytest.param(False, (), ("10.0.0.1",), True, (), id="a new sandbox without one has none"),
     ],
 )
-def test_pod_ips(host: bool, observed: tuple[str, ...], previous: tuple[str, ...], ready: bool, expected) -> None:  # type: ignore[no-untyped-def]
+def test_spec_4_4_pod_ips(
+    host: bool, observed: tuple[str, ...], previous: tuple[str, ...], ready: bool, expected
+) -> None:  # type: ignore[no-untyped-def]
     assert pod_ips(host, observed, previous, ("192.0.2.1",), ready) == expected
 
 
-def test_addresses_are_published() -> None:
+def test_spec_4_4_addresses_are_published() -> None:
     status = show(pod("a"), picture(seen("a")))
     assert (status.pod_ip, status.host_ip) == ("10.0.0.7", "192.0.2.1")
     ended = show(pod("a"), picture(seen("a", EXITED), boxes=(sandbox(0, ready=False),)), status)
@@ -376,7 +378,7 @@ def test_addresses_are_published() -> None:
 # --- the end --------------------------------------------------------------------------------------------------------
 
 
-def test_the_final_status_leaves_nothing_running() -> None:
+def test_spec_4_5_the_final_status_leaves_nothing_running() -> None:
     final = final_status(pod("a"), RAN)
     ended = only(final).state
     assert ended is not None
@@ -385,11 +387,11 @@ def test_the_final_status_leaves_nothing_running() -> None:
     assert final_status(pod("a"), final) is final
 
 
-def test_the_final_status_of_a_static_pod_keeps_its_phase() -> None:
+def test_spec_4_5_the_final_status_of_a_static_pod_keeps_its_phase() -> None:
     assert final_status(pod("a", meta={"annotations": {CONFIG_SOURCE: "file"}}), RAN).phase == "Running"
 
 
-def test_what_cannot_have_been_started_is_not_shown_as_ended() -> None:
+def test_spec_4_5_what_cannot_have_been_started_is_not_shown_as_ended() -> None:
     the_pod = pod("a", init=(container("i"), container("j")))
     final = final_status(the_pod, show(the_pod, picture(seen("i"))))
     assert [state_of(each) for each in final.init_container_statuses] == ["terminated 137", "waiting PodInitializing"]

@@ -123,6 +123,66 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             id="sidecar backs off",
         ),
         pytest.param(
+            pod("a", init=(SIDE,)), {}, {"a": RUNS}, False, True, "Pending", id="a sidecar without a status is unknown"
+        ),
+        pytest.param(
+            pod("a", "b", policy="Never"), {}, {"a": OK}, False, False, "Pending", id="one stopped, one unknown"
+        ),
+        pytest.param(
+            pod("a", "b", policy="Never"),
+            {},
+            {"a": BAD, "b": WAITS},
+            False,
+            False,
+            "Pending",
+            id="waiting goes before failed",
+        ),
+        pytest.param(
+            pod("a", init=(INIT,), policy="Never"),
+            {"i": BAD},
+            {"a": RUNS},
+            False,
+            True,
+            "Failed",
+            id="a failed init container goes before all",
+        ),
+        pytest.param(
+            pod("a", container("b", restart_policy="Never")),
+            {},
+            {"a": BAD, "b": OK},
+            False,
+            False,
+            "Running",
+            id="one of them comes again",
+        ),
+        pytest.param(
+            pod("a", container("b", restart_policy="Never")),
+            {},
+            {"a": OK, "b": BAD},
+            True,
+            False,
+            "Failed",
+            id="ended for good: one bad",
+        ),
+        pytest.param(
+            pod("a", policy="Never"),
+            {},
+            {"a": status("a", WAITS, BAD)},
+            False,
+            False,
+            "Failed",
+            id="Never: waits and had ended",
+        ),
+        pytest.param(
+            pod("a", init=(SIDE,), policy="Never"),
+            {"s": RUNS},
+            {"a": OK},
+            False,
+            True,
+            "Running",
+            id="a sidecar still runs",
+        ),
+        pytest.param(
             pod("a", init=(SIDE,), policy="Never"),
             {"s": BAD},
             {"a": OK},
@@ -133,7 +193,7 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
         ),
     ],
 )
-def test_phase(the_pod: Pod, init, regular, ended_pod: bool, started_here: bool, expected: str) -> None:  # type: ignore[no-untyped-def]
+def test_spec_4_1_phase(the_pod: Pod, init, regular, ended_pod: bool, started_here: bool, expected: str) -> None:  # type: ignore[no-untyped-def]
     assert (
         pod_phase(the_pod, statuses(**init), statuses(**regular), ended=ended_pod, started_here=started_here)
         == expected

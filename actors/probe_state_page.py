@@ -13,8 +13,8 @@ This page is drawn from the table in `actors/probe_state.py`, which has the theo
 `python -m actors.probe_state_page > docs/probe-states.md`. Thresholds, times and texts are in `actors/probe_rules.py`;
 who asks is `actors/probe_runner.py`, a child of the pod's worker.
 """
-_RULES = """Of several rules for one event the first whose condition holds applies. What stays where it is, and says no more
-than that nothing has changed, is left out."""
+_RULES = """Of several rules for one event the first whose condition holds applies. What only stays, because nothing has
+changed, is left out."""
 _NOTHING_NEW = frozenset({"as before", "it is over", "a timer of before", "an answer of before"})
 
 

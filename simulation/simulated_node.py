@@ -79,6 +79,7 @@ class SimulatedNode:
                 runtime_name="simulated",
                 cgroup_version=2,
                 memory_capacity_bytes=MEMORY_BYTES,
+                abilities=Abilities(unsafe_sysctls=configuration.allowed_unsafe_sysctls),
                 rules=NodeRules(
                     root_directory=ROOT,
                     stop_signals=(gates or FeatureGates({})).enabled("ContainerStopSignals"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from actors.id_ranges import IdRange
 from actors.start.container_config import Making, NodeRules, container_config, document_path
 from actors.start.hostname import pod_hostname
 from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
@@ -30,7 +31,7 @@ from config.objects import (
     VolumeMount,
 )
 from runtime.cri.enums import MountPropagation, Protocol
-from runtime.cri.messages import Image
+from runtime.cri.messages import IDMapping, Image
 from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar
 
 DATA = {"data": "/pods/data"}
@@ -60,7 +61,7 @@ def test_the_files_of_the_agent_come_last_and_give_way_to_the_user() -> None:
     ("mount", "path"),
     [
         pytest.param(VolumeMount(name="data", mount_path="/d", sub_path="a"), "subPath", id="subPath"),
-        pytest.param(VolumeMount(name="data", mount_path="/d", sub_path_expr="$(A)"), "subPathExpr", id="subPathExpr"),
+        pytest.param(VolumeMount(name="data", mount_path="/d", sub_path_expr="A"), "subPathExpr", id="subPathExpr"),
         pytest.param(VolumeMount(name="none", mount_path="/d"), "name", id="a volume that is not there"),
         pytest.param(VolumeMount(name="data", mount_path="/d", mount_propagation="Up"), "mountPropagation", id="odd"),
         pytest.param(
@@ -96,6 +97,33 @@ def test_what_the_agent_writes_is_read_only_and_its_files_can_be_mounted(
     else:
         [made] = mounts(mount, of_agent=frozenset({"data"}))
         assert (made.host_path, made.readonly) == (host_path, True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "host_path", "said"),
+    [
+        pytest.param("$(DIR)/x", "/pods/data/logs/x", "", id="expanded"),
+        pytest.param("$$(DIR)", "/pods/data/$(DIR)", "", id="a dollar that begins nothing"),
+        pytest.param("$(NONE)", "", "missing value for 'NONE'", id="13.4 a missing name is an error"),
+        pytest.param("$(UP)", "", "must not contain '..'", id="what it comes to is checked"),
+    ],
+)
+def test_13_4_sub_path_expressions(expression: str, host_path: str, said: str) -> None:
+    mount = VolumeMount(name="data", mount_path="/d", sub_path_expr=expression)
+    more = {"of_agent": frozenset({"data"}), "variables": {"DIR": "logs", "UP": "../x"}}
+    if said:
+        with pytest.raises(StartRefusedError, match=said) as refused:
+            mounts(mount, **more)
+        assert refused.value.path == "$.c.volumeMounts[0].subPathExpr"
+    else:
+        [made] = mounts(mount, **more)
+        assert made.host_path == host_path
+
+
+def test_17_6_mounts_of_a_pod_with_its_own_users_keep_the_owners_of_files() -> None:
+    made = mounts(VolumeMount(name="data", mount_path="/d"), hosts_file="/h", ids=IdRange(65536, 65536))
+    mapping = (IDMapping(host_id=65536, container_id=0, length=65536),)
+    assert [(each.uidMappings, each.gidMappings) for each in made] == [(mapping, mapping)] * 2
 
 
 def test_four_kinds_of_volumes_are_written_by_the_agent() -> None:

@@ -10,9 +10,11 @@ from actors.start.resources import (
     cpu_quota_us,
     cpu_shares,
     oom_score,
+    pod_overhead,
     pod_sum,
 )
 from config.objects import Container, Pod, ResourceRequirements
+from runtime.cri.messages import LinuxContainerResources
 from tests.actors.pod_pictures import container, pod, sidecar
 
 GIB = 2**30
@@ -117,3 +119,10 @@ def test_the_sum_counts_what_runs_together() -> None:
 def test_one_container_without_a_limit_leaves_the_pod_without_one() -> None:
     total = pod_sum(pod(container("a", resources=needs(limits={"cpu": "1"})), "b"), RULES)
     assert (total.cpu_shares, total.cpu_quota, total.cpu_period) == (1024, 0, 0)
+
+
+def test_3_9_overhead_is_request_and_limit_of_the_sandbox() -> None:
+    made = pod_overhead(pod("a", overhead={"cpu": "250m", "memory": "64Mi"}), ResourceRules())
+    assert (made.cpu_shares, made.cpu_quota, made.cpu_period) == (256, 25_000, 100_000)
+    assert made.memory_limit_in_bytes == 64 * 2**20
+    assert pod_overhead(pod("a"), ResourceRules()) == LinuxContainerResources()

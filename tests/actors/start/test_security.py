@@ -241,7 +241,8 @@ def test_host_users_false_maps_users_and_groups_of_the_sandbox_and_of_each_conta
 def test_apparmor_is_that_of_the_container_of_the_pod_or_of_the_annotation(
     whole: str | None, own: str | None, note: str | None, kind: ProfileType | None
 ) -> None:
-    it = container("web", security_context=SecurityContext(app_armor_profile=AppArmorProfile(type=own)) if own else None)
+    own_context = SecurityContext(app_armor_profile=AppArmorProfile(type=own)) if own else None
+    it = container("web", security_context=own_context)
     context = PodSecurityContext(app_armor_profile=AppArmorProfile(type=whole)) if whole else None
     the_pod = pod(it, security_context=context, meta={"annotations": {NOTE: note} if note else {}})
     made = apparmor_profile(the_pod, it)

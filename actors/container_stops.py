@@ -22,7 +22,7 @@ from actors.messages import LookAgain
 from actors.observed import ObservedPod
 from actors.pod_action_types import KillCause
 from actors.pod_waits import stop_waits
-from actors.termination import Ending, may_stop, remaining_seconds
+from actors.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
 from config.objects import Container
 from runtime.cri import CriError
 from runtime.cri.messages import StopContainerResponse
@@ -146,7 +146,9 @@ class ContainerStops:
 
     def _begin_hook(self, end: _End, ip: str) -> bool:
         """Whether a preStop hook runs now."""
-        handler, left_ns = end.ending.pre_stop, end.deadline_ns - self._worker.now_ns()
+        grace = end.ending.grace_seconds
+        elapsed_ns = self._worker.now_ns() - (end.deadline_ns - grace * SECOND_NS)
+        handler, left_ns = end.ending.pre_stop, pre_stop_deadline_ns(grace, elapsed_ns)
         if handler is None or left_ns <= 0 or end.ending.id in self._hooked:
             return False
         self._hooked.add(end.ending.id)

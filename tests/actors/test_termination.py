@@ -125,3 +125,50 @@ def test_an_orphan_that_carries_nothing_sensible_gets_the_minimum(notes: dict[st
 
 def test_every_sandbox_is_stopped_ready_or_not() -> None:
     assert sandboxes_to_stop(picture(boxes=(sandbox(1), sandbox(0, ready=False)))) == ("box-1", "box-0")
+
+
+@pytest.mark.parametrize(
+    ("the_pod", "cause", "expected"),
+    [
+        pytest.param(
+            pod(PROBED, termination_grace_period_seconds=0), GraceCause.OTHER, 0, id="3.10: a grace of 0 is one"
+        ),
+        pytest.param(
+            pod(PROBED, termination_grace_period_seconds=30), GraceCause.POD_ENDS, 30, id="3.10: not the probe's"
+        ),
+        pytest.param(
+            pod("a", termination_grace_period_seconds=30), GraceCause.LIVENESS, 30, id="3.10: a probe that names none"
+        ),
+        pytest.param(
+            pod(PROBED, meta={"deletion_grace_period_seconds": 0}), GraceCause.OTHER, 0, id="3.10: deleted now"
+        ),
+        pytest.param(
+            pod(PROBED, meta=DELETED, termination_grace_period_seconds=30), GraceCause.OTHER, 9, id="3.10: a deletion's"
+        ),
+    ],
+)
+def test_which_grace_counts(the_pod: Pod, cause: GraceCause, expected: int) -> None:
+    container_ = next(each for each in the_pod.spec.containers)
+    assert grace_seconds(the_pod, container_, cause) == expected
+
+
+@pytest.mark.parametrize(
+    ("grace_s", "elapsed_s", "hook_s", "stop_s"),
+    [
+        pytest.param(30, 0, 30, 30, id="3.10: the hook has all of it"),
+        pytest.param(30, 12, 18, 18, id="3.10: what was spent is taken off both"),
+        pytest.param(30, 29, 1, 2, id="3.10: the stop has 2 s at least"),
+        pytest.param(30, 40, 0, 2, id="3.10: no hook once the grace is over"),
+        pytest.param(1, 0, 1, 2, id="3.10: a grace of 1 s is 2 s for the container"),
+        pytest.param(0, 0, 0, 2, id="3.10: no hook without a grace"),
+    ],
+)
+def test_hook_and_stop_share_one_grace(grace_s: int, elapsed_s: int, hook_s: int, stop_s: int) -> None:
+    assert pre_stop_deadline_ns(grace_s, elapsed_s * SECOND_NS) == hook_s * SECOND_NS
+    assert remaining_seconds(grace_s, elapsed_s * SECOND_NS) == stop_s
+
+
+def test_a_container_has_the_hook_of_its_own_definition_only() -> None:
+    hooked = container("a", lifecycle=Lifecycle(pre_stop=HOOK))
+    plan = plan_ending(pod(hooked, "b", init=(sidecar("s"),)), picture(seen("a"), seen("b"), seen("s")), 5)
+    assert {each.name: each.pre_stop for each in plan} == {"a": HOOK, "b": None, "s": None}

@@ -107,7 +107,9 @@ def run(start: StartConfiguration) -> int:
         except LocalEndpointError as error:
             LOG.warning("`actorlet pods`, `explain` and `actors` will not find this agent: %s", error)
         after.callback(endpoint.close)
-        server = _serve(start, machine, node, capabilities, loop)
+        # Of its own: a hundred who follow logs must not delay the lease of the node.
+        serving = after.enter_context(closing(LoopThread("http-server")))
+        server = _serve(start, machine, node, capabilities, serving)
         after.callback(server.close)
         node.start()
         notify(READY)

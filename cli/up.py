@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
             cri = after.enter_context(GrpcCri(options.runtime))
             capabilities = real_capabilities(cri, plan, loop, api)
         window = NodeWindow()
-        plan = _served(plan, embedded, root, window, capabilities, loop, after)
+        plan = _served(plan, embedded, root, window, capabilities, after)
         window.node = node = Node(dispatcher, plan, capabilities)
         node.start()
         after.callback(node.stop, STOP_TIMEOUT_NS)
@@ -123,7 +123,6 @@ def _served(
     root: str,
     window: NodeWindow,
     capabilities: NodeCapabilities,
-    loop: LoopThread,
     after: ExitStack,
 ) -> NodePlan:
     """Start the node's own server, for the API server and whom that lets in; the plan with its port.
@@ -142,6 +141,7 @@ def _served(
         read_only_port=0,
         healthz_port=0,
     )
+    loop = after.enter_context(closing(LoopThread("http-server")))
     names = (plan.facts.name, *plan.facts.host_ips)
     serving = Serving(plan.facts.name, configuration, os.path.join(root, "pki"), names, {})
     ports = Ports(main=0, read_only=None, health=None)

@@ -100,3 +100,24 @@ def test_what_a_killed_one_has_left_is_gone_with_the_next(tmp_path: Path) -> Non
         assert left.exists()
     with up(tmp_path):
         assert not left.exists()
+
+
+TALKS = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: talks
+  annotations: {simulated.actorlet.dev/output: "one\\ntwo"}
+spec:
+  containers: [{name: main, image: "nginx:1.27"}]
+"""
+
+
+def test_logs_come_from_the_simulated_disk_and_sessions_are_refused_in_words(tmp_path: Path) -> None:
+    with up(tmp_path) as running:
+        kubectl = running.kubectl
+        kubectl.running("talks", TALKS)
+        assert kubectl("logs", "talks").lines == ["one", "two"]
+        assert kubectl("logs", "talks", "--tail=1").lines == ["two"]
+        assert "this container runtime serves no sessions" in kubectl.refused("exec", "talks", "--", "ls")
+        assert kubectl("get", "--raw", "/api/v1/nodes/demo/proxy/healthz").out == "ok"

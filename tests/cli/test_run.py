@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -175,6 +177,53 @@ def test_every_fault_of_the_start_is_one_line_and_status_1(tmp_path: Path, capsy
     assert all(line.startswith("actorlet run: ") for line in lines)
     for word in ("--max-pods", "--no-such-flag", "maxPodz"):
         assert any(word in line for line in lines)
+
+
+def free_ports(count: int) -> list[int]:
+    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in taken]
+    for each in taken:
+        each.close()
+    return ports
+
+
+def fetched(url: str) -> bytes:
+    whatever = ssl.create_default_context()
+    whatever.check_hostname = False
+    whatever.verify_mode = ssl.CERT_NONE
+    context = whatever if url.startswith("https") else None
+    with urllib.request.urlopen(url, timeout=10, context=context) as answer:
+        body: bytes = answer.read()
+        return body
+
+
+def test_it_serves_over_https_and_says_when_everybody_may_do_everything(directory: Path) -> None:
+    port, read_only, health = free_ports(3)
+    own = ["--enable-server=true", f"--cert-dir={directory}/pki", f"--port={port}", f"--read-only-port={read_only}"]
+    agent = Agent(directory, *own, f"--healthz-port={health}", "--address=127.0.0.1")
+    assert json.loads(fetched(f"https://127.0.0.1:{port}/pods"))["kind"] == "PodList"
+    assert fetched(f"http://127.0.0.1:{read_only}/healthz") == fetched(f"http://127.0.0.1:{health}/readyz") == b"ok"
+    assert f"whoever reaches port {port} may run commands in every container" in agent.log.read_text()
+    second = subprocess.run(
+        actorlet("run", *flags(directory, *own, f"--root-dir={directory}/second", "--address=127.0.0.1")),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert f"$.port: 127.0.0.1:{port} cannot be served: Address already in use" in second.stderr
+    assert agent.end() == 0
+
+
+def test_a_node_on_its_own_has_to_say_whom_it_lets_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
+    assert main(["run", f"--config={config}", f"--root-dir={tmp_path}/root", "--fail-cgroupv1=false"]) == 1
+    told = capsys.readouterr().err
+    assert "$.authorization.mode: Webhook asks an API server; use AlwaysAllow" in told
+    assert "$.authentication.webhook.enabled: it asks an API server; set it to false" in told
 
 
 def test_no_agent_is_told_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

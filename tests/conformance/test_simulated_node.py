@@ -579,34 +579,3 @@ def test_security_context_reaches_the_runtime(cluster: Cluster):
     assert (other.run_as_user.value, other.run_as_group.value) == (1, 2000)
     assert (app.no_new_privs, app.readonly_rootfs, app.privileged) == (True, True, False)
     assert (other.no_new_privs, other.readonly_rootfs, other.privileged) == (False, False, False)
-
-
-def test_sysctl_reaches_the_sandbox(cluster: Cluster):
-    cluster.create("web", securityContext={"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]})
-    running(cluster)
-    linux = record(cluster).sandbox.config.linux
-    assert linux is not None
-    assert dict(linux.sysctls) == {"kernel.shm_rmid_forced": "1"}
-
-
-@pytest.mark.parametrize("name", ["foo-", "kernel.shmmax", "safe-and-unsafe"])
-def test_sysctls_reject_invalid_or_unsafe_sysctls(cluster: Cluster, name: str):
-    spec = {"securityContext": {"sysctls": [{"name": name, "value": "bar"}]}}
-    try:
-        cluster.create("web", **spec)
-    except AssertionError:
-        return
-    cluster.run(20 * SECOND)
-    pod = cluster.pods()["web"]
-    assert pod["status"]["phase"] == "Failed"
-    assert pod["status"]["reason"] == "SysctlForbidden"
-
-
-def test_pod_with_the_non_existing_runtime_class_is_rejected(cluster: Cluster):
-    try:
-        cluster.create("web", runtimeClassName="nonexistent")
-    except AssertionError:
-        return  # the API server has an admission for it
-    cluster.run(20 * SECOND)
-    assert cluster.phases()["web"] == "Pending"
-    assert "FailedCreatePodSandBox" in cluster.events("web")

@@ -164,7 +164,7 @@ class GcHand(Actor):
 
     async def on_disk(self, key: str, deed: Callable[..., T], *args: Any) -> T:
         """Run a call of `PodLogs` on the lane, after all others of that key."""
-        lane = self.lane(LOGS_LANE, size=2, per_key=1)
+        lane = self.lane(LOGS_LANE, size=1, per_key=1)
         return await self.wait(lane.submit(key, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
 
 

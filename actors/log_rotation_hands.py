@@ -116,7 +116,7 @@ class LogHand(Actor):
 
     async def on_disk(self, key: str, deed: Callable[..., T], *args: Any, limit_ns: int = DISK_LIMIT_NS) -> T:
         """Run a call of `LogFiles` after all others of that key."""
-        lane = self.lane(LOGS_LANE, size=2, per_key=1)
+        lane = self.lane(LOGS_LANE, size=1, per_key=1)
         return await self.wait(lane.submit(key, deed, *args, deadline_ns=limit_ns), what=deed.__name__)
 
 

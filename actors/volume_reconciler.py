@@ -44,7 +44,7 @@ SECOND_NS = 1_000_000_000
 PREPARE_LIMIT_NS = 123 * SECOND_NS
 RELEASE_LIMIT_NS = 123 * SECOND_NS
 LIST_LIMIT_NS = 60 * SECOND_NS
-LANE_SIZE = 4
+LANE_SIZE = 3
 LANE_PER_POD = 2
 """One for a call that hangs, one so that the pod can still be released."""
 

@@ -47,6 +47,8 @@ class DeadLetters:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._last: deque[DeadLetter] = deque(maxlen=KEPT)
+        self.ending = False
+        """The whole system ends: actors stop in some order, and what they still say to each other is no fault."""
 
     def add(self, reason: Reason, message: Any, sender: str, receiver: str, at_ns: int) -> None:
         text = describe(message)
@@ -56,7 +58,10 @@ class DeadLetters:
             count = self._counts[kind]
             self._last.append(DeadLetter(reason.value, text, sender, receiver, at_ns))
         if count & (count - 1) == 0:
-            logger.warning("dead letter %s from %s to %s: %s (number %d)", text, sender, receiver, reason.value, count)
+            level = logging.DEBUG if self.ending else logging.WARNING
+            logger.log(
+                level, "dead letter %s from %s to %s: %s (number %d)", text, sender, receiver, reason.value, count
+            )
 
     def total(self) -> int:
         with self._lock:

@@ -97,6 +97,7 @@ class ActorSystem:
             raise BlockingInHandlerError(
                 f"{context.cell.path} cannot wait for its own end: let the edge stop the system"
             )
+        self.dead_letters.ending = True
         self.root.request_stop(None)
         ended = self.dispatcher.wait_until_done(self._stopped, timeout_ns)
         self.dispatcher.close()

@@ -1,0 +1,47 @@
+"""While a whole system ends, actors stop in some order: what they still say to each other is counted, not shouted."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher
+
+
+class Farewell(Message, frozen=True):
+    """Said by one that stops to one that has stopped."""
+
+
+class Quiet(Actor):
+    """Stops at once."""
+
+
+class Polite(Actor):
+    """Says good-bye."""
+
+    def __init__(self, other: ActorRef) -> None:
+        super().__init__()
+        self.other = other
+
+    async def on_stop(self) -> None:
+        await self.sleep(10**9)
+        self.other.tell(Farewell())
+
+
+def test_a_last_word_to_one_that_is_gone_is_no_warning(caplog: pytest.LogCaptureFixture):
+    system = ActorSystem(SimulatedDispatcher(1))
+    quiet = system.spawn(Quiet, name="quiet")
+    system.spawn(Polite, quiet, name="polite")
+    system.dispatcher.run_until_idle()  # type: ignore[attr-defined]
+    assert system.stop()
+    assert system.report().dead_letters == 1
+    assert "dead letter" not in caplog.text
+
+
+def test_in_a_living_system_it_is_one(caplog: pytest.LogCaptureFixture):
+    system = ActorSystem(SimulatedDispatcher(1))
+    quiet = system.spawn(Quiet, name="quiet")
+    quiet.stop(block=False)
+    system.dispatcher.run_until_idle()  # type: ignore[attr-defined]
+    quiet.tell(Farewell())
+    assert "dead letter" in caplog.text
+    system.stop()

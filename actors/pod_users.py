@@ -6,13 +6,13 @@ nobody. A handler that cannot make a user namespace is refused: the pod would ha
 
 from __future__ import annotations
 
+from actors.id_messages import AssignIds, IdsAssigned, ReleaseIds
 from actors.id_ranges import IdRange
 from actors.kernel import Actor
 from actors.messages import RuntimeStateObserved
 from actors.pod_services import PodServices
 from actors.pod_view import Question
 from actors.start.refusal import StartRefusedError
-from actors.user_namespaces import AssignIds, IdsAssigned, ReleaseIds
 from config.objects import Pod
 
 _FIELD = "$.spec.hostUsers"

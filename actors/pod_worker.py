@@ -18,6 +18,7 @@ from actors.container_stops import StopEnded
 from actors.history_messages import PodWait
 from actors.hook_rules import HookKind
 from actors.hook_runner import HookEnded, HookTimeIsUp
+from actors.id_messages import IdsAssigned
 from actors.kernel import Actor, DeadlineExceededError, handles
 from actors.messages import (
     AnnounceYourself,
@@ -63,7 +64,6 @@ from actors.pod_view import PodView, RetryLaterError
 from actors.probe_messages import ProbeRunnerStarted, ProbesJudged
 from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassRead, SurroundingsRead
 from actors.restart_all import without_rules
-from actors.user_namespaces import IdsAssigned
 from config.objects import Pod
 from runtime.cri import CriError
 

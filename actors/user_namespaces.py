@@ -9,40 +9,18 @@ behind it, and there are few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
+from actors.id_messages import AssignIds, IdsAssigned, ReleaseIds
 from actors.id_ranges import IdRange, IdRangeError, Slots, document, node_range, read_document
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, handles
 from actors.pod_view import DISK_LANE_SIZE
 from runtime.id_files import IdFiles
 
 T = TypeVar("T")
 
 DISK_NS = 15_000_000_000
-
-
-class AssignIds(Message, frozen=True):
-    """PodWorker -> UserNamespaceActor: which ids has my pod? Asking again does no harm."""
-
-    worker: ActorRef
-    uid: str
-
-
-class IdsAssigned(Message, frozen=True):
-    """UserNamespaceActor -> PodWorker. `ids` None: there are none, `error` says why."""
-
-    ids: IdRange | None
-    error: str = ""
-
-
-class ReleaseIds(Message, frozen=True):
-    """PodWorker -> UserNamespaceActor: nothing of the pod runs any more."""
-
-    uid: str
-
-    def coalesce_key(self) -> Hashable:
-        return ("release", self.uid)
 
 
 class UserNamespaceActor(Actor):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from actors.id_messages import AssignIds, IdsAssigned, ReleaseIds
 from actors.id_ranges import IdRange, document
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.user_namespaces import AssignIds, IdsAssigned, ReleaseIds, UserNamespaceActor
+from actors.user_namespaces import UserNamespaceActor
 from tests.actors.probes import Recorder
 
 PER_POD = 65536

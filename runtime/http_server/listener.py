@@ -12,6 +12,7 @@ import contextlib
 import logging
 import socket
 import ssl
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -66,7 +67,13 @@ class HttpListener:
         self._said_full = False
         self._server: asyncio.Server | None = None
         self._web: web.Server | None = None
-        self._open: dict[asyncio.BaseTransport, None] = {}
+        # Weakly: those that aiohttp has taken over end without a word to us, and are large.
+        self._open: weakref.WeakSet[asyncio.BaseTransport] = weakref.WeakSet()
+
+    @property
+    def connections(self) -> int:
+        """How many there are, about: some of them may just have ended."""
+        return len(self._open)
 
     def start(self) -> None:
         """Raises OSError when the address cannot be had."""
@@ -117,20 +124,20 @@ class HttpListener:
     def admit(self, transport: asyncio.BaseTransport) -> bool:
         """Whether there is room for one more."""
         if len(self._open) >= self._at_most:
-            # Those that aiohttp has closed are found out here, when it matters.
-            self._open = {each: None for each in self._open if not each.is_closing()}
+            # What has ended may still be there for a while.
+            self._open = weakref.WeakSet(each for each in self._open if not each.is_closing())
         if len(self._open) >= self._at_most:
             if not self._said_full:
                 self._said_full = True
                 LOG.warning("there are %d connections to port %d: no more are taken", self._at_most, self.port)
             return False
-        self._open[transport] = None
+        self._open.add(transport)
         return True
 
     def leave(self, transport: asyncio.BaseTransport | None) -> None:
         """A connection has ended."""
         if transport is not None:
-            self._open.pop(transport, None)
+            self._open.discard(transport)
             if len(self._open) < self._at_most // 2:
                 self._said_full = False
 

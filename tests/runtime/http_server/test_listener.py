@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
 from contextlib import closing
@@ -73,6 +74,14 @@ def test_no_more_than_so_many_connections_and_room_again_when_they_have_gone() -
             assert said(each.rest()).status == 200
             each.close()
         assert ask(listener.port).status == 200
+
+
+def test_connections_that_have_ended_are_not_kept() -> None:
+    with listening(echo) as listener:
+        for _ in range(50):
+            assert ask(listener.port).status == 200
+        gc.collect()
+        assert listener.connections <= 2
 
 
 def test_a_thousand_idle_connections_do_not_keep_others_out() -> None:

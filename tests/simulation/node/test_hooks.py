@@ -8,7 +8,9 @@ import pytest
 
 from actors.start.identity import CONTAINER_NAME
 from runtime.cri.enums import ContainerState
+from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord
+from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import OTHER_IMAGE, SECOND, World, container, manifest
 
 EXEC = {"exec": {"command": ["drain"]}}
@@ -240,3 +242,35 @@ def test_a_hook_does_not_hold_up_other_pods_or_the_worker_itself():
     assert "other/app" in world.running()
     assert world.node.node.late_actors() == ()
     assert record(world).state is ContainerState.CONTAINER_RUNNING
+
+
+# --- a second order -------------------------------------------------------------------------------------------------
+
+
+def hurried_end_s(behaviour: dict[str, str], lifecycle: dict[str, Any]) -> tuple[float, int]:
+    """A pod with 60 s is deleted, and 10 s later again with 5 s: (its end after the first order, hooks run)."""
+    world = Cluster()
+    annotations = {PREFIX + key: value for key, value in behaviour.items()}
+    world.create(
+        "web", annotations=annotations, containers=[container(lifecycle=lifecycle)], terminationGracePeriodSeconds=60
+    )
+    world.until(lambda: world.all_are("Running", 1))
+    [made] = world.node.containers()
+    began_ns = world.dispatcher.wall_ns()
+    world.delete("web")
+    world.run(10 * SECOND)
+    world.delete("web", grace_seconds=5)
+    world.until(lambda: not world.pods(), 120 * SECOND)
+    return (made.finished_at - began_ns) / SECOND, len(made.commands)
+
+
+def test_a_second_order_gives_its_own_time_from_when_it_came():
+    lived_s, _ = hurried_end_s({"ignore-stop-signal": "true"}, {})
+    assert lived_s == pytest.approx(15, abs=1)
+
+
+def test_a_second_order_hurries_the_hook_and_does_not_run_it_again():
+    behaviour = {"ignore-stop-signal": "true", "exec-delay": "1h"}
+    lived_s, hooks = hurried_end_s(behaviour, {"preStop": EXEC})
+    assert lived_s == pytest.approx(17, abs=1)
+    assert hooks == 1

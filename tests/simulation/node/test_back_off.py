@@ -1,0 +1,52 @@
+"""How long a container that keeps ending waits, on a whole node in virtual time (spec 2.1, 3.5)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from config.kubelet import KubeletConfiguration
+from tests.simulation.node.test_api_server import MINUTE, Cluster
+from tests.simulation.node.worlds import OTHER_IMAGE, SECOND, World, container, manifest
+
+FAILS = {"run-for": "0s", "exit-code": "1"}
+
+
+def waits(world: World) -> list[int]:
+    """Whole seconds between the starts."""
+    starts = world.starts_of("web")
+    return [round(later - earlier) for earlier, later in pairwise(starts)]
+
+
+def configured(maximum_s: int) -> KubeletConfiguration:
+    usual = KubeletConfiguration()
+    chosen = msgspec.structs.replace(usual.crash_loop_back_off, max_container_restart_period=maximum_s * SECOND)
+    return msgspec.structs.replace(usual, crash_loop_back_off=chosen)
+
+
+@pytest.mark.parametrize(
+    ("maximum_s", "expected"), [(None, [0, 10, 20, 40, 80, 160, 300, 300]), (25, [0, 10, 20, 25, 25]), (3, [0, 3, 3])]
+)
+def test_waits_double_up_to_the_most_that_the_configuration_allows(maximum_s: int | None, expected: list[int]):
+    options = {} if maximum_s is None else {"configuration": configured(maximum_s)}
+    world = World({"web.yaml": manifest("web", behaviour=FAILS)}, **options).start()
+    world.run((sum(expected) + 5) * SECOND)
+    assert waits(world)[: len(expected)] == expected
+
+
+def test_another_image_ends_the_wait():
+    cluster = Cluster()
+    annotations = {f"simulated.actorlet.dev/{knob}": value for knob, value in FAILS.items()}
+    cluster.create("web", annotations=annotations)
+    cluster.run(3 * MINUTE)
+    pod = cluster.ask("GET", "/api/v1/namespaces/default/pods/web")
+    before = pod["status"]["containerStatuses"][0]["restartCount"]
+    assert pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    pod["spec"]["containers"] = [container(image=OTHER_IMAGE)]
+    cluster.ask("PUT", "/api/v1/namespaces/default/pods/web", pod)
+    cluster.run(5 * SECOND)
+    after = cluster.ask("GET", "/api/v1/namespaces/default/pods/web")
+    assert after["status"]["containerStatuses"][0]["restartCount"] > before
+    assert after["status"]["containerStatuses"][0]["image"] == OTHER_IMAGE

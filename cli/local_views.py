@@ -16,8 +16,9 @@ from actors.kernel import SystemReport
 from actors.node import Node
 from cli.explanation import Explanation, explanation_of
 from cli.pod_choice import NoSuchPodError, choose
-from config.codec import encode, from_builtins
+from config.codec import from_builtins
 from config.objects import Pod
+from runtime.http_server.endpoints import pod_list
 from runtime.local_endpoint import Question, Reply, View
 
 PODS, ACTORS, EVENTS, PROBLEMS, HEALTH = "/pods", "/actors", "/events", "/problems", "/health"
@@ -33,7 +34,7 @@ def views_of(node: Node) -> Mapping[str, View]:
         return Reply(body, 503 if late else 200)
 
     return {
-        PODS: lambda: Reply(pods_document(node.pods())),
+        PODS: lambda: Reply(pod_list(node.pods())),
         ACTORS: lambda: Reply(msgspec.json.encode(node.report())),
         EVENTS: lambda: Reply(msgspec.json.encode(node.events())),
         PROBLEMS: lambda: Reply(msgspec.json.encode(node.problems())),
@@ -63,12 +64,6 @@ def explanation(node: Node, wanted: str) -> Explanation:
     chosen = choose(wanted, tuple(known.values()), node.plan.facts.name)
     story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
     return explanation_of(story, pods.get(chosen.uid), node.worker_waits_for(chosen.uid), node.wall_ns())
-
-
-def pods_document(pods: tuple[Pod, ...]) -> bytes:
-    """A PodList with every field of the pods, known here or not."""
-    items = b",".join(map(encode, pods))
-    return b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[' + items + b"]}"
 
 
 def pods_in(document: bytes) -> tuple[Pod, ...]:

@@ -88,7 +88,10 @@ class LogRotationActor(Actor):
     def measured(self, message: LogsMeasured) -> None:
         self._looking = False
         if message.error:
-            self._say("", message.error)
+            if message.runtime_is_away:
+                self.log.debug("%s", message.error)  # who watches the runtime says so, for all
+            else:
+                self._say("", message.error)
             return
         first, self._tidied = not self._tidied, True
         logs = {log.path for log, _ in message.logs}

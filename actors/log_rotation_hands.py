@@ -16,7 +16,7 @@ import msgspec
 from actors.container_gc_rules import LOGS_LANE
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
 from actors.log_rotation_rules import LogLimits, RunningLog, rotated_path, running_logs, tidying
-from runtime.cri import Cri, CriError
+from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
     ContainerFilter,
     ContainerState,
@@ -70,6 +70,7 @@ class LogsMeasured(Message, frozen=True):
 
     logs: tuple[tuple[RunningLog, int | None], ...]
     error: str = ""
+    runtime_is_away: bool = False
 
 
 class TendLog(Message, frozen=True):
@@ -133,7 +134,8 @@ class LogSurveyor(LogHand):
             # One call for all of them: a look is cheap as long as it is not many.
             sizes = await self.on_disk(self.path, tools.files.sizes, tuple(log.path for log in logs)) if logs else ()
         except Failures as failure:
-            self.parent.tell(LogsMeasured((), str(failure)))
+            away = isinstance(failure, CriError) and failure.code is StatusCode.UNAVAILABLE
+            self.parent.tell(LogsMeasured((), str(failure), away))
         else:
             self.parent.tell(LogsMeasured(tuple(zip(logs, sizes, strict=True))))
 

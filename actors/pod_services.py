@@ -5,7 +5,7 @@ One value shared by all workers, immutable; a worker keeps nothing of it for its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actors.kernel import ActorRef
 from actors.start.admission import Abilities
@@ -33,7 +33,7 @@ class NodeFacts:
     memory_capacity_bytes: int
     rules: NodeRules
     container_logs_directory: str = "/var/log/containers"
-    abilities: Abilities = Abilities()
+    abilities: Abilities = field(default_factory=Abilities)
     """What decides whether the node takes a pod at all."""
 
 

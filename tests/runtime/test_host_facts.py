@@ -101,7 +101,7 @@ def test_a_name_nobody_knows_has_no_address() -> None:
 
 def test_a_resolver_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [] if answers.wait(60) else [])
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers.wait(60) and [])
     assert look_up("localhost", timeout_seconds=0.01) == ()
     answers.set()
 

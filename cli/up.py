@@ -88,6 +88,10 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
     machine = this_machine(SIMULATED_NODE if simulated else "")
     logs = os.path.join(root, "log")
     flags = [f"--pod-manifest-path={manifests}", f"--pod-logs-dir={logs}/pods", "--file-check-frequency=5s"]
+    if simulated:
+        flags.append(
+            "--cluster-dns=10.0.0.10"
+        )  # where a cluster has its own; nobody asks it here, and nobody misses it
     start = load_kubelet_configuration(parse_flags(flags))
     name = SIMULATED_RUNTIME if simulated else runtime_name_of(options.runtime)
     plan = plan_of(start, machine, root, name, f"{logs}/containers")

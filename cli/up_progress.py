@@ -35,7 +35,7 @@ def look_at(node: Node, wall_ns: int) -> Look:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`arrived`: every wanted pod runs or has succeeded, and nothing is wrong. `settled`: waiting changes nothing.
+    """`arrived`: every wanted pod is ready or has succeeded, and nothing is wrong. `settled`: waiting changes nothing.
 
     `reasons` has a line for all that keeps the first from being true.
     """
@@ -55,7 +55,8 @@ def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
     if not wanted and not problems:
         problems = ["the manifests describe no pod"]
     phases = {pod.status.phase if pod.status else None for uid, pod in seen.items() if uid in wanted}
-    settled = not wanted.keys() - seen.keys() and phases <= _AT_END
+    unready = any(pod.status is not None and pod.status.phase == "Running" for pod in late)
+    settled = not wanted.keys() - seen.keys() and phases <= _AT_END and not unready
     return Progress(not reasons and not problems, settled, (*reasons, *problems))
 
 

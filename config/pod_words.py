@@ -55,8 +55,9 @@ def pod_line(pod: Pod, wall_ns: int) -> PodLine:
 
 
 def has_arrived(pod: Pod) -> bool:
-    """It runs, or has done what it was to do."""
-    return (pod.status or PodStatus()).phase in ("Running", "Succeeded")
+    """It runs and does not say that it is not ready, or it has done what it was to do."""
+    status = pod.status or PodStatus()
+    return status.phase == "Succeeded" or (status.phase == "Running" and _condition(status, "Ready") != "False")
 
 
 def status_word(pod: Pod) -> str:
@@ -82,6 +83,8 @@ def trouble(pod: Pod) -> str:
     """Why a pod has not arrived, in a sentence: the word, and the messages of those that wait or have failed."""
     status = pod.status or PodStatus()
     details = [status.message or ""]
+    if status.phase == "Running":
+        details += [each.message or "" for each in status.conditions if each.type == "Ready" and each.status == "False"]
     for state_of in (*status.init_container_statuses, *status.container_statuses):
         state = state_of.state or ContainerState()
         if state.waiting is not None and state.waiting.reason not in (None, "PodInitializing", "ContainerCreating"):

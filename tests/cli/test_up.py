@@ -139,6 +139,13 @@ def test_waiting_ends_when_nothing_more_can_come(phase: str, arrived: bool, sett
     assert (outcome.arrived, outcome.settled) == (arrived, settled)
 
 
+def test_a_pod_that_runs_and_is_not_ready_is_waited_for() -> None:
+    unready = {"type": "Ready", "status": "False", "message": "containers with unready status: [c0]"}
+    outcome = progress(look(pod({"phase": "Running", "conditions": [unready]})), {"u": "default/web"})
+    assert (outcome.arrived, outcome.settled) == (False, False)
+    assert outcome.reasons == ("default/web: Running: containers with unready status: [c0]",)
+
+
 def test_a_broken_manifest_keeps_up_from_being_done_and_a_warning_does_not() -> None:
     there = pod({"phase": "Running"})
     for fatal in (True, False):

@@ -157,7 +157,7 @@ def world(directory: Path) -> Iterator[World]:
         line = InProcessApi(dispatcher, api.server)
         lines = ApiLines(line, line, line)
         # Nobody is to wait ten seconds for what a node finds out about itself.
-        configuration = KubeletConfiguration(node_status_update_frequency=10**9)
+        configuration = KubeletConfiguration(node_status_update_frequency=10**9, cluster_dns=("10.0.0.10",))
         settings = Settings(images=IMAGES)
         node = SimulatedNode(dispatcher, name=NODE, api=lines, settings=settings, configuration=configuration)
         node.start()

@@ -129,6 +129,12 @@ def test_a_node_without_an_api_server_says_which_fields_need_one() -> None:
         Gate("n", Authentication(), Authorization(mode="Sometimes"), Reviewer())
 
 
+def test_a_gate_without_an_api_server_lets_nobody_in() -> None:
+    gate = Gate("n", Authentication(), CLOSED, None)
+    assert admitted(gate, certificate=ALICE) == 403
+    assert admitted(gate, authorization="Bearer good") == 401
+
+
 def ask_of(values: list[Any]) -> Callable[[], Any]:
     async def ask() -> Any:
         await asyncio.sleep(0)

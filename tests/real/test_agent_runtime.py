@@ -32,7 +32,7 @@ def test_a_runtime_that_is_missing_is_waited_for_and_said_once(
     agent: Agent, containerd: Containerd, truth: Truth
 ) -> None:
     socket = agent.directory / "later.sock"
-    agent.configure(containerRuntimeEndpoint=f"unix://{socket}")
+    agent.configure(containerRuntimeEndpoint=f"unix://{socket}", clusterDNS=["192.0.2.53"])
     agent.drop("waits.json", pod("waits"))
     agent.start()
     agent.await_that(lambda: "waiting for the runtime" in agent.said(), "it is not said")

@@ -15,6 +15,7 @@ from operator import attrgetter
 
 import msgspec
 
+from actors.pod_status.times import seconds_of
 from actors.start.identity import (
     BACK_OFF_NS,
     CONTAINER_NAME,
@@ -24,6 +25,7 @@ from actors.start.identity import (
     TERMINATION_MESSAGE_POLICY,
     whole_number,
 )
+from config.pod_identity import CONFIG_SEEN
 from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.messages import ContainerStatus, ContainerUser, LinuxContainerResources, PodSandboxStatus
 
@@ -40,6 +42,8 @@ class ObservedSandbox(msgspec.Struct, frozen=True, gc=False):
     ips: tuple[str, ...] = ()
     networked: bool = False
     host_network: bool | None = None
+    seen_s: int | None = None
+    """When the agent that made it had first seen the pod, in seconds since 1970, as its annotation tells."""
 
 
 class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
@@ -181,6 +185,7 @@ def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
         ips,
         network is not None,
         options.network == NamespaceMode.NODE if options is not None else None,
+        seconds_of(status.annotations.get(CONFIG_SEEN)),
     )
 
 

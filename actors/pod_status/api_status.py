@@ -15,12 +15,12 @@ from actors.pod_status.conditions import pod_conditions
 from actors.pod_status.container_statuses import Kind, StatusView, Waiting, container_status
 from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.phase import FAILED, TERMINAL, pod_phase
-from actors.pod_status.times import api_time
+from actors.pod_status.times import api_time, seconds_of
 from actors.probe_results import NO_RESULTS, ProbeResults
 from actors.restart_all import in_progress, marked
 from actors.sandbox_changes import sandbox_change
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
-from config.pod_identity import is_sidecar, qos_class
+from config.pod_identity import CONFIG_SEEN, is_sidecar, qos_class
 from runtime.cri.enums import ContainerState as CriState
 
 NO_WAITING: Mapping[str, Waiting] = {}
@@ -113,7 +113,7 @@ def compute_pod_status(
             now=now,
         ),
         observed_generation=generation,
-        start_time=previous.start_time or _start_time(observed, wall_ns),
+        start_time=previous.start_time or _start_time(pod, observed, wall_ns),
         qos_class=previous.qos_class or str(qos_class(pod)),
         pod_ip=ips[0] if ips else None,
         pod_ips=tuple(PodIP(ip=ip) for ip in ips),
@@ -126,13 +126,22 @@ def compute_pod_status(
 _NOTHING_YET = PodStatus()
 
 
-def _start_time(observed: ObservedPod, wall_ns: int) -> str:
-    """When the node began with the pod: now, unless the runtime has an older trace of it.
+def _start_time(pod: Pod, observed: ObservedPod, wall_ns: int) -> str:
+    """When the node began with the pod: when it was first seen, unless the runtime has an older trace of it.
 
-    An agent that has been restarted takes a pod over as it is; its active deadline does not begin anew.
+    An agent that has been restarted takes a pod over as it is; its active deadline does not begin anew. A sandbox knows
+    when its agent had seen the pod, so that a new agent says the same second.
     """
-    traces = [sandbox.created_at_ns for sandbox in observed.sandboxes if sandbox.created_at_ns > 0]
-    return api_time(min([*traces, wall_ns])) or ""
+    traces = [wall_ns]
+    for sandbox in observed.sandboxes:
+        if sandbox.seen_s is not None:
+            traces.append(sandbox.seen_s * 1_000_000_000)
+        elif sandbox.created_at_ns > 0:
+            traces.append(sandbox.created_at_ns)
+    seen_s = seconds_of(pod.metadata.annotations.get(CONFIG_SEEN))
+    if seen_s is not None:
+        traces.append(seen_s * 1_000_000_000)
+    return api_time(min(traces)) or ""
 
 
 def _group(

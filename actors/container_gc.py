@@ -42,14 +42,7 @@ from actors.container_removal import (
     Remover,
 )
 from actors.kernel import STOP, Actor, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
-from actors.messages import (
-    CollectPod,
-    ContainersDied,
-    KnownPods,
-    PodCollected,
-    PodWorkerEnded,
-    PodWorkerStarted,
-)
+from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerEnded, PodWorkerStarted
 from runtime.pod_logs import uid_of_log_directory
 
 SECOND_NS = 1_000_000_000

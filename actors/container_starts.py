@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from actors.history_messages import HistoryKind
+from actors.image_messages import ImagePulled, ImagePullFailed, PullImage
 from actors.image_rules import (
     INVALID_IMAGE_NAME,
     ImageDeed,
@@ -26,7 +27,6 @@ from actors.image_rules import (
 )
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
 from actors.kernel.suspension import Suspension
-from actors.messages import ImagePulled, ImagePullFailed, PullImage
 from actors.pod_action_types import Start
 from actors.pod_names import PodNames
 from actors.pod_references import PodReferences

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from actors.messages import RecordEvent
+from actors.event_messages import RecordEvent
 
 SECOND_NS = 1_000_000_000
 REMEMBERED = 4096

@@ -19,10 +19,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.event_correlation import EventCorrelation, Series
+from actors.event_messages import RecordedEvent, RecordEvent
 from actors.event_objects import creation, event_name, raising
 from actors.event_queue import EventQueue
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
-from actors.messages import ListEvents, RecordedEvent, RecordEvent
+from actors.messages import ListEvents
 from runtime.api import Api, ApiError
 
 SECOND_NS = 1_000_000_000

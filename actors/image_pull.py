@@ -20,17 +20,11 @@ from typing import ClassVar
 import msgspec
 
 from actors import image_rules as rules
+from actors.event_messages import pod_event
+from actors.image_messages import ImagePulled, ImagePullFailed, PullImage
 from actors.image_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
-from actors.messages import (
-    ImagePulled,
-    ImagePullFailed,
-    ListPulls,
-    PodWorkerEnded,
-    PullImage,
-    PullInProgress,
-    pod_event,
-)
+from actors.messages import ListPulls, PodWorkerEnded, PullInProgress
 from actors.node_messages import ImagesChanged
 from actors.pull_flights import Flight, FlightKey, Waiter, on_behalf_of, shown, together
 from config.docker_config import credentials_for

@@ -14,8 +14,8 @@ import enum
 
 import msgspec
 
+from actors.image_messages import ImagePullFailed
 from actors.image_names import InvalidImageNameError, is_latest, with_default_tag
-from actors.messages import ImagePullFailed
 from config.durations import format_duration_ns
 
 SECOND_NS = 1_000_000_000

@@ -1,8 +1,9 @@
 """What the actors of a node say to each other.
 
-All messages between actors of different files stand here, so that no actor needs to import another. Facts are past
-participles, requests imperatives. Everything is immutable. How a message waits (coalescing, interrupting) is part of
-what it means and stands with it.
+Messages between actors of different files stand in such files, so that no actor needs to import another: here those on
+the way from a source to a worker, in `*_messages.py` beside it those of one subject each. Facts are past participles,
+requests imperatives. Everything is immutable. How a message waits (coalescing, interrupting) is part of what it means
+and stands with it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from actors.kernel import ActorRef, Message
-from config.docker_config import Credential
-from config.objects import Node, Pod, PodStatus
+from config.objects import Node, Pod
 
 
 class Operation(enum.Enum):
@@ -28,7 +28,7 @@ class Operation(enum.Enum):
     RECONCILE = "RECONCILE"
 
 
-# --- sources -> storage -> sync loop --------------------------------------------------------------------------------
+# --- sources -> storage -> sync loop ----------------------------------------------------------------------------------
 
 
 class SourceRead(Message, frozen=True):
@@ -125,7 +125,7 @@ class StorageStarted(Message, frozen=True):
         return "started"
 
 
-# --- sync loop and others -> pod worker -----------------------------------------------------------------------------
+# --- sync loop and others -> pod worker -------------------------------------------------------------------------------
 
 
 class SyncPod(Message, frozen=True):
@@ -166,7 +166,7 @@ class LookAgain(Message, frozen=True):
         return "look"
 
 
-# --- PLEG -----------------------------------------------------------------------------------------------------------
+# --- PLEG -------------------------------------------------------------------------------------------------------------
 
 
 class PodWorkerStarted(Message, frozen=True):
@@ -240,7 +240,7 @@ class RuntimeStateObserved(Message, frozen=True):
         return "runtime"
 
 
-# --- the node itself ------------------------------------------------------------------------------------------------
+# --- the node itself --------------------------------------------------------------------------------------------------
 
 
 class NodeObserved(Message, frozen=True):
@@ -264,102 +264,7 @@ class FollowNode(Message, frozen=True):
         return self.follower.path
 
 
-# --- images ---------------------------------------------------------------------------------------------------------
-
-
-class PullImage(Message, frozen=True):
-    """PodWorker -> ImagePullActor: get this image; answered once by `ImagePulled` or `ImagePullFailed`.
-
-    `credentials`: those of the pod's secrets that are for this image, in the order in which they are to be tried.
-    """
-
-    worker: ActorRef
-    pod: Pod
-    container: str
-    image: str
-    field_path: str
-    credentials: tuple[Credential, ...] = ()
-
-    def coalesce_key(self) -> Hashable:
-        return (self.pod.metadata.uid, self.container, self.image)
-
-
-class ImagePulled(Message, frozen=True):
-    """ImagePullActor -> PodWorker: the image is here."""
-
-    image: str
-    container: str
-
-
-class ImagePullFailed(Message, frozen=True):
-    """ImagePullActor -> PodWorker: it is not; `reason` is the waiting reason to show, not before `retry_at_ns`
-    (monotonic).
-    """
-
-    image: str
-    container: str
-    reason: str
-    message: str
-    retry_at_ns: int
-
-
-# --- disk -----------------------------------------------------------------------------------------------------------
-
-
-class PrepareVolumes(Message, frozen=True):
-    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes; asked again when the pod changes.
-
-    Answered by `VolumesPrepared`. `renewal`: only what is in the volumes may be other than before; then an answer comes
-    only if it is another than the last.
-    """
-
-    worker: ActorRef
-    pod: Pod
-    renewal: bool = False
-
-    def coalesce_key(self) -> Hashable:
-        return (self.pod.metadata.uid, self.renewal)
-
-
-class RenewVolumes(Message, frozen=True):
-    """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask for the volumes again, as a renewal, if the pod runs."""
-
-    def coalesce_key(self) -> Hashable:
-        return "renew"
-
-
-class VolumeReconcilerStarted(Message, frozen=True):
-    """VolumeReconcilerActor -> SyncLoopActor: it knows nothing; every worker is to hear `RenewVolumes`."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"
-
-
-class VolumesPrepared(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there."""
-
-    host_paths: Mapping[str, str]
-    error: str = ""
-
-
-class ReleaseVolumes(Message, frozen=True):
-    """PodWorker -> VolumeReconcilerActor: the pod has ended; unmount and remove all it had on disk."""
-
-    worker: ActorRef | None
-    uid: str
-
-    def coalesce_key(self) -> Hashable:
-        return self.uid
-
-
-class VolumesReleased(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: nothing of the pod is left on disk, or why something is."""
-
-    uid: str
-    error: str = ""
-
-
-# --- dead containers ------------------------------------------------------------------------------------------------
+# --- dead containers --------------------------------------------------------------------------------------------------
 
 
 class CollectPod(Message, frozen=True):
@@ -399,147 +304,7 @@ class KnownPods(Message, frozen=True):
         return "known"
 
 
-# --- what leaves ----------------------------------------------------------------------------------------------------
-
-
-class PodStatusChanged(Message, frozen=True):
-    """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will."""
-
-    pod: Pod
-    status: PodStatus
-    final: bool = False
-
-    def coalesce_key(self) -> Hashable:
-        return self.pod.metadata.uid
-
-    def merged(self, waiting: Self) -> Self:
-        return msgspec.structs.replace(self, final=self.final or waiting.final)
-
-
-class PodReconciled(Message, frozen=True):
-    """SyncLoopActor -> StatusManagerActor: the API server has the pod in this form now (`pod` of the api source)."""
-
-    pod: Pod
-
-    def coalesce_key(self) -> Hashable:
-        return self.pod.metadata.uid
-
-
-class PodLeftApi(Message, frozen=True):
-    """SyncLoopActor -> StatusManagerActor: the API server has no such pod any more; nothing can be written to it."""
-
-    uid: str
-
-
-class PodFinished(Message, frozen=True):
-    """PodWorker -> StatusManagerActor: nothing of the pod is left to take down; its object may leave the API."""
-
-    uid: str
-
-    def coalesce_key(self) -> Hashable:
-        return self.uid
-
-
-class PodForgotten(Message, frozen=True):
-    """SyncLoopActor -> StatusManagerActor: the pod is no longer desired and has ended; drop its status."""
-
-    uid: str
-
-    def coalesce_key(self) -> Hashable:
-        return self.uid
-
-
-class StatusManagerStarted(Message, frozen=True):
-    """StatusManagerActor -> SyncLoopActor -> PodWorker: I know no status (any more); tell yours again."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"
-
-
-# --- mirror pods ----------------------------------------------------------------------------------------------------
-
-
-class StaticPodDesired(Message, frozen=True):
-    """SyncLoopActor -> MirrorPodActor: this static pod is to be shown in the API."""
-
-    pod: Pod
-
-    def coalesce_key(self) -> Hashable:
-        return self.pod.metadata.uid
-
-
-class StaticPodGone(Message, frozen=True):
-    """SyncLoopActor -> MirrorPodActor: the static pod has ended, and nobody desires it any more."""
-
-    uid: str
-
-
-class MirrorPodChanged(Message, frozen=True):
-    """SyncLoopActor -> MirrorPodActor: the API server shows a mirror pod of this node, in this form, or no more
-    (REMOVE).
-    """
-
-    operation: Operation
-    pod: Pod
-
-
-class StaticSourcesReady(Message, frozen=True):
-    """SyncLoopActor -> MirrorPodActor: every source has spoken: a mirror pod without a static pod shows nothing."""
-
-    def coalesce_key(self) -> Hashable:
-        return "ready"
-
-
-class MirrorPodSeen(Message, frozen=True):
-    """MirrorPodActor -> StatusManagerActor: this object of the API shows that static pod; None: none does."""
-
-    static_uid: str
-    mirror: Pod | None
-
-    def coalesce_key(self) -> Hashable:
-        return self.static_uid
-
-
-class MirrorActorStarted(Message, frozen=True):
-    """MirrorPodActor -> SyncLoopActor: I know no pod (any more); tell me the static pods and the mirror pods."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"
-
-
-class RecordEvent(Message, frozen=True):
-    """Anybody -> EventRecorderActor: an event about a pod or the node (spec 15).
-
-    `type` is Normal or Warning; `field_path` is such as `spec.containers{web}`, empty for the pod as a whole; `uid`
-    empty with `kind` Node means the node itself.
-    """
-
-    kind: str
-    uid: str
-    namespace: str
-    name: str
-    type: str
-    reason: str
-    message: str
-    field_path: str = ""
-
-
-def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: str = "") -> RecordEvent:
-    """An event about `pod`."""
-    meta = pod.metadata
-    return RecordEvent("Pod", meta.uid, meta.namespace, meta.name, event_type, reason, message, field_path)
-
-
-class RecordedEvent(msgspec.Struct, frozen=True):
-    """An event as it is kept: how often it came, and when first and last (ns since 1970)."""
-
-    event: RecordEvent
-    count: int
-    first_wall_ns: int
-    last_wall_ns: int
-
-
-# --- questions from the edges ---------------------------------------------------------------------------------------
+# --- questions from the edges -----------------------------------------------------------------------------------------
 
 
 class ListPods(Message, frozen=True):

@@ -12,13 +12,11 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
-from actors.messages import (
-    FollowNode,
+from actors.messages import FollowNode, NodeObserved, Operation
+from actors.mirror_messages import (
     MirrorActorStarted,
     MirrorPodChanged,
     MirrorPodSeen,
-    NodeObserved,
-    Operation,
     StaticPodDesired,
     StaticPodGone,
     StaticSourcesReady,

@@ -10,17 +10,10 @@ from typing import Any, TypeVar, cast
 
 import pykka
 
+from actors.event_messages import RecordedEvent
 from actors.history_messages import KnownPod, ListHistories, PodStory, TellHistory
 from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
-from actors.messages import (
-    ListEvents,
-    ListPods,
-    ListProblems,
-    ListPulls,
-    PullInProgress,
-    RecordedEvent,
-    SourceProblem,
-)
+from actors.messages import ListEvents, ListPods, ListProblems, ListPulls, PullInProgress, SourceProblem
 from actors.node_supervisor import LONG_LIVED, NodeCapabilities, NodePlan, NodeSupervisor
 from config.objects import Pod
 

@@ -22,8 +22,9 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
+from actors.event_messages import RecordEvent
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles, outcome_of
-from actors.messages import FollowNode, NodeObserved, RecordEvent, RuntimeStateObserved
+from actors.messages import FollowNode, NodeObserved, RuntimeStateObserved
 from actors.node_messages import (
     DiskObserved,
     ImagesChanged,

@@ -10,13 +10,14 @@ from __future__ import annotations
 from actors.container_stops import stop_in_turn
 from actors.history_messages import PodWait
 from actors.kernel import Actor
-from actors.messages import CollectPod, PodCollected, ReleaseVolumes, VolumesReleased
+from actors.messages import CollectPod, PodCollected
 from actors.observed import ObservedPod
 from actors.pod_lifecycle import PodLife, Stage, should_content_be_removed
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_view import PodView, Question, RetryLaterError
 from actors.termination import plan_ending, plan_orphan_ending, sandboxes_to_stop
+from actors.volume_messages import ReleaseVolumes, VolumesReleased
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS

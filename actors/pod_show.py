@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
-from actors.messages import PodStatusChanged
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_actions import coming_again
 from actors.pod_lifecycle import PodLife, is_termination_requested
@@ -30,6 +29,7 @@ from actors.start.termination_message import (
     joined_message,
     message_limit_bytes,
 )
+from actors.status_messages import PodStatusChanged
 from config.objects import Pod, PodStatus
 from config.pod_identity import is_static
 

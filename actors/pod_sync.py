@@ -14,7 +14,7 @@ from actors.container_stops import stop_in_turn
 from actors.history_messages import HistoryKind, PodWait
 from actors.id_ranges import IdRange
 from actors.kernel import Actor
-from actors.messages import LookAgain, PrepareVolumes, RuntimeStateObserved, VolumesPrepared
+from actors.messages import LookAgain, RuntimeStateObserved
 from actors.observed import ObservedPod
 from actors.pod_action_types import BackingOff, Kill, KillCause, PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
@@ -41,6 +41,7 @@ from actors.termination import (
 )
 from actors.unhonoured import unhonoured_fields
 from actors.unhonoured import warning as unhonoured_warning
+from actors.volume_messages import PrepareVolumes, VolumesPrepared
 from actors.volume_payloads import has_config_volumes
 from config.objects import Pod
 from runtime.cri import CriError

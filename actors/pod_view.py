@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from actors.container_stops import ContainerStops
+from actors.event_messages import pod_event
 from actors.hook_runner import HookRunner
 from actors.kernel import Actor, Pending
-from actors.messages import LookAgain, PodStatusChanged, RuntimePod, pod_event
+from actors.messages import LookAgain, RuntimePod
 from actors.observed import ObservedPod, observe, with_starting
 from actors.pod_deeds import Deeds
 from actors.pod_history import PodHistory
@@ -22,6 +23,7 @@ from actors.pod_status.api_status import NOT_FORCED
 from actors.pod_status.ips import pod_ips
 from actors.post_starts import PostStarts
 from actors.start.identity import field_path
+from actors.status_messages import PodStatusChanged
 from config.objects import Container, Pod, PodStatus
 
 

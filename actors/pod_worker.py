@@ -15,29 +15,23 @@ from __future__ import annotations
 from typing import ClassVar
 
 from actors.container_stops import StopEnded
+from actors.event_messages import pod_event
 from actors.history_messages import PodWait
 from actors.hook_rules import HookKind
 from actors.hook_runner import HookEnded, HookTimeIsUp
 from actors.id_messages import IdsAssigned
+from actors.image_messages import ImagePulled, ImagePullFailed
 from actors.kernel import Actor, DeadlineExceededError, handles
 from actors.messages import (
     AnnounceYourself,
-    ImagePulled,
-    ImagePullFailed,
     LookAgain,
     Operation,
     PodCollected,
-    PodFinished,
     PodWorkerStarted,
-    RenewVolumes,
     RuntimePod,
     RuntimeStateObserved,
-    StatusManagerStarted,
     SyncPod,
     TerminatePod,
-    VolumesPrepared,
-    VolumesReleased,
-    pod_event,
 )
 from actors.pod_deeds import DeedEnded
 from actors.pod_end import PodEnd
@@ -64,6 +58,8 @@ from actors.pod_view import PodView, RetryLaterError
 from actors.probe_messages import ProbeRunnerStarted, ProbesJudged
 from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassRead, SurroundingsRead
 from actors.restart_all import without_rules
+from actors.status_messages import PodFinished, StatusManagerStarted
+from actors.volume_messages import RenewVolumes, VolumesPrepared, VolumesReleased
 from config.objects import Pod
 from runtime.cri import CriError
 

@@ -14,10 +14,10 @@ from typing import ClassVar
 
 import msgspec
 
+from actors.event_messages import pod_event
 from actors.history_messages import HistoryKind, note_of
 from actors.history_words import shortened
 from actors.kernel import Actor, ActorRef, Message, Pending, handles
-from actors.messages import pod_event
 from actors.pod_services import PodServices
 from actors.probe_messages import (
     ContainersSeen,

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from actors.image_messages import PullImage
 from actors.kernel import Pending
-from actors.messages import PullImage
 from actors.start.identity import pod_labels
 from config.docker_config import Credential
 from config.objects import Pod

@@ -1,6 +1,6 @@
 """What is said about the objects that a pod refers to: config maps, secrets, services, runtime classes, tokens.
 
-Split from `actors.messages` because only those who need such objects know of them: pod workers, the
+Apart from `actors.messages` because only those who need such objects know of them: pod workers, the
 `VolumeReconcilerActor`, the `ImagePullActor`, the `ObjectCacheActor` and the `TokenActor`.
 """
 

@@ -25,9 +25,10 @@ from actors.api_status.published import Published
 from actors.api_status.queue import WriteQueue
 from actors.api_status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
-from actors.messages import (
-    ListPods,
-    MirrorPodSeen,
+from actors.messages import ListPods
+from actors.mirror_messages import MirrorPodSeen
+from actors.published_status import next_status
+from actors.status_messages import (
     PodFinished,
     PodForgotten,
     PodLeftApi,
@@ -35,7 +36,6 @@ from actors.messages import (
     PodStatusChanged,
     StatusManagerStarted,
 )
-from actors.published_status import next_status
 from config.api_resources import PODS
 from config.objects import Pod
 from config.pod_identity import display_name, is_static

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from actors.event_messages import pod_event
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
 from actors.messages import (
     Operation,
@@ -22,7 +23,6 @@ from actors.messages import (
     SourceRead,
     SourceReady,
     StorageStarted,
-    pod_event,
 )
 from actors.pod_merge import NOTHING, Duplicate, merge, merge_changes
 from config.objects import Pod

@@ -17,6 +17,7 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
+from actors.event_messages import pod_event
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.history_words import name_wait, shortened
 from actors.kernel import (
@@ -32,37 +33,33 @@ from actors.kernel import (
 from actors.messages import (
     AnnounceYourself,
     KnownPods,
-    MirrorActorStarted,
-    MirrorPodChanged,
     Operation,
     PlegStarted,
     PodChanged,
-    PodForgotten,
-    PodLeftApi,
-    PodReconciled,
-    PodStatusChanged,
     PodWorkerEnded,
     PodWorkerStarted,
     PublishAgain,
-    RenewVolumes,
     RuntimePod,
     RuntimeStateObserved,
     SourceReady,
-    StaticPodDesired,
-    StaticPodGone,
-    StaticSourcesReady,
-    StatusManagerStarted,
     StorageStarted,
     SyncPod,
     TerminatePod,
     UnknownPodsObserved,
-    VolumeReconcilerStarted,
-    pod_event,
+)
+from actors.mirror_messages import (
+    MirrorActorStarted,
+    MirrorPodChanged,
+    StaticPodDesired,
+    StaticPodGone,
+    StaticSourcesReady,
 )
 from actors.pod_lifecycle import Stage
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
 from actors.reference_messages import ObjectCacheStarted
+from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
+from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
 from config.objects import Pod, PodStatus
 from config.pod_identity import SOURCE_API, full_name, is_mirror, is_static
 

@@ -21,20 +21,19 @@ from typing import ClassVar
 
 import msgspec
 
+from actors.event_messages import pod_event
 from actors.kernel import Actor, ActorRef, Lane, Message, Pending, handles, outcome_of
-from actors.messages import (
-    KnownPods,
-    NodeObserved,
+from actors.messages import KnownPods, NodeObserved
+from actors.reference_messages import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
+from actors.volume_contents import ContentSources, Gathered, GatheringLate, VolumeContents, digest_of
+from actors.volume_messages import (
     PrepareVolumes,
     ReleaseVolumes,
     RenewVolumes,
     VolumeReconcilerStarted,
     VolumesPrepared,
     VolumesReleased,
-    pod_event,
 )
-from actors.reference_messages import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
-from actors.volume_contents import ContentSources, Gathered, GatheringLate, VolumeContents, digest_of
 from actors.volume_payloads import has_config_volumes
 from config.objects import Pod
 from runtime.volumes.capability import NO_CONTENTS, Contents, PodVolumes, PreparedVolumes, VolumeFault

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.messages import RecordEvent
+from actors.event_messages import RecordEvent
 from actors.node_object.conditions import events_of_change
 from actors.node_object.node_info import has_rebooted
 from config.objects import NodeStatus

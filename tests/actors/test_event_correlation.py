@@ -18,8 +18,8 @@ from actors.event_correlation import (
     EventCorrelation,
     Series,
 )
+from actors.event_messages import RecordEvent
 from actors.event_queue import MAX_AGE_NS, EventQueue
-from actors.messages import RecordEvent
 
 SECOND_NS = 1_000_000_000
 

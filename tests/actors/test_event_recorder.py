@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from actors.event_messages import RecordedEvent, RecordEvent
 from actors.event_recorder import KEPT, EventRecorderActor, sentence
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import ListEvents, RecordedEvent, RecordEvent
+from actors.messages import ListEvents
 
 SECOND_NS = 1_000_000_000
 

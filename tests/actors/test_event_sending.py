@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.event_objects import event_name
 from actors.event_queue import MAX_AGE_NS, MAX_WAITING
 from actors.event_recorder import CALL_LIMIT_NS, MAX_CALLS, MAX_TRIES, PAUSE_NS, EventRecorderActor
 from actors.kernel import ActorSystem, Promise, SimulatedDispatcher
-from actors.messages import ListEvents, RecordEvent
+from actors.messages import ListEvents
 from runtime.api import ApiCall, ApiError
 
 SECOND_NS = 1_000_000_000

@@ -8,17 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.event_messages import RecordEvent
+from actors.image_messages import ImagePulled, ImagePullFailed, PullImage
 from actors.image_pull import ImagePullActor, PullLimits
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, kept
-from actors.messages import (
-    ImagePulled,
-    ImagePullFailed,
-    ListPulls,
-    PodWorkerEnded,
-    PullImage,
-    PullInProgress,
-    RecordEvent,
-)
+from actors.messages import ListPulls, PodWorkerEnded, PullInProgress
 from actors.node_messages import ImagesChanged
 from config.docker_config import Credential, RegistryEntry
 from config.objects import ObjectMeta, Pod

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.image_messages import ImagePullFailed
 from actors.image_names import InvalidImageNameError, is_latest, with_default_tag
 from actors.image_rules import (
     ONE,
@@ -21,7 +22,6 @@ from actors.image_rules import (
     reason_of,
     shown_while_backing_off,
 )
-from actors.messages import ImagePullFailed
 
 SECOND_NS = 1_000_000_000
 HEX = "0123456789abcdef" * 4

@@ -10,13 +10,11 @@ import msgspec
 import pytest
 
 from actors.kernel import ActorSystem, SimulatedDispatcher
-from actors.messages import (
-    FollowNode,
+from actors.messages import FollowNode, NodeObserved, Operation
+from actors.mirror_messages import (
     MirrorActorStarted,
     MirrorPodChanged,
     MirrorPodSeen,
-    NodeObserved,
-    Operation,
     StaticPodDesired,
     StaticPodGone,
     StaticSourcesReady,

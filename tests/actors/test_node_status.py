@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.kernel import ActorSystem, Promise, SimulatedDispatcher, broken, kept
-from actors.messages import FollowNode, NodeObserved, RecordEvent, RuntimeStateObserved
+from actors.messages import FollowNode, NodeObserved, RuntimeStateObserved
 from actors.node_messages import (
     ImagesChanged,
     NodePressureObserved,

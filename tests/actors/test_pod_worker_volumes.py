@@ -9,21 +9,13 @@ import msgspec
 import pytest
 
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import (
-    Operation,
-    PodStatusChanged,
-    PrepareVolumes,
-    ReleaseVolumes,
-    RenewVolumes,
-    RuntimeStateObserved,
-    SyncPod,
-    TerminatePod,
-    VolumesPrepared,
-)
+from actors.messages import Operation, RuntimeStateObserved, SyncPod, TerminatePod
 from actors.pod_services import NodeFacts, PodServices
 from actors.pod_sync import VOLUME_ASK_AGAIN_NS
 from actors.pod_worker import PodWorker
 from actors.start.container_config import NodeRules
+from actors.status_messages import PodStatusChanged
+from actors.volume_messages import PrepareVolumes, ReleaseVolumes, RenewVolumes, VolumesPrepared
 from config.kubelet import KubeletConfiguration
 from config.objects import (
     DownwardAPIVolumeSource,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.kernel import ActorSystem, Promise, SimulatedDispatcher, kept
-from actors.messages import RecordEvent
 from actors.probe_messages import (
     ContainersSeen,
     ProbeRunnerStarted,

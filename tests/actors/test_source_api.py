@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages import (
     ListProblems,
     PodChanged,
     PublishAgain,
     ReadAgain,
-    RecordEvent,
     SourceChanged,
     SourceReady,
     StorageStarted,

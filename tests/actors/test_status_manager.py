@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import ListPods, PodForgotten, PodStatusChanged, StatusManagerStarted
+from actors.messages import ListPods
 from actors.published_status import next_status
 from actors.status_manager import StatusManagerActor
+from actors.status_messages import PodForgotten, PodStatusChanged, StatusManagerStarted
 from config.objects import ObjectMeta, Pod, PodCondition, PodIP, PodStatus
 from tests.actors.probes import Recorder
 

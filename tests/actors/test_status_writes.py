@@ -11,8 +11,9 @@ import pytest
 
 from actors.api_status.urgency import ON_ITS_WAY_NS
 from actors.kernel import ActorSystem, SimulatedDispatcher
-from actors.messages import (
-    MirrorPodSeen,
+from actors.mirror_messages import MirrorPodSeen
+from actors.status_manager import MAX_WRITES, SWEEP_NS, StatusManagerActor
+from actors.status_messages import (
     PodFinished,
     PodForgotten,
     PodLeftApi,
@@ -20,7 +21,6 @@ from actors.messages import (
     PodStatusChanged,
     StatusManagerStarted,
 )
-from actors.status_manager import MAX_WRITES, SWEEP_NS, StatusManagerActor
 from config.objects import ObjectMeta, Pod, PodCondition, PodStatus
 from config.pod_identity import CONFIG_SOURCE
 from runtime.api import ApiError

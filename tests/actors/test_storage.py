@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import PodChanged, PublishAgain, RecordEvent, SourceRead, SourceReady, StorageStarted
+from actors.messages import PodChanged, PublishAgain, SourceRead, SourceReady, StorageStarted
 from actors.storage import StorageActor
 from tests.actors.probes import Recorder, only
 from tests.actors.test_pod_merge import pod

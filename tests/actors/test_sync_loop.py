@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.history_messages import NoteHistory
 from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.messages import (
@@ -15,18 +16,12 @@ from actors.messages import (
     Operation,
     PlegStarted,
     PodChanged,
-    PodForgotten,
-    PodLeftApi,
-    PodReconciled,
-    PodStatusChanged,
     PodWorkerEnded,
     PodWorkerStarted,
     PublishAgain,
-    RecordEvent,
     RuntimePod,
     RuntimeStateObserved,
     SourceReady,
-    StatusManagerStarted,
     StorageStarted,
     SyncPod,
     TerminatePod,
@@ -35,6 +30,7 @@ from actors.messages import (
 from actors.pod_services import NodeFacts, PodServices
 from actors.reference_messages import HoldObjects, ReadSurroundings, ReleaseObjects
 from actors.start.container_config import NodeRules
+from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
 from actors.sync_loop import HOUSEKEEPING_NS, KNOWN_PODS_NS, SyncLoopActor
 from config.kubelet import KubeletConfiguration
 from config.objects import ObjectMeta, Pod

@@ -11,18 +11,9 @@ from typing import Any
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.kernel import Actor, ActorRef, ActorSystem, SimulatedDispatcher, handles
-from actors.messages import (
-    FollowNode,
-    NodeObserved,
-    PrepareVolumes,
-    RecordEvent,
-    ReleaseVolumes,
-    RenewVolumes,
-    VolumeReconcilerStarted,
-    VolumesPrepared,
-    VolumesReleased,
-)
+from actors.messages import FollowNode, NodeObserved
 from actors.reference_messages import (
     ObjectRef,
     ObjectsChanged,
@@ -34,6 +25,14 @@ from actors.reference_messages import (
     TokenRefused,
 )
 from actors.volume_contents import ContentSources, digest_of, resync_ns
+from actors.volume_messages import (
+    PrepareVolumes,
+    ReleaseVolumes,
+    RenewVolumes,
+    VolumeReconcilerStarted,
+    VolumesPrepared,
+    VolumesReleased,
+)
 from actors.volume_reconciler import RESYNC_JITTER, RETRY_MAX_NS, VolumeReconcilerActor
 from config.objects import (
     ConfigMap,

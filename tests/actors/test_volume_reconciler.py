@@ -7,15 +7,10 @@ from typing import Any
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher
-from actors.messages import (
-    KnownPods,
-    PrepareVolumes,
-    RecordEvent,
-    ReleaseVolumes,
-    VolumesPrepared,
-    VolumesReleased,
-)
+from actors.messages import KnownPods
+from actors.volume_messages import PrepareVolumes, ReleaseVolumes, VolumesPrepared, VolumesReleased
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.objects import ObjectMeta, Pod
 from runtime.volumes.capability import Contents, PreparedVolumes, VolumeError, VolumeFault

@@ -6,17 +6,17 @@ from random import Random
 
 import pytest
 
+from actors.event_messages import RecordEvent
 from actors.kernel import Actor, ActorRef, ActorSystem, SimulatedDispatcher, handles
-from actors.messages import (
-    RecordEvent,
+from actors.reference_messages import ObjectRef, ObjectsChanged, ObjectsRead, TokenIssued
+from actors.volume_contents import ContentSources
+from actors.volume_messages import (
     ReleaseVolumes,
     RenewVolumes,
     VolumeReconcilerStarted,
     VolumesPrepared,
     VolumesReleased,
 )
-from actors.reference_messages import ObjectRef, ObjectsChanged, ObjectsRead, TokenIssued
-from actors.volume_contents import ContentSources
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.objects import ConfigMap, ConfigMapVolumeSource, Pod, Volume
 from tests.actors.probes import Recorder, only

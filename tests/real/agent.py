@@ -18,7 +18,8 @@ from typing import Any
 
 import msgspec
 
-from actors.messages import RecordedEvent, SourceProblem
+from actors.event_messages import RecordedEvent
+from actors.messages import SourceProblem
 from cli.local_views import ACTORS, EVENTS, HEALTH, PODS, PROBLEMS, pods_in, report_in
 from config.objects import ContainerStatus, Pod, PodStatus
 from runtime.host_machine import cgroup_version

@@ -1,0 +1,45 @@
+"""What pod workers and `ImagePullActor` say to each other. See `actors/messages.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from actors.kernel import ActorRef, Message
+from config.docker_config import Credential
+from config.objects import Pod
+
+
+class PullImage(Message, frozen=True):
+    """PodWorker -> ImagePullActor: get this image; answered once by `ImagePulled` or `ImagePullFailed`.
+
+    `credentials`: those of the pod's secrets that are for this image, in the order in which they are to be tried.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    container: str
+    image: str
+    field_path: str
+    credentials: tuple[Credential, ...] = ()
+
+    def coalesce_key(self) -> Hashable:
+        return (self.pod.metadata.uid, self.container, self.image)
+
+
+class ImagePulled(Message, frozen=True):
+    """ImagePullActor -> PodWorker: the image is here."""
+
+    image: str
+    container: str
+
+
+class ImagePullFailed(Message, frozen=True):
+    """ImagePullActor -> PodWorker: it is not; `reason` is the waiting reason to show, not before `retry_at_ns`
+    (monotonic).
+    """
+
+    image: str
+    container: str
+    reason: str
+    message: str
+    retry_at_ns: int

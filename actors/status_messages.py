@@ -1,0 +1,65 @@
+"""What is said about the published status of pods, and about their end. See `actors/messages.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Self
+
+import msgspec
+
+from actors.kernel import Message
+from config.objects import Pod, PodStatus
+
+
+class PodStatusChanged(Message, frozen=True):
+    """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will."""
+
+    pod: Pod
+    status: PodStatus
+    final: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, final=self.final or waiting.final)
+
+
+class PodReconciled(Message, frozen=True):
+    """SyncLoopActor -> StatusManagerActor: the API server has the pod in this form now (`pod` of the api source)."""
+
+    pod: Pod
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+
+class PodLeftApi(Message, frozen=True):
+    """SyncLoopActor -> StatusManagerActor: the API server has no such pod any more; nothing can be written to it."""
+
+    uid: str
+
+
+class PodFinished(Message, frozen=True):
+    """PodWorker -> StatusManagerActor: nothing of the pod is left to take down; its object may leave the API."""
+
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class PodForgotten(Message, frozen=True):
+    """SyncLoopActor -> StatusManagerActor: the pod is no longer desired and has ended; drop its status."""
+
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class StatusManagerStarted(Message, frozen=True):
+    """StatusManagerActor -> SyncLoopActor -> PodWorker: I know no status (any more); tell yours again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"

@@ -1,0 +1,61 @@
+"""What pod workers, the sync loop and `VolumeReconcilerActor` say to each other. See `actors/messages.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+from actors.kernel import ActorRef, Message
+from config.objects import Pod
+
+
+class PrepareVolumes(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes; asked again when the pod changes.
+
+    Answered by `VolumesPrepared`. `renewal`: only what is in the volumes may be other than before; then an answer comes
+    only if it is another than the last.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    renewal: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return (self.pod.metadata.uid, self.renewal)
+
+
+class RenewVolumes(Message, frozen=True):
+    """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask for the volumes again, as a renewal, if the pod runs."""
+
+    def coalesce_key(self) -> Hashable:
+        return "renew"
+
+
+class VolumeReconcilerStarted(Message, frozen=True):
+    """VolumeReconcilerActor -> SyncLoopActor: it knows nothing; every worker is to hear `RenewVolumes`."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
+class VolumesPrepared(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there."""
+
+    host_paths: Mapping[str, str]
+    error: str = ""
+
+
+class ReleaseVolumes(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: the pod has ended; unmount and remove all it had on disk."""
+
+    worker: ActorRef | None
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class VolumesReleased(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: nothing of the pod is left on disk, or why something is."""
+
+    uid: str
+    error: str = ""

@@ -19,7 +19,12 @@ from pathlib import Path
 GRPCIO_TOOLS = "1.85.1"
 ROOT = Path(__file__).resolve().parents[2]
 PROTO = Path("runtime/cri/v1/api.proto")
-PROTOS = (PROTO, Path("runtime/probes/health_v1/health.proto"))
+PROTOS = (
+    PROTO,
+    Path("runtime/probes/health_v1/health.proto"),
+    Path("runtime/csi/v1/csi.proto"),
+    Path("runtime/plugin_registration/v1/registration.proto"),
+)
 MADE = tuple(proto.with_name(f"{proto.stem}_pb2{end}") for proto in PROTOS for end in (".py", ".pyi"))
 
 

@@ -1,0 +1,1 @@
+"""The container storage interface: `csi.proto` and what is made of it by `python -m runtime.cri.protos`."""

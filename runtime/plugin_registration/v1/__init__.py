@@ -1,0 +1,1 @@
+"""The registration of plugins: `registration.proto` and what is made of it by `python -m runtime.cri.protos`."""

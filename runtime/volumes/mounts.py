@@ -13,6 +13,14 @@ import re
 from typing import Protocol
 
 UMOUNT_NOFOLLOW = 8
+MNT_DETACH = 2
+MS_RDONLY = 1
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_SHARED = 1 << 20
+_KEPT_FLAGS = {os.ST_NOSUID: 2, os.ST_NODEV: 4, os.ST_NOEXEC: 8, os.ST_NOATIME: 1024, os.ST_NODIRATIME: 2048}
+"""What `statvfs` says of a mount, and the flag for it: a remount must not take away what the mount was made with."""
 
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
@@ -32,8 +40,23 @@ class Mounts(Protocol):
         """Mount memory at `path`, at most `size_bytes` of it (0: what the kernel gives), never swapped where it can."""
         ...
 
-    def unmount(self, path: str) -> None:
-        """Unmount what was last mounted at `path`; that nothing is mounted there is no error."""
+    def mount(self, source: str, path: str, kind: str, options: str) -> None:
+        """Mount a file system of this kind at `path`; `options` as for the kernel, such as `pagesize=2M`."""
+        ...
+
+    def bind(self, source: str, path: str, *, read_only: bool = False) -> None:
+        """Make what is at `source` appear at `path`, which is of the same sort; mounts below it do not come along."""
+        ...
+
+    def make_shared(self, path: str) -> None:
+        """Let mounts below `path` reach those who see a copy of it, and theirs this one; a mount if need be."""
+        ...
+
+    def unmount(self, path: str, *, detach: bool = False) -> None:
+        """Unmount what was last mounted at `path`; that nothing is mounted there is no error.
+
+        `detach`: it goes out of sight at once, and altogether when nobody uses it any more.
+        """
         ...
 
 
@@ -45,7 +68,9 @@ class KernelMounts:
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def below(self, path: str) -> tuple[str, ...]:
-        root = os.path.realpath(path)
+        # Not even a look at the path itself, which may be a dead mount.
+        above, name = os.path.split(path)
+        root = os.path.join(os.path.realpath(above), name)
         with open(self._mountinfo, "rb") as file:
             content = file.read()
         if _written(root) not in content:
@@ -67,8 +92,31 @@ class KernelMounts:
                 raise
             self._mount("tmpfs", path, "tmpfs", 0, options)  # a kernel before 6.4
 
-    def unmount(self, path: str) -> None:
-        if self._libc.umount2(os.fsencode(path), UMOUNT_NOFOLLOW) != 0:
+    def mount(self, source: str, path: str, kind: str, options: str) -> None:
+        self._mount(source, path, kind, 0, options)
+
+    def bind(self, source: str, path: str, *, read_only: bool = False) -> None:
+        self._mount(source, path, "", MS_BIND, "")
+        if not read_only:
+            return
+        kept = os.statvfs(path).f_flag
+        flags = sum(flag for said, flag in _KEPT_FLAGS.items() if kept & said)
+        try:
+            self._mount("", path, "", MS_BIND | MS_REMOUNT | MS_RDONLY | flags, "")
+        except OSError:
+            self.unmount(path)  # rather none than one that can be written to
+            raise
+
+    def make_shared(self, path: str) -> None:
+        path = os.path.realpath(path)
+        with open(self._mountinfo, "rb") as file:
+            if is_shared(file.read(), path):
+                return
+        self._mount(path, path, "", MS_BIND | MS_REC, "")
+        self._mount("", path, "", MS_SHARED | MS_REC, "")
+
+    def unmount(self, path: str, *, detach: bool = False) -> None:
+        if self._libc.umount2(os.fsencode(path), UMOUNT_NOFOLLOW | (MNT_DETACH if detach else 0)) != 0:
             number = ctypes.get_errno()
             if number not in (errno.EINVAL, errno.ENOENT):
                 raise OSError(number, os.strerror(number), path)
@@ -93,3 +141,18 @@ def parse_mount_points(mountinfo: bytes) -> list[str]:
         if len(fields) > 4:
             points.append(os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match.group(1), 8)]), fields[4])))
     return points
+
+
+def is_shared(mountinfo: bytes, path: str) -> bool:
+    """Whether the mount that `path`, without links, lies in is shared: mounts made in it reach copies of it."""
+    shared, depth = False, -1
+    for line in mountinfo.splitlines():
+        fields = line.split(b" ")
+        if len(fields) <= 6:
+            continue
+        point = os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match.group(1), 8)]), fields[4]))
+        inside = path == point or path.startswith(point if point == "/" else f"{point}/")
+        if inside and len(point) >= depth:
+            optional = fields[6 : fields.index(b"-", 6)]
+            shared, depth = any(each.startswith(b"shared:") for each in optional), len(point)
+    return shared

@@ -1,0 +1,223 @@
+"""A part of a volume, for a container that mounts no more of it (`subPath`), found without ever leaving the volume.
+
+Theory of operation. Whoever writes into the volume may put a symbolic link where the path leads through, also between a
+check and its use; a path that is given to the runtime as text would take the container anywhere on the host. So the way
+is walked here, one component at a time, by open directories: each is opened without following it; a link is read and
+walked in its turn, from where it lies; `..` goes back to the directory that was come from, never to what the kernel
+takes for it now. Absolute links, and those that lead above the volume, are refused. What is missing is made on the way,
+with the mode of the volume. What is open at the end is mounted, not its name:
+
+    /proc/self/fd/N -> <pod>/volume-subpaths/<volume>/<container>/<index of the mount>
+
+Nobody but the agent can reach that place, so its name is safe to give away. A container that is started again gets a
+fresh mount. The mount keeps the volume busy: `release` takes it away before the volume goes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from runtime.volumes.capability import VolumeError
+from runtime.volumes.mounts import Mounts
+
+DIRECTORY = "volume-subpaths"
+LINKS_MAX = 40
+_PLACE_MODE = 0o750
+_FILE_MODE = 0o640
+_OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class SubPath(msgspec.Struct, frozen=True):
+    """A part of a volume of a pod, as one mount of a container wants it.
+
+    `index`: of the mount in the container; `volume_path`: of the volume on the host; `path`: below it, relative and
+    without `..`. `make`: whether directories that are missing are made.
+    """
+
+    uid: str
+    volume: str
+    container: str
+    index: int
+    volume_path: str
+    path: str
+    make: bool = True
+
+
+class SubPaths(Protocol):
+    """Calls touch disks and mounts and may hang on a dead one: actors run them on a lane, per pod."""
+
+    def prepare(self, wanted: tuple[SubPath, ...]) -> Mapping[int, str]:
+        """Mount them anew; index -> path on the host, safe to give to the runtime. Raises VolumeError."""
+        ...
+
+    def release(self, uid: str, volume: str) -> None:
+        """Take away those of one volume of a pod; what is gone already is no error. Raises OSError."""
+        ...
+
+
+class LocalSubPaths:
+    """On this machine. `root` is the agent's directory; `pause`: called before each step, for tests that interfere."""
+
+    def __init__(self, root: str, mounts: Mounts, pause: Callable[[str], None] = lambda step: None) -> None:
+        self._pods = os.path.join(root, "pods")
+        self._mounts = mounts
+        self._pause = pause
+
+    def prepare(self, wanted: tuple[SubPath, ...]) -> Mapping[int, str]:
+        return {each.index: self._prepare(each) for each in wanted}
+
+    def _prepare(self, wanted: SubPath) -> str:
+        try:
+            descriptor = open_below(wanted.volume_path, wanted.path, make=wanted.make, pause=self._pause)
+            try:
+                return self._mount(descriptor, wanted)
+            finally:
+                os.close(descriptor)
+        except (VolumeError, OSError) as failure:
+            # What the way leads through is the volume's; nothing of the rest of the host can show up in the text.
+            why = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
+            raise VolumeError(
+                f'failed to prepare subPath for volumeMount "{wanted.volume}" of container "{wanted.container}": {why}'
+            ) from failure
+
+    def _mount(self, descriptor: int, wanted: SubPath) -> str:
+        directory = os.path.join(self._of(wanted.uid, wanted.volume), wanted.container)
+        place = os.path.join(directory, str(wanted.index))
+        os.makedirs(directory, mode=_PLACE_MODE, exist_ok=True)
+        _take_away(self._mounts, place)
+        info = os.fstat(descriptor)
+        if stat.S_ISDIR(info.st_mode):
+            os.mkdir(place, _PLACE_MODE)
+        else:
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, _FILE_MODE))
+        self._pause("mount")
+        self._mounts.bind(f"/proc/self/fd/{descriptor}", place)
+        return place
+
+    def release(self, uid: str, volume: str) -> None:
+        top = self._of(uid, volume)
+        for container in _names_in(top):
+            directory = os.path.join(top, container)
+            for name in _names_in(directory):
+                _take_away(self._mounts, os.path.join(directory, name))
+            os.rmdir(directory)
+        if os.path.isdir(top):
+            os.rmdir(top)
+
+    def _of(self, uid: str, volume: str) -> str:
+        return os.path.join(self._pods, uid, DIRECTORY, volume)
+
+
+def open_below(top: str, path: str, *, make: bool = True, pause: Callable[[str], None] = lambda step: None) -> int:
+    """Open what is at `path` below directory `top`, as the module says; the descriptor serves as a place only (O_PATH).
+
+    Raises VolumeError where the path leads out or cannot be, and OSError.
+    """
+    if path.startswith("/"):
+        raise VolumeError(f"{path!r} must be relative")
+    if ".." in path.split("/"):
+        raise VolumeError(f"{path!r} must not contain '..'")
+    try:
+        opened = [os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+    except NotADirectoryError:
+        raise VolumeError("the volume is no directory") from None
+    try:
+        _walk(opened, path, make, pause)
+        return opened.pop()
+    finally:
+        for each in opened:
+            os.close(each)
+
+
+def _walk(opened: list[int], path: str, make: bool, pause: Callable[[str], None]) -> None:
+    """Go down from the last of `opened`; the way comes to stand in it."""
+    mode = stat.S_IMODE(os.fstat(opened[0]).st_mode)
+    ahead = deque(path.split("/"))
+    links = 0
+    while ahead:
+        name = ahead.popleft()
+        if name in ("", "."):
+            continue
+        if not stat.S_ISDIR(os.fstat(opened[-1]).st_mode):
+            raise VolumeError(f"{path!r} leads through a file")
+        if name == "..":
+            if len(opened) == 1:
+                raise VolumeError(f"{path!r} leads out of the volume through a symbolic link")
+            os.close(opened.pop())
+            continue
+        pause(name)
+        found = _open(opened[-1], name, mode if make else None, path, pause)
+        if not stat.S_ISLNK(os.fstat(found).st_mode):
+            opened.append(found)
+            continue
+        try:
+            target = os.readlink("", dir_fd=found)
+        finally:
+            os.close(found)
+        links += 1
+        if target.startswith("/"):
+            raise VolumeError(f"{path!r} leads out of the volume through a symbolic link")
+        if links > LINKS_MAX:
+            raise VolumeError(f"{path!r} leads through more than {LINKS_MAX} symbolic links")
+        ahead.extendleft(reversed(target.split("/")))
+
+
+def _open(directory: int, name: str, mode: int | None, path: str, pause: Callable[[str], None]) -> int:
+    """What is called so there, a link as a link; made as a directory where it is missing and `mode` is given."""
+    try:
+        return os.open(name, _OPEN, dir_fd=directory)
+    except FileNotFoundError:
+        if mode is None:
+            raise VolumeError(f"there is no {path!r} in the volume") from None
+    try:
+        os.mkdir(name, mode, dir_fd=directory)
+    except FileExistsError:
+        pass  # somebody was faster; whatever it is, it is looked at like anything else
+    except OSError as failure:
+        if failure.errno != errno.EROFS:
+            raise
+        raise VolumeError(f"there is no {path!r} in the volume, and it is read only") from None
+    else:
+        pause(f"made {name}")
+        _set_mode(directory, name, mode)
+    return os.open(name, _OPEN, dir_fd=directory)
+
+
+def _set_mode(directory: int, name: str, mode: int) -> None:
+    """What the umask has taken from a new directory. One that was put in its place meanwhile keeps its mode."""
+    try:
+        made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    except OSError:
+        return
+    try:
+        if os.fstat(made).st_uid == os.geteuid() and not os.listdir(made):
+            os.fchmod(made, mode)
+    finally:
+        os.close(made)
+
+
+def _take_away(mounts: Mounts, place: str) -> None:
+    """A mount of an earlier start, and what it was mounted on. What is mounted may be dead: it is not looked at."""
+    mounts.unmount(place, detach=True)
+    try:
+        info = os.lstat(place)
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(info.st_mode):
+        os.rmdir(place)
+    else:
+        os.unlink(place)
+
+
+def _names_in(directory: str) -> Iterable[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except FileNotFoundError:
+        return ()

@@ -2,7 +2,7 @@
 
 Run as a program with `--install` it brings what is missing with apt (Debian 12, as root); the `real` environment of tox
 does that first. Without, it says what is missing and where it comes from. A missing component is a failure, never a
-skipped test.
+skipped test. The second, newer runtime is in `tests.real.newer_runtime`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 from shutil import which
+
+from tests.real import newer_runtime
 
 CNI_DIRECTORY = Path("/usr/lib/cni")
 
@@ -24,6 +26,7 @@ NEEDED = {
     "docker-registry": "docker-registry",
     "ip": "iproute2",
     "iptables": "iptables",
+    "patchelf": "patchelf",
     str(CNI_DIRECTORY / "bridge"): "containernetworking-plugins",
     str(CNI_DIRECTORY / "host-local"): "containernetworking-plugins",
     str(CNI_DIRECTORY / "loopback"): "containernetworking-plugins",
@@ -63,4 +66,5 @@ def install() -> None:
 if __name__ == "__main__":
     if "--install" in sys.argv[1:]:
         install()
-    sys.exit(complaint())
+        newer_runtime.install()
+    sys.exit(complaint() or newer_runtime.complaint())

@@ -3,6 +3,7 @@ docker-registry, iproute2 and iptables (`tests.real.components` has the packages
 fails with a sentence that names it: a test that silently does not run proves nothing.
 
 One containerd and one registry serve a whole session; every test that asks for `cri` finds no pods and leaves none.
+What the containerd of Debian 12 cannot is shown on a newer one: `newer_containerd`, `newer_truth`, `newer_agent`.
 What takes long by itself (`crash_loop`) begins with the session, and the tests that look at it come last.
 """
 
@@ -16,6 +17,7 @@ import pytest
 
 from runtime.cri.client import GrpcCri
 from tests.real import images as made
+from tests.real import newer_runtime
 from tests.real.agent import Agent
 from tests.real.components import complaint
 from tests.real.containerd import Containerd
@@ -74,6 +76,45 @@ def agent(cri: GrpcCri, containerd: Containerd) -> Iterator[Agent]:
     """An agent for one test, not started: `start`, `drop`, `kill`. It has the private containerd to itself."""
     directory = Path(tempfile.mkdtemp(prefix="agent-", dir=containerd.directory))
     made = Agent(directory, containerd.endpoint)
+    yield made
+    made.take_down()
+
+
+@pytest.fixture(scope="session")
+def newer_containerd() -> Iterator[Containerd]:
+    """A private containerd of `tests.real.newer_runtime`, with the same images."""
+    why = complaint() or newer_runtime.complaint()
+    if why is not None:
+        pytest.fail(why, pytrace=False)
+    private = Containerd(newer_runtime.PROGRAMS)
+    try:
+        private.start()
+        private.load([made.build(recipe) for recipe in made.RECIPES])
+        yield private
+    finally:
+        private.stop()
+
+
+@pytest.fixture
+def newer_cri(newer_containerd: Containerd) -> Iterator[GrpcCri]:
+    """A client of it, without pods before and after."""
+    newer_containerd.remove_pods()
+    with newer_containerd.connect() as client:
+        yield client
+    newer_containerd.remove_pods()
+
+
+@pytest.fixture
+def newer_truth(newer_cri: GrpcCri) -> Truth:
+    """What the newer containerd runs."""
+    return Truth(newer_cri)
+
+
+@pytest.fixture
+def newer_agent(newer_cri: GrpcCri, newer_containerd: Containerd) -> Iterator[Agent]:
+    """An agent for one test on it, not started."""
+    directory = Path(tempfile.mkdtemp(prefix="agent-", dir=newer_containerd.directory))
+    made = Agent(directory, newer_containerd.endpoint)
     yield made
     made.take_down()
 

@@ -3,6 +3,7 @@
 Root and state, runc's root, the network namespaces and the addresses in use all lie in one temporary directory. The
 sandbox image is busybox asleep, so nothing comes from any network. `oom_score_adj` is only ever raised
 (`restrict_oom_score_adj`), because lowering it takes a capability that containers and CI machines do not have.
+Everybody may walk through that directory, since the root of a pod with its own users is nobody here.
 
 `stop` ends the pods through containerd where it can; what then is still there (shims, processes, mounts, the bridge,
 cgroups) it ends by pid and by path, so a killed containerd or a failed test leaves nothing either.
@@ -46,10 +47,16 @@ _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 class Containerd:
-    """A containerd that runs from `start` to `kill` or `stop`. `cgroup_parent` is for the pods of the tests."""
+    """A containerd that runs from `start` to `kill` or `stop`. `cgroup_parent` is for the pods of the tests.
 
-    def __init__(self) -> None:
+    `programs` is a directory with another containerd, shim, runc and ctr than the machine's.
+    """
+
+    def __init__(self, programs: Path | None = None) -> None:
+        path = os.environ.get("PATH", os.defpath)
+        self._path = f"{path if programs is None else f'{programs}:{path}'}:/usr/sbin:/sbin"
         self.directory = Path(tempfile.mkdtemp(prefix="actorlet-real-"))
+        self.directory.chmod(0o711)
         self.socket = self.directory / "containerd.sock"
         self.endpoint = f"unix://{self.socket}"
         self.log = self.directory / "containerd.log"
@@ -72,7 +79,7 @@ class Containerd:
                 ["containerd", "--config", str(self.directory / "config.toml")],
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"},
+                env=self._environment,
             )
         with self.connect() as cri:
             until(lambda: self._ready(cri), _START_S, lambda: f"containerd is not ready: {self.tail()}")
@@ -86,6 +93,10 @@ class Containerd:
     @property
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PATH": self._path}
 
     def stop(self) -> None:
         """End everything and remove every trace."""
@@ -127,6 +138,7 @@ class Containerd:
             check=False,
             capture_output=True,
             text=True,
+            env=self._environment,
         )
         assert done.returncode == 0, f"ctr {' '.join(arguments)}: {done.stderr}"
         return done.stdout

@@ -1,0 +1,96 @@
+"""A newer containerd and runc beside those of Debian 12: user namespaces, the policy Strict of groups, its events.
+
+Packages of Debian's next release are unpacked into one directory of this machine and installed nowhere. containerd
+itself runs on the C library of Debian 12; runc does not, so the library lies beside it and runc is told so (patchelf).
+An agent on this containerd shows what the older one cannot.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SUITE = "forky"
+PLACE = Path("/var/cache/actorlet-tests/newer-runtime")
+PROGRAMS = PLACE / "bin"
+"""Where containerd, its shim, ctr and runc are once `install` has run."""
+
+_OWN_SUITE = "bookworm"
+_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_PACKAGES = ("containerd", "runc", "libc6", "libseccomp2")
+_NEEDED = ("containerd", "containerd-shim-runc-v2", "ctr", "runc")
+_SETTINGS = """
+Dir::Etc::sourcelist "{here}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State::lists "{here}/lists";
+Dir::Cache "{here}/cache";
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+"""
+
+
+def complaint() -> str | None:
+    """What is missing, in a sentence with what to do; None when nothing is."""
+    gone = [name for name in _NEEDED if not os.access(PROGRAMS / name, os.X_OK)]
+    if not gone:
+        return None
+    way = f"run `{Path(sys.executable).name} -m tests.real.components --install` or `tox -e real`, which does it"
+    return f"missing in {PROGRAMS}: {', '.join(gone)}; {way}"
+
+
+def install() -> None:
+    """Bring it, with apt; patchelf has to be on the machine. All of it appears at once, or nothing."""
+    if complaint() is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="actorlet-newer-") as name:
+        here = Path(name)
+        _fetch(here)
+        for package in here.glob("*.deb"):
+            _run("dpkg-deb", "-x", str(package), str(here / "unpacked"))
+        shutil.rmtree(PLACE, ignore_errors=True)
+        made = PLACE.with_name(f"{PLACE.name}.{os.getpid()}")
+        _lay_out(here / "unpacked", made)
+        made.rename(PLACE)
+
+
+def _fetch(here: Path) -> None:
+    """The packages of the other suite, with lists of their own: those of the machine stay as they are."""
+    (here / "lists" / "partial").mkdir(parents=True)
+    (here / "cache" / "archives" / "partial").mkdir(parents=True)
+    (here / "sources.list").write_text(f"deb [signed-by={_KEYS}] {_mirror()} {SUITE} main\n")
+    settings = here / "apt.conf"
+    settings.write_text(_SETTINGS.format(here=here))
+    _run("apt-get", "-c", str(settings), "update", "-q")
+    _run("apt-get", "-c", str(settings), "download", *(f"{each}/{SUITE}" for each in _PACKAGES), cwd=here)
+
+
+def _mirror() -> str:
+    """Where this machine has its own Debian from."""
+    words = ("apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages")
+    said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    own = [line.split(" ")[1] for line in said.splitlines() if line.startswith(f"{_OWN_SUITE} ")]
+    assert own, f"apt knows no archive of {_OWN_SUITE}: {said}"
+    return own[0]
+
+
+def _lay_out(unpacked: Path, place: Path) -> None:
+    """Programs to `bin`, libraries to `lib`; runc finds those where `place` will be."""
+    programs, libraries = place / "bin", place / "lib"
+    for directory in (programs, libraries):
+        directory.mkdir(parents=True, exist_ok=True)
+    for name in _NEEDED:
+        shutil.copy(next(unpacked.glob(f"usr/*bin/{name}")), programs)
+    for library in unpacked.glob("usr/lib/*-linux-gnu/*.so*"):
+        if library.is_file():
+            shutil.copy(library, libraries)
+    (loader,) = libraries.glob("ld-linux*")
+    final = PLACE / "lib"
+    _run("patchelf", "--set-interpreter", str(final / loader.name), "--set-rpath", str(final), str(programs / "runc"))
+
+
+def _run(*command: str, cwd: Path | None = None) -> None:
+    subprocess.run(command, check=True, cwd=cwd, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})

@@ -42,7 +42,7 @@ from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
-from runtime.volumes.pod_volumes import LocalPodVolumes
+from runtime.volumes.whole_pods import LocalPodVolumes
 from simulation.cri import Settings, SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedHost, SimulatedIdFiles

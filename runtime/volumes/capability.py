@@ -1,40 +1,27 @@
-"""What an actor asks for (`PodVolumes`), and what a kind of volume has to offer (`VolumePlugin`).
+"""What an actor asks for (`NodeVolumes`), and what a kind of volume has to offer (`VolumePlugin`, `DeviceMounter`).
 
-All calls touch disks and mounts and may hang for ever on a dead one: actors run them on a lane, per pod. All of them
-may be repeated: what is there already is left as it is, what is gone already is no error. A kind of volume is one file
-with one plugin; whatever needs a kind goes through `LocalPodVolumes`, which knows nothing of kinds.
+All calls but those marked pure touch disks, mounts and servers, and may hang for ever on a dead one: actors run them
+on a lane, one call per volume at a time. All of them may be repeated, after failures and by another life of the agent:
+what is there already is left as it is, what is gone already is no error. A kind of volume is one file with one plugin;
+whatever needs a kind goes through `LocalNodeVolumes`, which knows nothing of kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from config.objects import Pod, Volume
+from config.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
 
 
 class VolumeError(Exception):
-    """A volume cannot be had, or not be given back; the text says why, for people."""
+    """A volume cannot be had, or not be given back; the text says why, for people. `reason`: that of the event."""
 
-
-class VolumeFault(msgspec.Struct, frozen=True):
-    """What is wrong with one volume of a pod. `field_path` such as `spec.volumes[2].nfs`."""
-
-    volume: str
-    field_path: str
-    reason: str
-
-
-class PreparedVolumes(msgspec.Struct, frozen=True):
-    """Volume name -> path on the host for those that can be used, and what is wrong.
-
-    One may be in both: it has its old content, and the new could not be had.
-    """
-
-    host_paths: Mapping[str, str]
-    faults: tuple[VolumeFault, ...] = ()
+    def __init__(self, text: str, reason: str = "FailedMount") -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 class VolumeFile(msgspec.Struct, frozen=True, gc=False):
@@ -66,6 +53,185 @@ class Contents(msgspec.Struct, frozen=True):
 NO_CONTENTS = Contents()
 
 
+class VolumeMaterial(msgspec.Struct, frozen=True):
+    """What a kind needs beyond objects of the API: secrets, tokens, where a device is attached. Each has its own."""
+
+
+class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One volume of one pod, as its plugin sees it.
+
+    `name`: on disk, which is that of the persistent volume where there is one. `volume`: the pod's entry. `source`: the
+    attribute of `Volume`, or of the persistent volume's spec, that says of which kind it is. `field_path` such as
+    `spec.volumes[2].nfs`. `block`: containers get it as a device. `version` tells one content from another: the volume
+    is made again when it is other than what was made last. `in_use`: by which name an attachable volume stands in
+    `volumesInUse` of the node's status.
+    """
+
+    name: str
+    volume: Volume
+    source: str
+    field_path: str = ""
+    persistent: PersistentVolume | None = None
+    claim: PersistentVolumeClaim | None = None
+    read_only: bool = False
+    block: bool = False
+    access_modes: tuple[str, ...] = ()
+    mount_options: tuple[str, ...] = ()
+    payload: Payload | None = None
+    material: VolumeMaterial | None = None
+    version: bytes = b""
+    in_use: str = ""
+
+
+class VolumePlace(msgspec.Struct, frozen=True):
+    """Where one volume of one pod lies. `directory`: below the pod's own; its parents may have to be made as well.
+
+    That is `volumes/<plugin>/<name>`, or `volumeDevices/<plugin>/<name>` for `block` volumes.
+    """
+
+    uid: str
+    plugin: str
+    name: str
+    block: bool
+    directory: str
+
+
+class FoundVolume(msgspec.Struct, frozen=True):
+    """A volume that some life of the agent has made or begun. `device`: its unique name on the node, empty for none."""
+
+    place: VolumePlace
+    device: str = ""
+
+
+class VolumeKind(msgspec.Struct, frozen=True):
+    """What is known of a volume before anything is done. `plugin`: its name; `device`: as in `FoundVolume`."""
+
+    plugin: str
+    device: str = ""
+
+
+Say = Callable[[str, str, str], None]
+"""`say("Warning", reason, message)`: an event about the pod, at any time during a call and on any thread."""
+
+
+class VolumePlugin(Protocol):
+    """One kind of volume."""
+
+    name: str
+    """Such as `kubernetes.io/empty-dir`: what its directories are called by."""
+    source: str
+    """The attribute of `Volume`, or of a persistent volume's spec, that it serves, such as `empty_dir`."""
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        """Make the volume; its path on the host, or that of its device. Raises VolumeError, OSError."""
+        ...
+
+    def is_usable(self, place: VolumePlace) -> bool:
+        """Whether what an earlier call has made there can be used as it is, though it cannot be renewed now."""
+        ...
+
+    def release(self, place: VolumePlace) -> None:
+        """Give back what was made there, as far as it is more than mounts and files below its directory.
+
+        Called with what is found on disk, maybe by another life of this agent. Raises VolumeError or OSError.
+        """
+        ...
+
+
+@runtime_checkable
+class DeviceMounter(Protocol):
+    """A kind with a part that all its pods on the node share: made before the first, taken down after the last.
+
+    A device is named by the kind as it likes; on the node it is `<plugin>/<device>`.
+    """
+
+    def device_of(self, spec: VolumeSpec) -> str:
+        """Which device the volume is on; empty when it has none. Pure."""
+        ...
+
+    def device_at(self, place: VolumePlace) -> str:
+        """Which device a volume found on disk is on, as far as its files tell; empty for none. Raises OSError."""
+        ...
+
+    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
+        """Make the shared part. Raises VolumeError, OSError."""
+        ...
+
+    def unstage(self, device: str) -> None:
+        """Take it down. No pod uses it, and it may never have been made whole. Raises VolumeError, OSError."""
+        ...
+
+    def staged(self) -> tuple[str, ...]:
+        """Every device that is staged or begun, found on disk. Raises OSError."""
+        ...
+
+
+class NodeVolumes(Protocol):
+    """All that is done for volumes on this node. Devices have their unique names here."""
+
+    def kind_of(self, spec: VolumeSpec) -> VolumeKind:
+        """Pure. Raises VolumeError for a kind that is not served."""
+        ...
+
+    def make_pod(self, uid: str) -> None:
+        """The directories that every pod has. Raises VolumeError, OSError."""
+        ...
+
+    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
+        """Make the device that the volume is on. Raises VolumeError, OSError."""
+        ...
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
+        """Make one volume of a pod that has its directories; its path on the host. Raises VolumeError, OSError."""
+        ...
+
+    def usable(self, uid: str, spec: VolumeSpec) -> str:
+        """The path of a volume that cannot be renewed now but can be used as it is; empty when it cannot."""
+        ...
+
+    def release(self, found: FoundVolume) -> None:
+        """Take one volume of a pod down, and remove its directory. Raises VolumeError or OSError if something stays."""
+        ...
+
+    def unstage(self, device: str) -> None:
+        """Take a device down. Raises VolumeError, OSError."""
+        ...
+
+    def remove_pod(self, uid: str) -> None:
+        """Remove all else that the pod has on disk; its volumes are gone. Raises VolumeError or OSError."""
+        ...
+
+    def volumes_of(self, uid: str) -> tuple[FoundVolume, ...]:
+        """The volumes of a pod found on disk, sorted. Raises OSError."""
+        ...
+
+    def list_uids(self) -> tuple[str, ...]:
+        """UIDs of all pods that have something on disk, sorted. Raises OSError."""
+        ...
+
+    def devices(self) -> tuple[str, ...]:
+        """Every device found on disk, sorted. Raises OSError."""
+        ...
+
+
+class VolumeFault(msgspec.Struct, frozen=True):
+    """What is wrong with one volume of a pod. `field_path` such as `spec.volumes[2].nfs`."""
+
+    volume: str
+    field_path: str
+    reason: str
+
+
+class PreparedVolumes(msgspec.Struct, frozen=True):
+    """Volume name -> path on the host for those that can be used, and what is wrong.
+
+    One may be in both: it has its old content, and the new could not be had.
+    """
+
+    host_paths: Mapping[str, str]
+    faults: tuple[VolumeFault, ...] = ()
+
+
 class PodVolumes(Protocol):
     """Directories and volumes of pods."""
 
@@ -79,31 +245,4 @@ class PodVolumes(Protocol):
 
     def list_uids(self) -> tuple[str, ...]:
         """UIDs of all pods that have something on disk, sorted. Raises OSError."""
-        ...
-
-
-class VolumePlugin(Protocol):
-    """One kind of volume."""
-
-    name: str
-    """Such as `kubernetes.io/empty-dir`: what its directories are called by."""
-    source: str
-    """The attribute of `Volume` that it serves, such as `empty_dir`."""
-
-    def prepare(self, pod: Pod, volume: Volume, directory: str, payload: Payload | None) -> str:
-        """Make the volume; its path on the host. `directory` is the place for it, below the pod's, not made yet.
-
-        `payload`: its files, for kinds that are made of them; None where nobody has said. Raises VolumeError, OSError.
-        """
-        ...
-
-    def is_usable(self, directory: str) -> bool:
-        """Whether what an earlier call has made there can be used as it is, though it cannot be renewed now."""
-        ...
-
-    def release(self, uid: str, directory: str) -> None:
-        """Give back what was made at `directory`, as far as it is more than mounts and files below it.
-
-        Called with what is found on disk, maybe by another life of this agent. Raises VolumeError or OSError.
-        """
         ...

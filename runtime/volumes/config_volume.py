@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import posixpath
 
-from config.objects import Container, Pod, Volume
+from config.objects import Container, Pod
 from runtime.volumes.atomic_writer import has_content, write_payload
-from runtime.volumes.capability import Payload, VolumeError
+from runtime.volumes.capability import Payload, Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir import fs_group, make_empty_dir
 from runtime.volumes.mounts import Mounts
 
@@ -30,7 +30,8 @@ class ConfigVolumePlugin:
         self.source = source
         self._mounts = mounts
 
-    def prepare(self, pod: Pod, volume: Volume, directory: str, payload: Payload | None) -> str:
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        volume, payload, directory = spec.volume, spec.payload, place.directory
         if payload is None:
             raise VolumeError("what is to be in it is not known yet")
         sources = len(volume.projected.sources) if volume.projected is not None else 1
@@ -41,13 +42,11 @@ class ConfigVolumePlugin:
                 _make_nested(directory, below)
         return directory
 
-    def is_usable(self, directory: str) -> bool:
-        return has_content(directory)
+    def is_usable(self, place: VolumePlace) -> bool:
+        return has_content(place.directory)
 
-    def release(self, uid: str, directory: str) -> None:
-        # Whoever removes the directory would unmount it as well, but only after a look at the mounts of the whole node.
-        if self._mounts is not None and self._mounts.is_mount_point(directory):
-            self._mounts.unmount(directory)
+    def release(self, place: VolumePlace) -> None:
+        """Nothing beyond the mount and the files."""
 
 
 def config_volume_plugins(mounts: Mounts) -> tuple[ConfigVolumePlugin, ...]:

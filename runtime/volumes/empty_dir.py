@@ -12,7 +12,7 @@ import stat
 from config.objects import Container, Pod, Volume
 from config.pod_identity import is_sidecar
 from config.quantity import parse_quantity
-from runtime.volumes.capability import Payload, VolumeError
+from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.mounts import Mounts
 
 MEMORY = "Memory"
@@ -28,21 +28,21 @@ class EmptyDirPlugin:
         self._mounts = mounts
         self._memory_bytes = memory_bytes
 
-    def prepare(self, pod: Pod, volume: Volume, directory: str, payload: Payload | None) -> str:
-        source = volume.empty_dir
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        source, directory = spec.volume.empty_dir, place.directory
         medium = (source.medium if source is not None else None) or ""
         if medium not in ("", MEMORY):
             raise VolumeError(f"an emptyDir of medium {medium} is not supported yet; use Memory or none")
         if medium == MEMORY:
-            make_empty_dir(pod, directory, self._mounts, memory_size_bytes(pod, volume, self._memory_bytes))
+            make_empty_dir(pod, directory, self._mounts, memory_size_bytes(pod, spec.volume, self._memory_bytes))
         else:
             make_empty_dir(pod, directory)
         return directory
 
-    def is_usable(self, directory: str) -> bool:
+    def is_usable(self, place: VolumePlace) -> bool:
         return False
 
-    def release(self, uid: str, directory: str) -> None:
+    def release(self, place: VolumePlace) -> None:
         """Nothing beyond the mount and the files."""
 
 

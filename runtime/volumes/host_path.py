@@ -10,8 +10,8 @@ import os
 import stat
 from collections.abc import Callable
 
-from config.objects import Pod, Volume
-from runtime.volumes.capability import Payload, VolumeError
+from config.objects import Pod
+from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
     "Directory": (stat.S_ISDIR, "a directory"),
@@ -30,8 +30,8 @@ class HostPathPlugin:
     name = "kubernetes.io/host-path"
     source = "host_path"
 
-    def prepare(self, pod: Pod, volume: Volume, directory: str, payload: Payload | None) -> str:
-        source = volume.host_path
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path
         path = source.path if source is not None else ""
         kind = (source.type if source is not None else None) or ""
         if not path:
@@ -50,10 +50,10 @@ class HostPathPlugin:
             raise VolumeError(f"hostPath type check failed: {path} is not {what}")
         return path
 
-    def is_usable(self, directory: str) -> bool:
+    def is_usable(self, place: VolumePlace) -> bool:
         return False
 
-    def release(self, uid: str, directory: str) -> None:
+    def release(self, place: VolumePlace) -> None:
         """Nothing: it is the host's."""
 
 

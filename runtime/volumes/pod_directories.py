@@ -2,7 +2,10 @@
 
 Removal is dangerous: a volume that is still mounted holds data of others. So everything is unmounted first, the mount
 table is read again, and the removal itself goes down by open directories, follows no link, and refuses to enter another
-file system. Whatever cannot be unmounted stays with all that is above it, and is an error.
+mount, which may well be of the same file system. Whatever cannot be unmounted stays with all that is above it, and is
+an error.
+
+Finding what there is looks at no volume itself: the mount of one may be dead, and whoever looks at it hangs.
 """
 
 from __future__ import annotations
@@ -10,19 +13,13 @@ from __future__ import annotations
 import os
 import stat
 
-import msgspec
-
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeError, VolumePlace
 from runtime.volumes.mounts import Mounts
 
 POD_MODE = 0o750
-
-
-class VolumeDirectory(msgspec.Struct, frozen=True):
-    """A volume found on disk: the plugin's name and where it is."""
-
-    plugin: str
-    path: str
+FILES = "volumes"
+DEVICES = "volumeDevices"
+SUB_PATHS = "volume-subpaths"
 
 
 class PodDirectories:
@@ -38,9 +35,16 @@ class PodDirectories:
             raise VolumeError(f"{uid!r} cannot be the UID of a pod")
         return os.path.join(self._pods, uid)
 
-    def volume(self, uid: str, plugin: str, name: str) -> str:
-        """The place of one volume."""
-        return os.path.join(self.pod(uid), "volumes", plugin.replace("/", "~"), name)
+    def place(self, uid: str, plugin: str, name: str, *, block: bool = False) -> VolumePlace:
+        """Where one volume lies. Raises VolumeError for names that lead elsewhere."""
+        if not name or "/" in name or name in (".", ".."):
+            raise VolumeError(f"{name!r} cannot be the name of a volume")
+        top = os.path.join(self.pod(uid), DEVICES if block else FILES)
+        return VolumePlace(uid, plugin, name, block, os.path.join(top, plugin.replace("/", "~"), name))
+
+    def sub_paths(self, uid: str, name: str) -> str:
+        """Where single directories and files of the volume of this name on disk are mounted for containers."""
+        return os.path.join(self.pod(uid), SUB_PATHS, name)
 
     def make(self, uid: str) -> None:
         """The directories that every pod has."""
@@ -56,32 +60,54 @@ class PodDirectories:
         except FileNotFoundError:
             return ()
 
-    def volumes(self, uid: str) -> tuple[VolumeDirectory, ...]:
-        """Every volume directory of a pod, sorted."""
-        top = os.path.join(self.pod(uid), "volumes")
-        return tuple(
-            VolumeDirectory(plugin.replace("~", "/"), os.path.join(top, plugin, name))
-            for plugin in _names_in(top)
-            for name in _names_in(os.path.join(top, plugin))
-        )
+    def volumes(self, uid: str) -> tuple[VolumePlace, ...]:
+        """Every volume of a pod, sorted."""
+        found: list[VolumePlace] = []
+        for block, below in ((False, FILES), (True, DEVICES)):
+            top = os.path.join(self.pod(uid), below)
+            for plugin in _names_in(top):
+                for name in _names_in(os.path.join(top, plugin)):
+                    found.append(self.place(uid, plugin.replace("~", "/"), name, block=block))
+        return tuple(found)
+
+    def remove_volume(self, place: VolumePlace) -> None:
+        """Unmount everything at and below the place of a volume, then remove it. Raises VolumeError or OSError."""
+        self._unmount(place.directory)
+        _remove(place.directory)
+
+    def remove_sub_paths(self, uid: str, name: str) -> None:
+        """Unmount and remove what containers had of single paths of a volume. Raises VolumeError or OSError."""
+        path = self.sub_paths(uid, name)
+        if os.path.lexists(path):
+            self._unmount(path)
+            _remove(path)
 
     def remove(self, uid: str) -> None:
         """Unmount everything at and below the pod's directory, then remove it. Raises VolumeError or OSError."""
         path = self.pod(uid)
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return
-        try:
-            mounted = self._mounts.below(path)
-            for point in mounted:
-                self._mounts.unmount(point)
-            if mounted and (left := self._mounts.below(path)):
-                raise VolumeError(f"{left[0]} is still mounted; nothing of the pod's directory was removed")
-            _empty(descriptor, os.fstat(descriptor).st_dev, path)
-        finally:
-            os.close(descriptor)
-        os.rmdir(path)
+        if os.path.lexists(path):
+            self._unmount(path)
+            _remove(path)
+
+    def _unmount(self, path: str) -> None:
+        mounted = self._mounts.below(path)
+        for point in mounted:
+            self._mounts.unmount(point)
+        if mounted and (left := self._mounts.below(path)):
+            raise VolumeError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
+
+
+def _remove(path: str) -> None:
+    """A directory on whose mount nothing lies but what may go, or a file or link in the place of one."""
+    try:
+        above = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        mount = _mount_of(above)
+        _remove_entry(above, os.path.basename(path), mount, path)
+    finally:
+        os.close(above)
 
 
 def _names_in(directory: str) -> list[str]:
@@ -91,22 +117,27 @@ def _names_in(directory: str) -> list[str]:
         return []
 
 
-def _empty(descriptor: int, device: int, path: str) -> None:
-    """Remove all entries of an open directory, on this device only."""
-    for name in os.listdir(descriptor):
-        try:
-            info = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            if not stat.S_ISDIR(info.st_mode):
-                os.unlink(name, dir_fd=descriptor)
-                continue
-            child = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
-        except FileNotFoundError:
-            continue
-        below = f"{path}/{name}"
-        try:
-            if os.fstat(child).st_dev != device:
-                raise VolumeError(f"{below} is another file system; it is not touched")
-            _empty(child, device, below)
-        finally:
-            os.close(child)
-        os.rmdir(name, dir_fd=descriptor)
+def _remove_entry(above: int, name: str, mount: bytes, path: str) -> None:
+    """Remove an entry of an open directory with all that is in it, on this mount only."""
+    try:
+        info = os.stat(name, dir_fd=above, follow_symlinks=False)
+        if not stat.S_ISDIR(info.st_mode):
+            os.unlink(name, dir_fd=above)
+            return
+        directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    except FileNotFoundError:
+        return
+    try:
+        if _mount_of(directory) != mount:
+            raise VolumeError(f"{path} is another file system; it is not touched", "FailedUnmount")
+        for below in os.listdir(directory):
+            _remove_entry(directory, below, mount, f"{path}/{below}")
+    finally:
+        os.close(directory)
+    os.rmdir(name, dir_fd=above)
+
+
+def _mount_of(descriptor: int) -> bytes:
+    """Which mount an open directory is on. A device number would not tell: a bind mount has that of its source."""
+    with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
+        return next(line for line in file if line.startswith(b"mnt_id:"))

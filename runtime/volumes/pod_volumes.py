@@ -1,88 +1,58 @@
-"""`LocalPodVolumes`: the volumes of a pod through the plugins of their kinds.
+"""What a pod says of its volumes: which of them its containers use, of which kind they are, where they stand. Pure.
 
-Only volumes that a container mounts are made (spec 8.3). One volume that cannot be had does not keep the others from
-being made: all that is wrong is told at once.
+As the API has it, a volume without any source is an emptyDir.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from config.objects import Pod, Volume
-from runtime.volumes.capability import (
-    NO_CONTENTS,
-    Contents,
-    PreparedVolumes,
-    VolumeError,
-    VolumeFault,
-    VolumePlugin,
-)
-from runtime.volumes.pod_directories import PodDirectories
+from config.objects import Container, PersistentVolumeSpec, Pod, Volume
+from runtime.volumes.capability import VolumeSpec
 
 _JSON_NAMES = dict(zip(Volume.__struct_fields__, Volume.__struct_encode_fields__, strict=True))
-
-
-class LocalPodVolumes:
-    """On this machine."""
-
-    def __init__(self, directories: PodDirectories, plugins: Iterable[VolumePlugin]) -> None:
-        self._directories = directories
-        self._by_source = {plugin.source: plugin for plugin in plugins}
-        self._by_name = {plugin.name: plugin for plugin in self._by_source.values()}
-
-    def prepare(self, pod: Pod, contents: Contents = NO_CONTENTS) -> PreparedVolumes:
-        self._directories.make(pod.metadata.uid)
-        used = used_volumes(pod)
-        host_paths: dict[str, str] = {}
-        faults: list[VolumeFault] = []
-        for index, volume in enumerate(pod.spec.volumes):
-            if volume.name not in used:
-                continue
-            source = source_of(volume)
-            try:
-                plugin = self._plugin(source)
-                directory = self._directories.volume(pod.metadata.uid, plugin.name, volume.name)
-                refusal = contents.refusals.get(volume.name)
-                if refusal is None:
-                    payload = contents.payloads.get(volume.name)
-                    host_paths[volume.name] = plugin.prepare(pod, volume, directory, payload)
-                else:
-                    faults.append(VolumeFault(volume.name, field_path_of(index, volume), refusal))
-                    if plugin.is_usable(directory):
-                        host_paths[volume.name] = directory
-            except (VolumeError, OSError, ValueError) as failure:
-                faults.append(VolumeFault(volume.name, field_path_of(index, volume), str(failure)))
-        return PreparedVolumes(host_paths, tuple(faults))
-
-    def release(self, uid: str) -> None:
-        for volume in self._directories.volumes(uid):
-            plugin = self._by_name.get(volume.plugin)
-            if plugin is not None:
-                plugin.release(uid, volume.path)
-        self._directories.remove(uid)
-
-    def list_uids(self) -> tuple[str, ...]:
-        return self._directories.list_uids()
-
-    def _plugin(self, source: str) -> VolumePlugin:
-        # As the API has it: a volume without any source is an emptyDir.
-        plugin = self._by_source.get(source or "empty_dir")
-        if plugin is None:
-            raise VolumeError(f"volumes of type {_JSON_NAMES[source]} are not supported yet")
-        return plugin
+_ALL_JSON_NAMES = _JSON_NAMES | dict(
+    zip(PersistentVolumeSpec.__struct_fields__, PersistentVolumeSpec.__struct_encode_fields__, strict=True)
+)
 
 
 def used_volumes(pod: Pod) -> frozenset[str]:
     """Names of the volumes that some container mounts or uses as a device."""
-    spec = pod.spec
-    containers = (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
-    mounted = {mount.name for container in containers for mount in container.volume_mounts}
-    return frozenset(mounted | {device.name for container in containers for device in container.volume_devices})
+    mounted = {mount.name for container in _containers(pod) for mount in container.volume_mounts}
+    return frozenset(mounted | _used_as_devices(pod))
+
+
+def specs_of(pod: Pod) -> tuple[VolumeSpec, ...]:
+    """Every volume that a container uses (spec 8.3), as far as the pod itself tells, in the order of the pod."""
+    used = used_volumes(pod)
+    devices = _used_as_devices(pod)
+    return tuple(
+        VolumeSpec(
+            name=volume.name,
+            volume=volume,
+            source=source_of(volume) or "empty_dir",
+            field_path=field_path_of(index, volume),
+            block=volume.name in devices,
+        )
+        for index, volume in enumerate(pod.spec.volumes)
+        if volume.name in used
+    )
+
+
+def _used_as_devices(pod: Pod) -> set[str]:
+    return {device.name for container in _containers(pod) for device in container.volume_devices}
+
+
+def _containers(pod: Pod) -> tuple[Container, ...]:
+    return (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers)
 
 
 def source_of(volume: Volume) -> str:
     """The attribute of the volume's one source; empty when it has none."""
     return next((name for name in _JSON_NAMES if name != "name" and getattr(volume, name) is not None), "")
+
+
+def json_name_of(source: str) -> str:
+    """What a document calls the source of this attribute: `configMap`."""
+    return _ALL_JSON_NAMES.get(source, source)
 
 
 def field_path_of(index: int, volume: Volume) -> str:

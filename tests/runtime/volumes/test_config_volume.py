@@ -29,7 +29,7 @@ from runtime.volumes.config_volume import SOURCE_BYTES, config_volume_plugins, n
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
-from runtime.volumes.pod_volumes import LocalPodVolumes
+from runtime.volumes.whole_pods import LocalPodVolumes
 
 FOUR = (
     (Volume(name="cfg", config_map=ConfigMapVolumeSource(name="x")), "configmap", False),

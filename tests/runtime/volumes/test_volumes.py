@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from runtime.volumes.empty_dir import EmptyDirPlugin, memory_limit_bytes, memory
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts, parse_mount_points
 from runtime.volumes.pod_directories import PodDirectories
-from runtime.volumes.pod_volumes import LocalPodVolumes
+from runtime.volumes.whole_pods import LocalPodVolumes
 
 MIB = 1024 * 1024
 DISK = EmptyDirVolumeSource()
@@ -241,6 +242,25 @@ def test_data_of_a_mount_that_stays_is_never_removed(node: Node, hides: bool):
     with pytest.raises(VolumeError, match="another file system" if hides else "still mounted"):
         PodDirectories(str(node.root), mounts).remove("u")
     assert (path / "precious").read_text() == "x"
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_data_of_the_very_same_file_system_is_never_removed_through_a_mount(node: Node, tmp_path: Path, hides: bool):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    place = node.directories.place("u", "kubernetes.io/local-volume", "pv")
+    os.makedirs(place.directory)
+    subprocess.run(["mount", "--bind", str(precious), place.directory], check=True)
+    mounts = DeafMounts()
+    mounts.hides = hides
+    try:
+        for remove in (lambda d: d.remove("u"), lambda d: d.remove_volume(place)):
+            with pytest.raises(VolumeError):
+                remove(PodDirectories(str(node.root), mounts))
+    finally:
+        node.mounts.unmount(place.directory)
+    assert (precious / "file").exists()
 
 
 def test_a_removal_follows_no_link(node: Node, tmp_path: Path):

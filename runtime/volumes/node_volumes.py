@@ -1,0 +1,103 @@
+"""`LocalNodeVolumes`: what is done for volumes on this machine, through the plugins of their kinds.
+
+It knows no kind. What is alike for all is done here: which plugin serves a volume, where the volume lies, what is
+unmounted and removed after it was given back. Of a kind that is not served any more (a driver that has gone) the mounts
+and directories are taken down all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from config.objects import Pod
+from runtime.volumes.capability import (
+    DeviceMounter,
+    FoundVolume,
+    Say,
+    VolumeError,
+    VolumeKind,
+    VolumePlace,
+    VolumePlugin,
+    VolumeSpec,
+)
+from runtime.volumes.pod_directories import PodDirectories
+from runtime.volumes.pod_volumes import json_name_of
+
+
+class LocalNodeVolumes:
+    """See the module."""
+
+    def __init__(self, directories: PodDirectories, plugins: Iterable[VolumePlugin]) -> None:
+        self._directories = directories
+        self._by_source = {plugin.source: plugin for plugin in plugins}
+        self._by_name = {plugin.name: plugin for plugin in self._by_source.values()}
+
+    def kind_of(self, spec: VolumeSpec) -> VolumeKind:
+        plugin = self._plugin(spec)
+        device = plugin.device_of(spec) if isinstance(plugin, DeviceMounter) else ""
+        return VolumeKind(plugin.name, f"{plugin.name}/{device}" if device else "")
+
+    def make_pod(self, uid: str) -> None:
+        self._directories.make(uid)
+
+    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
+        plugin = self._plugin(spec)
+        if isinstance(plugin, DeviceMounter):
+            plugin.stage(pod, spec, say)
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
+        plugin = self._plugin(spec)
+        return plugin.prepare(pod, spec, self._place(plugin, pod.metadata.uid, spec), say)
+
+    def usable(self, uid: str, spec: VolumeSpec) -> str:
+        plugin = self._plugin(spec)
+        place = self._place(plugin, uid, spec)
+        return place.directory if plugin.is_usable(place) else ""
+
+    def release(self, found: FoundVolume) -> None:
+        place = found.place
+        self._directories.remove_sub_paths(place.uid, place.name)
+        plugin = self._by_name.get(place.plugin)
+        if plugin is not None:
+            plugin.release(place)
+        self._directories.remove_volume(place)
+
+    def unstage(self, device: str) -> None:
+        for plugin in self._by_name.values():
+            if isinstance(plugin, DeviceMounter) and device.startswith(f"{plugin.name}/"):
+                plugin.unstage(device.removeprefix(f"{plugin.name}/"))
+                return
+        raise VolumeError(f"nothing serves {device}")
+
+    def remove_pod(self, uid: str) -> None:
+        self._directories.remove(uid)
+
+    def volumes_of(self, uid: str) -> tuple[FoundVolume, ...]:
+        return tuple(FoundVolume(place, self._device_at(place)) for place in self._directories.volumes(uid))
+
+    def list_uids(self) -> tuple[str, ...]:
+        return self._directories.list_uids()
+
+    def devices(self) -> tuple[str, ...]:
+        return tuple(
+            sorted(
+                f"{plugin.name}/{device}"
+                for plugin in self._by_name.values()
+                if isinstance(plugin, DeviceMounter)
+                for device in plugin.staged()
+            )
+        )
+
+    def _device_at(self, place: VolumePlace) -> str:
+        plugin = self._by_name.get(place.plugin)
+        device = plugin.device_at(place) if isinstance(plugin, DeviceMounter) else ""
+        return f"{place.plugin}/{device}" if device else ""
+
+    def _place(self, plugin: VolumePlugin, uid: str, spec: VolumeSpec) -> VolumePlace:
+        return self._directories.place(uid, plugin.name, spec.name, block=spec.block)
+
+    def _plugin(self, spec: VolumeSpec) -> VolumePlugin:
+        plugin = self._by_source.get(spec.source)
+        if plugin is None:
+            raise VolumeError(f"volumes of type {json_name_of(spec.source)} are not supported yet")
+        return plugin

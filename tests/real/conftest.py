@@ -19,6 +19,7 @@ from runtime.cri.client import GrpcCri
 from tests.real import images as made
 from tests.real import newer_runtime
 from tests.real.agent import Agent
+from tests.real.cluster import Cluster, cluster_for
 from tests.real.components import complaint
 from tests.real.containerd import Containerd
 from tests.real.crash_loop import CrashLoop
@@ -78,6 +79,13 @@ def agent(cri: GrpcCri, containerd: Containerd) -> Iterator[Agent]:
     made = Agent(directory, containerd.endpoint)
     yield made
     made.take_down()
+
+
+@pytest.fixture
+def cluster(agent: Agent) -> Iterator[Cluster]:
+    """An API server for the agent of this test, which `join` starts as its node."""
+    with cluster_for(agent) as served:
+        yield served
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,121 @@
+"""An API server that the agent of a test has joined: the embedded one, in this process, with the Node authorizer.
+
+Pods have names that end in the node's, as those of manifests do: so what looks for pods by name (`Agent`, `Truth`)
+finds both. Everything here names them without that end, and asks as the server's admin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import msgspec
+
+from cli.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
+from cli.node_start import open_lines
+from config.api_resources import PODS, Resource
+from config.codec import from_builtins
+from config.kubelet import KubeletConfiguration
+from config.objects import Pod, PodStatus
+from runtime.api import ApiError, PatchType, create, delete, get, patch, update
+from runtime.api.access import read_access
+from runtime.event_loop import LoopThread
+from tests.real.agent import NODE, PATIENCE_S, Agent
+from tests.real.waiting import until
+
+ANSWER_S = 10
+
+
+class Cluster:
+    """Its objects, all in the namespace `default`."""
+
+    def __init__(self, served: EmbeddedApi, loop: LoopThread, agent: Agent) -> None:
+        self.node_kubeconfig = served.node_kubeconfigs[NODE]
+        self.lines = open_lines(read_access(served.kubeconfig), loop, KubeletConfiguration())
+        self._agent = agent
+
+    def join(self, *flags: str) -> None:
+        """Start the agent as a node of this server."""
+        self._agent.start("--kubeconfig", self.node_kubeconfig, *flags)
+
+    def create(self, resource: Resource[Any], name: str, **fields: Any) -> None:
+        document = {"metadata": {"name": name, "namespace": "default"}, **fields}
+        self._ask(create(resource, "default", from_builtins(document, resource.kind)))
+
+    def run(self, document: dict[str, Any], **metadata: Any) -> None:
+        """A pod, bound to the node."""
+        meta = {**document["metadata"], **metadata, "namespace": "default"}
+        meta["name"] = f"{meta['name']}-{NODE}"
+        spec = {"nodeName": NODE, **document["spec"]}
+        self._ask(create(PODS, "default", from_builtins({"metadata": meta, "spec": spec}, Pod)))
+
+    def pod(self, name: str) -> Pod | None:
+        """As the server has it; None when it has no such pod."""
+        try:
+            found: Pod = self._ask(get(PODS, "default", f"{name}-{NODE}"))
+        except ApiError as failure:
+            if failure.not_found:
+                return None
+            raise
+        return found
+
+    def status(self, name: str) -> PodStatus:
+        """Of a pod; empty while there is none."""
+        found = self.pod(name)
+        return PodStatus() if found is None or found.status is None else found.status
+
+    def conditions(self, name: str) -> dict[str, str]:
+        return {each.type: each.status for each in self.status(name).conditions}
+
+    def change_spec(self, name: str, subresource: str = "", **fields: Any) -> None:
+        """Replace fields of a pod's spec."""
+        found = self.pod(name)
+        assert found is not None, f"there is no pod {name}"
+        spec = msgspec.structs.replace(found.spec, **fields)
+        self._ask(update(PODS, "default", msgspec.structs.replace(found, spec=spec), subresource=subresource))
+
+    def set_condition(self, name: str, kind: str, status: str) -> None:
+        """As a controller would."""
+        body = {"status": {"conditions": [{"type": kind, "status": status}]}}
+        named = f"{name}-{NODE}"
+        self._ask(patch(PODS, "default", named, body, patch_type=PatchType.STRATEGIC, subresource="status"))
+
+    def delete(self, name: str, grace_seconds: int | None = None) -> None:
+        self._ask(delete(PODS, "default", f"{name}-{NODE}", grace_seconds=grace_seconds))
+
+    def await_phase(self, phase: str, *names: str, limit_s: float = PATIENCE_S) -> None:
+        """Return once every one of these pods has the phase here."""
+
+        def phases() -> dict[str, str | None]:
+            return {name: self.status(name).phase for name in names}
+
+        until(
+            lambda: all(each == phase for each in phases().values()),
+            limit_s,
+            lambda: f"{phases()} are not {phase}: {self._agent.troubles()}",
+        )
+
+    def await_gone(self, *names: str, limit_s: float = PATIENCE_S) -> None:
+        """Return once the server has none of these pods."""
+        until(
+            lambda: not any(self.pod(name) for name in names),
+            limit_s,
+            lambda: f"{[name for name in names if self.pod(name)]} are still there: {self._agent.troubles()}",
+        )
+
+    def _ask(self, call: Any) -> Any:
+        return self.lines.main.call(call).result(ANSWER_S)
+
+
+@contextmanager
+def cluster_for(agent: Agent) -> Iterator[Cluster]:
+    """A server for this agent, which is taken down before the server ends."""
+    place = agent.directory / "api"
+    place.mkdir()
+    options = ApiServerOptions(str(place), str(place / "admin.kubeconfig"), node_authorizer=True, nodes=(NODE,))
+    with embedded_api(options) as served, closing(LoopThread("admin")) as loop:
+        cluster = Cluster(served, loop, agent)
+        with closing(cluster.lines):
+            yield cluster
+            agent.take_down()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from actors.kernel import ActorRef, Message
+from actors.start.sub_paths import WantedSubPath
 from config.objects import Pod
 
 
@@ -58,4 +59,28 @@ class VolumesReleased(Message, frozen=True):
     """VolumeReconcilerActor -> PodWorker: nothing of the pod is left on disk, or why something is."""
 
     uid: str
+    error: str = ""
+
+
+class PrepareSubPaths(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: mount these parts of the pod's volumes anew, for a start of this container.
+
+    Answered by `SubPathsPrepared`.
+    """
+
+    worker: ActorRef
+    uid: str
+    container: str
+    wanted: tuple[WantedSubPath, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return (self.uid, self.container)
+
+
+class SubPathsPrepared(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: index of the mount -> path on the host. `error` is empty when all are there."""
+
+    container: str
+    wanted: tuple[WantedSubPath, ...]
+    paths: Mapping[int, str]
     error: str = ""

@@ -10,24 +10,25 @@ with the mode of the volume. What is open at the end is mounted, not its name:
     /proc/self/fd/N -> <pod>/volume-subpaths/<volume>/<container>/<index of the mount>
 
 Nobody but the agent can reach that place, so its name is safe to give away. A container that is started again gets a
-fresh mount. The mount keeps the volume busy: `release` takes it away before the volume goes.
+fresh mount. The mount keeps the volume busy: it is taken away before the volume goes (`pod_directories`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
 
 from runtime.volumes.capability import VolumeError
 from runtime.volumes.mounts import Mounts
+from runtime.volumes.pod_directories import PodDirectories
 
-DIRECTORY = "volume-subpaths"
 LINKS_MAX = 40
 _PLACE_MODE = 0o750
 _FILE_MODE = 0o640
@@ -37,8 +38,9 @@ _OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 class SubPath(msgspec.Struct, frozen=True):
     """A part of a volume of a pod, as one mount of a container wants it.
 
-    `index`: of the mount in the container; `volume_path`: of the volume on the host; `path`: below it, relative and
-    without `..`. `make`: whether directories that are missing are made.
+    `volume`: its name on disk; `index`: of the mount in the container; `volume_path`: of the volume on the host; `path`:
+    below it, relative and without `..`. `make`: whether directories that are missing are made. `called`: the volume's
+    name in the pod, where it is another.
     """
 
     uid: str
@@ -48,6 +50,7 @@ class SubPath(msgspec.Struct, frozen=True):
     volume_path: str
     path: str
     make: bool = True
+    called: str = ""
 
 
 class SubPaths(Protocol):
@@ -57,16 +60,14 @@ class SubPaths(Protocol):
         """Mount them anew; index -> path on the host, safe to give to the runtime. Raises VolumeError."""
         ...
 
-    def release(self, uid: str, volume: str) -> None:
-        """Take away those of one volume of a pod; what is gone already is no error. Raises OSError."""
-        ...
-
 
 class LocalSubPaths:
-    """On this machine. `root` is the agent's directory; `pause`: called before each step, for tests that interfere."""
+    """On this machine. `pause`: called before each step, for tests that interfere."""
 
-    def __init__(self, root: str, mounts: Mounts, pause: Callable[[str], None] = lambda step: None) -> None:
-        self._pods = os.path.join(root, "pods")
+    def __init__(
+        self, directories: PodDirectories, mounts: Mounts, pause: Callable[[str], None] = lambda step: None
+    ) -> None:
+        self._directories = directories
         self._mounts = mounts
         self._pause = pause
 
@@ -83,14 +84,14 @@ class LocalSubPaths:
         except (VolumeError, OSError) as failure:
             # What the way leads through is the volume's; nothing of the rest of the host can show up in the text.
             why = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
-            raise VolumeError(
-                f'failed to prepare subPath for volumeMount "{wanted.volume}" of container "{wanted.container}": {why}'
-            ) from failure
+            name = wanted.called or wanted.volume
+            text = f'failed to prepare subPath for volumeMount "{name}" of container "{wanted.container}": {why}'
+            raise VolumeError(text) from failure
 
     def _mount(self, descriptor: int, wanted: SubPath) -> str:
-        directory = os.path.join(self._of(wanted.uid, wanted.volume), wanted.container)
+        directory = os.path.join(self._directories.sub_paths(wanted.uid, wanted.volume), wanted.container)
         place = os.path.join(directory, str(wanted.index))
-        os.makedirs(directory, mode=_PLACE_MODE, exist_ok=True)
+        _make_places(self._directories.pod(wanted.uid), directory)
         _take_away(self._mounts, place)
         info = os.fstat(descriptor)
         if stat.S_ISDIR(info.st_mode):
@@ -100,19 +101,6 @@ class LocalSubPaths:
         self._pause("mount")
         self._mounts.bind(f"/proc/self/fd/{descriptor}", place)
         return place
-
-    def release(self, uid: str, volume: str) -> None:
-        top = self._of(uid, volume)
-        for container in _names_in(top):
-            directory = os.path.join(top, container)
-            for name in _names_in(directory):
-                _take_away(self._mounts, os.path.join(directory, name))
-            os.rmdir(directory)
-        if os.path.isdir(top):
-            os.rmdir(top)
-
-    def _of(self, uid: str, volume: str) -> str:
-        return os.path.join(self._pods, uid, DIRECTORY, volume)
 
 
 def open_below(top: str, path: str, *, make: bool = True, pause: Callable[[str], None] = lambda step: None) -> int:
@@ -216,8 +204,10 @@ def _take_away(mounts: Mounts, place: str) -> None:
         os.unlink(place)
 
 
-def _names_in(directory: str) -> Iterable[str]:
-    try:
-        return sorted(os.listdir(directory))
-    except FileNotFoundError:
-        return ()
+def _make_places(pod: str, directory: str) -> None:
+    """What is between the directory of the pod and that one. A pod whose own is gone is not begun anew."""
+    path = pod
+    for name in os.path.relpath(directory, pod).split("/"):
+        path = os.path.join(path, name)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, _PLACE_MODE)

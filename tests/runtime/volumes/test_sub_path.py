@@ -11,6 +11,7 @@ import pytest
 
 from runtime.volumes.capability import VolumeError
 from runtime.volumes.mounts import KernelMounts
+from runtime.volumes.pod_directories import PodDirectories
 from runtime.volumes.sub_path import LocalSubPaths, SubPath, open_below
 
 SECRET = "of the host"
@@ -28,7 +29,9 @@ class World:
         self.mounts = KernelMounts()
         self.steps: list[str] = []
         self.at: dict[str, Callable[[], object]] = {}
-        self.sub_paths = LocalSubPaths(str(self.root), self.mounts, self._pause)
+        self.directories = PodDirectories(str(self.root), self.mounts)
+        self.directories.make("u")
+        self.sub_paths = LocalSubPaths(self.directories, self.mounts, self._pause)
 
     def _pause(self, step: str) -> None:
         self.steps.append(step)
@@ -235,11 +238,18 @@ def test_all_parts_of_a_volume_go_before_the_volume_does(world: World):
     (world.volume / "file").write_text("x")
     world.sub_paths.prepare((world.wanted("a"), world.wanted("file", index=1), world.wanted("b", container="d")))
     assert len(world.mounts.below(str(world.root))) == 3
-    world.sub_paths.release("u", "v")
-    world.sub_paths.release("u", "v")
+    world.directories.remove_sub_paths("u", "v")
+    world.directories.remove_sub_paths("u", "v")
     assert world.mounts.below(str(world.root)) == ()
     assert os.listdir(world.root / "pods/u/volume-subpaths") == []
     assert (world.volume / "file").read_text() == "x"
+
+
+def test_a_pod_that_is_gone_is_not_begun_anew(world: World):
+    world.directories.remove("u")
+    with pytest.raises(VolumeError, match="No such file"):
+        world.prepare("a")
+    assert not (world.root / "pods" / "u").exists()
 
 
 def test_no_descriptor_is_left_open(world: World):

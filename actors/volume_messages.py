@@ -78,7 +78,7 @@ class PrepareSubPaths(Message, frozen=True):
 
 
 class SubPathsPrepared(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: index of the mount -> path on the host. `error` is empty when all are there."""
+    """VolumeReconcilerActor -> PodWorker: index of the mount -> path on the host. `error` is empty when all is well."""
 
     container: str
     wanted: tuple[WantedSubPath, ...]

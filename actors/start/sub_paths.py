@@ -1,8 +1,8 @@
 """Which parts of volumes a container mounts: `subPath` and `subPathExpr` (spec 8.7). Pure.
 
-The parts are found and mounted elsewhere (`runtime.volumes.sub_path`), because a path that is only joined as text would
-let a container lead the mount out of its volume through a symbolic link that it puts there itself. Into volumes that the
-agent writes nothing is made.
+The parts are found and mounted elsewhere (`runtime.volumes.sub_path`), because a path that is only joined as text
+would let a container lead the mount out of its volume through a symbolic link that it puts there itself. Into volumes
+that the agent writes nothing is made.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ _OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 class SubPath(msgspec.Struct, frozen=True):
     """A part of a volume of a pod, as one mount of a container wants it.
 
-    `volume`: its name on disk; `index`: of the mount in the container; `volume_path`: of the volume on the host; `path`:
-    below it, relative and without `..`. `make`: whether directories that are missing are made. `called`: the volume's
-    name in the pod, where it is another.
+    `volume`: its name on disk; `index`: of the mount in the container; `volume_path`: of the volume on the host;
+    `path`: below it, relative and without `..`. `make`: whether directories that are missing are made. `called`: the
+    volume's name in the pod, where it is another.
     """
 
     uid: str

@@ -1,0 +1,107 @@
+"""What file systems and directories hold: `statvfs` where something is mounted, counting where not.
+
+Counted is what is allocated, hard links once, on one file system, without following links; so the numbers are those of
+`du`. What disappears meanwhile is left out. All of it may hang where a mount is dead.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+import msgspec
+
+from runtime.stats.readings import FsReading, PodDisk
+
+BLOCK = 512
+
+
+def filesystem(path: str, at_ns: int) -> FsReading:
+    """The file system that holds `path`, or will hold it once it is made. Raises OSError."""
+    path = os.path.abspath(path)
+    while path != "/" and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    found = os.statvfs(path)
+    size, inodes, free = found.f_frsize, found.f_files, found.f_ffree
+    return FsReading(
+        at_ns,
+        capacity=found.f_blocks * size,
+        available=found.f_bavail * size,
+        used=(found.f_blocks - found.f_bfree) * size,
+        inodes=inodes,
+        inodes_free=free,
+        inodes_used=inodes - free,
+        device=os.stat(path).st_dev,
+    )
+
+
+def directory(path: str, at_ns: int) -> FsReading:
+    """What a directory takes of its file system; all of it where it is the root of one. Raises OSError."""
+    whole = filesystem(path, at_ns)
+    if os.path.ismount(path):
+        return whole
+    used, inodes = counted(path)
+    return msgspec.structs.replace(whole, used=used, inodes_used=inodes)
+
+
+def counted(path: str) -> tuple[int, int]:
+    """(bytes allocated, inodes) of all at and below `path`. Raises OSError when there is no `path`."""
+    top = os.lstat(path)
+    used, inodes = top.st_blocks * BLOCK, 1
+    linked: set[int] = set()
+    waiting = [path] if stat.S_ISDIR(top.st_mode) else []
+    while waiting:
+        for entry, info in _entries(waiting.pop()):
+            if info.st_dev != top.st_dev or (info.st_nlink > 1 and info.st_ino in linked):
+                continue
+            is_directory = stat.S_ISDIR(info.st_mode)
+            if info.st_nlink > 1 and not is_directory:
+                linked.add(info.st_ino)
+            used += info.st_blocks * BLOCK
+            inodes += 1
+            if is_directory:
+                waiting.append(entry.path)
+    return used, inodes
+
+
+def _entries(path: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                try:
+                    yield entry, entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+    except OSError:
+        return
+
+
+def pod_disk(volumes: str, logs: str, at_ns: int) -> PodDisk:
+    """`volumes`: the directory with one directory for each kind. `logs`: that with one for each container."""
+    found = []
+    for kind in _names(volumes):
+        for name in _names(os.path.join(volumes, kind)):
+            path = os.path.join(volumes, kind, name)
+            # What a driver has mounted lies one deeper.
+            mount = os.path.join(path, "mount")
+            try:
+                found.append(
+                    (kind.replace("~", "/"), name, directory(mount if os.path.ismount(mount) else path, at_ns))
+                )
+            except OSError:
+                continue
+    of_logs = []
+    for name in _names(logs):
+        try:
+            of_logs.append((name, directory(os.path.join(logs, name), at_ns)))
+        except OSError:
+            continue
+    return PodDisk(at_ns, tuple(found), tuple(of_logs))
+
+
+def _names(path: str) -> list[str]:
+    try:
+        return sorted(os.listdir(path))
+    except OSError:
+        return []

@@ -1,0 +1,190 @@
+"""What was read of a machine, a control group, a file system: plain numbers with the moment they were read at.
+
+Everything that tells how much is used is made of these: the summary, the metrics, the signals of eviction. A number
+that the kernel does not give is None; nothing is guessed. Times are wall-clock ns, CPU times ns, sizes bytes.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Stall(msgspec.Struct, frozen=True, gc=False):
+    """Pressure: `total_us` waited since the beginning, and the share of the last seconds, in percent."""
+
+    total_us: int = 0
+    avg10: float = 0.0
+    avg60: float = 0.0
+    avg300: float = 0.0
+
+
+class Pressure(msgspec.Struct, frozen=True):
+    """`some`: at least one task waited. `full`: nobody got on."""
+
+    some: Stall | None = None
+    full: Stall | None = None
+
+
+class CpuReading(msgspec.Struct, frozen=True):
+    """Processor time since the beginning. `nano_cores`: the rate now, where somebody has told or computed it."""
+
+    at_ns: int
+    used_ns: int
+    user_ns: int | None = None
+    system_ns: int | None = None
+    periods: int | None = None
+    throttled_periods: int | None = None
+    throttled_ns: int | None = None
+    nano_cores: int | None = None
+    pressure: Pressure | None = None
+
+
+class MemoryReading(msgspec.Struct, frozen=True):
+    """`working_set`: usage without what the kernel can drop at once. `limit` None: unlimited."""
+
+    at_ns: int
+    working_set: int
+    usage: int | None = None
+    rss: int | None = None
+    cache: int | None = None
+    mapped_file: int | None = None
+    active_file: int | None = None
+    inactive_file: int | None = None
+    kernel: int | None = None
+    max_usage: int | None = None
+    failures: int | None = None
+    page_faults: int | None = None
+    major_page_faults: int | None = None
+    limit: int | None = None
+    swap_usage: int | None = None
+    swap_limit: int | None = None
+    oom_kills: int | None = None
+    pressure: Pressure | None = None
+
+    @property
+    def available(self) -> int | None:
+        """What is left of the limit; None where there is none."""
+        return None if self.limit is None else max(0, self.limit - self.working_set)
+
+
+class DeviceIo(msgspec.Struct, frozen=True, gc=False):
+    """Since the beginning, of one block device (`8:0`)."""
+
+    device: str
+    read_bytes: int = 0
+    write_bytes: int = 0
+    reads: int = 0
+    writes: int = 0
+
+
+class CgroupReading(msgspec.Struct, frozen=True):
+    """One control group. `path` below the mount, the same for all controllers as far as we name it."""
+
+    path: str
+    cpu: CpuReading | None = None
+    memory: MemoryReading | None = None
+    tasks: int | None = None
+    tasks_limit: int | None = None
+    processes: int | None = None
+    devices: tuple[DeviceIo, ...] = ()
+    io_pressure: Pressure | None = None
+    cpu_shares: int | None = None
+    cpu_quota_us: int | None = None
+    cpu_period_us: int | None = None
+
+
+class InterfaceReading(msgspec.Struct, frozen=True, gc=False):
+    """One network interface, since the beginning."""
+
+    name: str
+    rx_bytes: int = 0
+    rx_packets: int = 0
+    rx_errors: int = 0
+    rx_dropped: int = 0
+    tx_bytes: int = 0
+    tx_packets: int = 0
+    tx_errors: int = 0
+    tx_dropped: int = 0
+
+
+class NetworkReading(msgspec.Struct, frozen=True):
+    """`default`: the name of the interface that leads out; empty where none does."""
+
+    at_ns: int
+    default: str
+    interfaces: tuple[InterfaceReading, ...]
+
+
+class FsReading(msgspec.Struct, frozen=True, gc=False):
+    """A file system, or a directory in one: then `used` and `inodes_used` are the directory's.
+
+    `device`: tells file systems apart.
+    """
+
+    at_ns: int
+    capacity: int
+    available: int
+    used: int
+    inodes: int
+    inodes_free: int
+    inodes_used: int
+    device: int = 0
+
+
+class LayerUsage(msgspec.Struct, frozen=True, gc=False):
+    """The writable layer of a container. `mount`: the file system it is on."""
+
+    at_ns: int
+    mount: str
+    used: int | None
+    inodes_used: int | None
+
+
+class ProcessReading(msgspec.Struct, frozen=True):
+    """What is known of a container or sandbox by one of its processes. `pod`: the group around its own, where that is
+    a pod's."""
+
+    cgroup: CgroupReading | None = None
+    pod: CgroupReading | None = None
+    network: NetworkReading | None = None
+    file_descriptors: int | None = None
+    threads: int | None = None
+
+
+class SystemContainer(msgspec.Struct, frozen=True):
+    """A part of the node that is no pod. `name`: kubelet, runtime, pods, misc (spec 11.6)."""
+
+    name: str
+    started_ns: int
+    cpu: CpuReading | None
+    memory: MemoryReading | None
+
+
+class NodeReading(msgspec.Struct, frozen=True):
+    """A machine. `cgroup`: its root group, with capacities as limits."""
+
+    at_ns: int
+    booted_ns: int
+    cpus: int
+    cgroup: CgroupReading
+    memory_bytes: int
+    swap_bytes: int
+    swap_free_bytes: int
+    network: NetworkReading
+    pids_limit: int | None
+    pids: int | None
+    system: tuple[SystemContainer, ...] = ()
+
+
+class PodDisk(msgspec.Struct, frozen=True):
+    """What one pod has on disk: its volumes by the name of their directory, its logs by container.
+
+    `volumes`: (kind such as `kubernetes.io/empty-dir`, name of the directory, reading).
+    """
+
+    at_ns: int
+    volumes: tuple[tuple[str, str, FsReading], ...] = ()
+    logs: tuple[tuple[str, FsReading], ...] = ()
+
+
+NO_DISK = PodDisk(0)

@@ -1,0 +1,319 @@
+"""A sample as the summary API tells it (spec 11.6). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from config import stats_summary as api
+from config.objects import Pod
+from runtime.stats.readings import (
+    CpuReading,
+    FsReading,
+    InterfaceReading,
+    MemoryReading,
+    NetworkReading,
+    NodeReading,
+    PodDisk,
+    Pressure,
+    Stall,
+    SystemContainer,
+)
+from runtime.stats.samples import ContainerSample, NodeSample, PodSample
+
+SECOND_NS = 1_000_000_000
+
+
+def summary_of(
+    name: str, sample: NodeSample, pods: Sequence[Pod] = (), *, only_cpu_and_memory: bool = False
+) -> api.Summary:
+    """`pods`: as they are desired; they know which claim is behind a volume, and which volumes are memory."""
+    by_uid = {pod.metadata.uid: pod for pod in pods}
+    full = not only_cpu_and_memory
+    told = tuple(_pod(each, by_uid.get(each.uid), sample, full=full) for each in sample.pods)
+    return api.Summary(node=_node(name, sample, full=full), pods=told)
+
+
+def _node(name: str, sample: NodeSample, *, full: bool) -> api.NodeStats:
+    node = sample.node
+    if node is None:
+        return api.NodeStats(node_name=name, start_time=moment(0))
+    time = moment(node.at_ns)
+    system = tuple(_system(each) for each in node.system)
+    if not full:
+        return api.NodeStats(
+            node_name=name,
+            start_time=moment(node.booted_ns),
+            system_containers=system,
+            cpu=cpu(node.cgroup.cpu),
+            memory=memory(node.cgroup.memory),
+        )
+    return api.NodeStats(
+        node_name=name,
+        system_containers=system,
+        start_time=moment(node.booted_ns),
+        cpu=cpu(node.cgroup.cpu),
+        memory=memory(node.cgroup.memory),
+        io=_io(node.at_ns, node.cgroup.io_pressure),
+        network=network(node.network),
+        fs=fs(sample.root_fs),
+        runtime=api.RuntimeStats(image_fs=fs(sample.image_fs), container_fs=fs(sample.container_fs)),
+        rlimit=api.RlimitStats(time=time, maxpid=node.pids_limit, curproc=node.pids),
+        swap=_node_swap(node),
+    )
+
+
+def _node_swap(node: NodeReading) -> api.SwapStats:
+    used = node.swap_bytes - node.swap_free_bytes
+    return api.SwapStats(
+        time=moment(node.at_ns), swap_available_bytes=node.swap_free_bytes, swap_usage_bytes=max(0, used)
+    )
+
+
+def _system(each: SystemContainer) -> api.ContainerStats:
+    return api.ContainerStats(
+        name=each.name, start_time=moment(each.started_ns), cpu=cpu(each.cpu), memory=memory(each.memory)
+    )
+
+
+def _pod(sample: PodSample, pod: Pod | None, node: NodeSample, *, full: bool) -> api.PodStats:
+    reference = api.PodReference(name=sample.name, namespace=sample.namespace, uid=sample.uid)
+    containers = tuple(_container(each, node, full=full) for each in sample.containers)
+    if not full:
+        return api.PodStats(
+            pod_ref=reference,
+            start_time=moment(sample.created_ns),
+            containers=containers,
+            cpu=cpu(sample.cpu),
+            memory=memory(sample.memory),
+        )
+    at_ns = sample.memory.at_ns if sample.memory is not None else node.node.at_ns if node.node is not None else 0
+    return api.PodStats(
+        pod_ref=reference,
+        start_time=moment(sample.created_ns),
+        containers=containers,
+        cpu=cpu(sample.cpu),
+        memory=memory(sample.memory),
+        io=_io(at_ns, sample.io_pressure),
+        network=network(sample.network),
+        volume=_volumes(sample.disk, pod),
+        ephemeral_storage=_ephemeral(sample, pod, node),
+        process_stats=None if sample.processes is None else api.ProcessStats(process_count=sample.processes),
+        swap=_swap(sample.memory),
+    )
+
+
+def _container(sample: ContainerSample, node: NodeSample, *, full: bool) -> api.ContainerStats:
+    if not full:
+        return api.ContainerStats(
+            name=sample.name,
+            start_time=moment(sample.created_ns),
+            cpu=cpu(sample.cpu),
+            memory=memory(sample.memory),
+            swap=_swap(sample.memory),
+        )
+    at_ns = sample.memory.at_ns if sample.memory is not None else sample.created_ns
+    return api.ContainerStats(
+        name=sample.name,
+        start_time=moment(sample.created_ns),
+        cpu=cpu(sample.cpu),
+        memory=memory(sample.memory),
+        io=_io(at_ns, sample.io_pressure),
+        rootfs=_layer(sample, node),
+        logs=fs(sample.logs),
+        swap=_swap(sample.memory),
+    )
+
+
+def _layer(sample: ContainerSample, node: NodeSample) -> api.FsStats | None:
+    """The writable layer: its own use, in what the file system of layers has."""
+    layer, disk = sample.layer, node.container_fs
+    if layer is None:
+        return None
+    return api.FsStats(
+        time=moment(layer.at_ns),
+        available_bytes=None if disk is None else disk.available,
+        capacity_bytes=None if disk is None else disk.capacity,
+        used_bytes=layer.used,
+        inodes_free=None if disk is None else disk.inodes_free,
+        inodes=None if disk is None else disk.inodes,
+        inodes_used=layer.inodes_used,
+    )
+
+
+_LOCAL = frozenset(
+    f"kubernetes.io/{kind}" for kind in ("empty-dir", "configmap", "secret", "downward-api", "projected", "git-repo")
+)
+"""Kinds of volumes that live on the node's own disk, where they are not of memory."""
+
+
+def _ephemeral(sample: PodSample, pod: Pod | None, node: NodeSample) -> api.FsStats | None:
+    """What the pod takes of the node's disk: layers, logs, and volumes that are not of memory."""
+    used = inodes = 0
+    for container in sample.containers:
+        if container.layer is not None:
+            used += container.layer.used or 0
+            inodes += container.layer.inodes_used or 0
+    for _, logs in sample.disk.logs:
+        used += logs.used
+        inodes += logs.inodes_used
+    memory_volumes = _of_memory(pod)
+    for kind, name, reading in sample.disk.volumes:
+        if kind in _LOCAL and name not in memory_volumes:
+            used += reading.used
+            inodes += reading.inodes_used
+    disk = node.root_fs
+    if disk is None:
+        return None
+    return api.FsStats(
+        time=moment(disk.at_ns),
+        available_bytes=disk.available,
+        capacity_bytes=disk.capacity,
+        used_bytes=used,
+        inodes_free=disk.inodes_free,
+        inodes=disk.inodes,
+        inodes_used=inodes,
+    )
+
+
+def _of_memory(pod: Pod | None) -> frozenset[str]:
+    if pod is None:
+        return frozenset()
+    return frozenset(
+        each.name
+        for each in pod.spec.volumes
+        if each.secret is not None or (each.empty_dir is not None and each.empty_dir.medium not in (None, ""))
+    )
+
+
+def _volumes(disk: PodDisk, pod: Pod | None) -> tuple[api.VolumeStats, ...]:
+    claims = claims_of(pod)
+    namespace = "" if pod is None else pod.metadata.namespace
+    found = []
+    for _, name, reading in disk.volumes:
+        claim = claims.get(name)
+        reference = None if claim is None else api.PvcReference(name=claim, namespace=namespace)
+        found.append(
+            api.VolumeStats(
+                name=name,
+                pvc_ref=reference,
+                time=moment(reading.at_ns),
+                available_bytes=reading.available,
+                capacity_bytes=reading.capacity,
+                used_bytes=reading.used,
+                inodes_free=reading.inodes_free,
+                inodes=reading.inodes,
+                inodes_used=reading.inodes_used,
+            )
+        )
+    return tuple(found)
+
+
+def claims_of(pod: Pod | None) -> Mapping[str, str]:
+    """Name of a volume -> name of the claim behind it; that of an ephemeral volume follows from the names."""
+    if pod is None:
+        return {}
+    found = {}
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            found[volume.name] = volume.persistent_volume_claim.claim_name
+        elif volume.ephemeral is not None:
+            found[volume.name] = f"{pod.metadata.name}-{volume.name}"
+    return found
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+def moment(at_ns: int) -> str:
+    """As the API writes times."""
+    return datetime.fromtimestamp(at_ns // SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def cpu(reading: CpuReading | None) -> api.CpuStats | None:
+    if reading is None:
+        return None
+    return api.CpuStats(
+        time=moment(reading.at_ns),
+        usage_nano_cores=reading.nano_cores,
+        usage_core_nano_seconds=reading.used_ns,
+        psi=psi(reading.pressure),
+    )
+
+
+def memory(reading: MemoryReading | None) -> api.MemoryStats | None:
+    if reading is None:
+        return None
+    return api.MemoryStats(
+        time=moment(reading.at_ns),
+        available_bytes=reading.available,
+        usage_bytes=reading.usage,
+        working_set_bytes=reading.working_set,
+        rss_bytes=reading.rss,
+        page_faults=reading.page_faults,
+        major_page_faults=reading.major_page_faults,
+        psi=psi(reading.pressure),
+    )
+
+
+def _swap(reading: MemoryReading | None) -> api.SwapStats | None:
+    if reading is None or reading.swap_usage is None:
+        return None
+    left = None if reading.swap_limit is None else max(0, reading.swap_limit - reading.swap_usage)
+    return api.SwapStats(time=moment(reading.at_ns), swap_available_bytes=left, swap_usage_bytes=reading.swap_usage)
+
+
+def _io(at_ns: int, pressure: Pressure | None) -> api.IoStats | None:
+    return None if pressure is None else api.IoStats(time=moment(at_ns), psi=psi(pressure))
+
+
+def psi(pressure: Pressure | None) -> api.PsiStats | None:
+    return None if pressure is None else api.PsiStats(full=_stall(pressure.full), some=_stall(pressure.some))
+
+
+def _stall(stall: Stall | None) -> api.PsiData | None:
+    if stall is None:
+        return None
+    return api.PsiData(total=stall.total_us * 1_000, avg10=stall.avg10, avg60=stall.avg60, avg300=stall.avg300)
+
+
+def network(reading: NetworkReading | None) -> api.NetworkStats | None:
+    if reading is None:
+        return None
+    default = next((each for each in reading.interfaces if each.name == reading.default), None)
+    every = tuple(_interface(each) for each in reading.interfaces)
+    if default is None:
+        return api.NetworkStats(time=moment(reading.at_ns), interfaces=every)
+    return api.NetworkStats(
+        time=moment(reading.at_ns),
+        name=default.name,
+        rx_bytes=default.rx_bytes,
+        rx_errors=default.rx_errors,
+        tx_bytes=default.tx_bytes,
+        tx_errors=default.tx_errors,
+        interfaces=every,
+    )
+
+
+def _interface(each: InterfaceReading) -> api.InterfaceStats:
+    return api.InterfaceStats(
+        name=each.name,
+        rx_bytes=each.rx_bytes,
+        rx_errors=each.rx_errors,
+        tx_bytes=each.tx_bytes,
+        tx_errors=each.tx_errors,
+    )
+
+
+def fs(reading: FsReading | None) -> api.FsStats | None:
+    if reading is None:
+        return None
+    return api.FsStats(
+        time=moment(reading.at_ns),
+        available_bytes=reading.available,
+        capacity_bytes=reading.capacity,
+        used_bytes=reading.used,
+        inodes_free=reading.inodes_free,
+        inodes=reading.inodes,
+        inodes_used=reading.inodes_used,
+    )

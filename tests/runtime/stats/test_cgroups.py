@@ -1,0 +1,221 @@
+"""Control groups of both versions, read from trees of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.stats.cgroups import read_cgroup, shares_of
+from runtime.stats.host import LocalHostStats
+from runtime.stats.readings import CgroupReading, CpuReading, DeviceIo, MemoryReading, Pressure, Stall
+
+AT_NS = 7
+STALL = "some avg10=1.00 avg60=2.00 avg300=3.00 total=4\n"
+PRESSURE = Pressure(some=Stall(4, 1.0, 2.0, 3.0))
+
+V2 = {
+    "cpu.stat": "usage_usec 1000\nuser_usec 600\nsystem_usec 400\nnr_periods 5\nnr_throttled 2\nthrottled_usec 30\n",
+    "cpu.max": "50000 100000\n",
+    "cpu.weight": "39\n",
+    "cpu.pressure": STALL,
+    "memory.current": "5000\n",
+    "memory.stat": "anon 2000\nfile 2500\nkernel 300\nfile_mapped 100\ninactive_file 1500\nactive_file 1000\n"
+    "pgfault 11\npgmajfault 1\n",
+    "memory.max": "8000\n",
+    "memory.peak": "6000\n",
+    "memory.events": "low 0\nmax 3\noom 1\noom_kill 1\n",
+    "memory.swap.current": "64\n",
+    "memory.swap.max": "max\n",
+    "memory.pressure": STALL,
+    "pids.current": "4\n",
+    "pids.max": "max\n",
+    "cgroup.procs": "10\n11\n",
+    "io.stat": "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n",
+    "io.pressure": STALL,
+}
+READ_FROM_V2 = CgroupReading(
+    "/kubepods/podx/c",
+    cpu=CpuReading(
+        AT_NS,
+        1_000_000,
+        user_ns=600_000,
+        system_ns=400_000,
+        periods=5,
+        throttled_periods=2,
+        throttled_ns=30_000,
+        pressure=PRESSURE,
+    ),
+    memory=MemoryReading(
+        AT_NS,
+        working_set=3500,
+        usage=5000,
+        rss=2000,
+        cache=2500,
+        mapped_file=100,
+        active_file=1000,
+        inactive_file=1500,
+        kernel=300,
+        max_usage=6000,
+        failures=3,
+        page_faults=11,
+        major_page_faults=1,
+        limit=8000,
+        swap_usage=64,
+        swap_limit=None,
+        oom_kills=1,
+        pressure=PRESSURE,
+    ),
+    tasks=4,
+    processes=2,
+    devices=(DeviceIo("8:0", 1, 2, 3, 4),),
+    io_pressure=PRESSURE,
+    cpu_shares=shares_of(39),
+    cpu_quota_us=50_000,
+    cpu_period_us=100_000,
+)
+
+V1 = {
+    "cpuacct/g/cpuacct.usage": "1000000\n",
+    "cpuacct/g/cpuacct.stat": "user 6\nsystem 4\n",
+    "cpu/g/cpu.stat": "nr_periods 5\nnr_throttled 2\nthrottled_time 30000\n",
+    "cpu/g/cpu.shares": "512\n",
+    "cpu/g/cpu.cfs_quota_us": "-1\n",
+    "cpu/g/cpu.cfs_period_us": "100000\n",
+    "memory/g/memory.usage_in_bytes": "5000\n",
+    "memory/g/memory.limit_in_bytes": "8000\n",
+    "memory/g/memory.max_usage_in_bytes": "6000\n",
+    "memory/g/memory.failcnt": "3\n",
+    "memory/g/memory.kmem.usage_in_bytes": "300\n",
+    "memory/g/memory.memsw.usage_in_bytes": "5064\n",
+    "memory/g/memory.memsw.limit_in_bytes": "9000\n",
+    "memory/g/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+    "memory/g/memory.stat": "cache 1\ntotal_cache 2500\ntotal_rss 2000\ntotal_mapped_file 100\ntotal_swap 64\n"
+    "total_pgfault 11\ntotal_pgmajfault 1\ntotal_inactive_file 1500\ntotal_active_file 1000\n",
+    "memory/g/cgroup.procs": "10\n11\n",
+    "pids/g/pids.current": "4\n",
+    "pids/g/pids.max": "100\n",
+    "blkio/g/blkio.throttle.io_service_bytes": "8:0 Read 1\n8:0 Write 2\n",
+    "blkio/g/blkio.throttle.io_serviced": "8:0 Read 3\n8:0 Write 4\n",
+}
+READ_FROM_V1 = CgroupReading(
+    "/g",
+    cpu=CpuReading(
+        AT_NS,
+        1_000_000,
+        user_ns=60_000_000,
+        system_ns=40_000_000,
+        periods=5,
+        throttled_periods=2,
+        throttled_ns=30_000,
+    ),
+    memory=MemoryReading(
+        AT_NS,
+        working_set=3500,
+        usage=5000,
+        rss=2000,
+        cache=2500,
+        mapped_file=100,
+        active_file=1000,
+        inactive_file=1500,
+        kernel=300,
+        max_usage=6000,
+        failures=3,
+        page_faults=11,
+        major_page_faults=1,
+        limit=8000,
+        swap_usage=64,
+        swap_limit=1000,
+        oom_kills=1,
+    ),
+    tasks=4,
+    tasks_limit=100,
+    processes=2,
+    devices=(DeviceIo("8:0", 1, 2, 3, 4),),
+    cpu_shares=512,
+    cpu_period_us=100_000,
+)
+
+
+def tree(root: Path, files: dict[str, str]) -> str:
+    for name, text in files.items():
+        path = root / "sys/fs/cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return str(root)
+
+
+def test_a_group_of_version_2(tmp_path: Path) -> None:
+    root = tree(tmp_path, {f"kubepods/podx/c/{name}": text for name, text in V2.items()})
+    assert read_cgroup(root, 2, {"": "/kubepods/podx/c"}, AT_NS) == READ_FROM_V2
+
+
+def test_a_group_of_version_1(tmp_path: Path) -> None:
+    paths = dict.fromkeys(("cpu", "cpuacct", "memory", "pids", "blkio"), "/g")
+    assert read_cgroup(tree(tmp_path, V1), 1, paths, AT_NS) == READ_FROM_V1
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_group_that_is_gone_is_none(tmp_path: Path, version: int) -> None:
+    assert read_cgroup(tree(tmp_path, V1), version, {"": "/gone", "memory": "/gone", "cpuacct": "/gone"}, 1) is None
+
+
+def test_what_a_kernel_does_not_have_is_left_out(tmp_path: Path) -> None:
+    root = tree(tmp_path, {"bare/cgroup.procs": ""})
+    assert read_cgroup(root, 2, {"": "/bare"}, AT_NS) == CgroupReading("/bare")
+
+
+def test_a_process_is_found_in_its_group_and_its_pod(tmp_path: Path) -> None:
+    tree(tmp_path, {"cgroup.controllers": "cpu memory\n"})
+    for where in ("kubepods/pod1234/c", "kubepods/pod1234"):
+        tree(tmp_path, {f"{where}/{name}": text for name, text in V2.items()})
+    process = tmp_path / "proc/42"
+    (process / "net").mkdir(parents=True)
+    (process / "cgroup").write_text("0::/kubepods/pod1234/c\n")
+    (process / "net/dev").write_text("h\nh\n  eth0: 1 2 0 0 0 0 0 0 3 4 0 0 0 0 0 0\n")
+    (process / "status").write_text("Name:\tx\nThreads:\t3\n")
+    readings = LocalHostStats(str(tmp_path), root=str(tmp_path)).processes((42, 43))
+    assert list(readings) == [42]
+    found = readings[42]
+    assert found.cgroup is not None
+    assert found.pod is not None
+    assert (found.cgroup.path, found.pod.path) == ("/kubepods/pod1234/c", "/kubepods/pod1234")
+    assert found.network is not None
+    assert (found.network.default, found.network.interfaces[0].tx_bytes) == ("eth0", 3)
+    assert found.threads == 3
+
+
+def test_a_machine_whose_root_group_has_no_memory_is_completed_from_proc(tmp_path: Path) -> None:
+    root = tree(tmp_path, {"cgroup.controllers": "cpu memory\n", "cpu.stat": "usage_usec 1000\n"})
+    proc = tmp_path / "proc"
+    (proc / "sys/kernel").mkdir(parents=True)
+    (proc / "meminfo").write_text(
+        "MemTotal: 1000 kB\nMemFree: 400 kB\nInactive(file): 100 kB\nAnonPages: 50 kB\n"
+        "SwapTotal: 8 kB\nSwapFree: 6 kB\n"
+    )
+    (proc / "stat").write_text("cpu  1 1 1 1 1 1 1\nbtime 5\n")
+    (proc / "loadavg").write_text("0 0 0 1/99 1\n")
+    (proc / "sys/kernel/pid_max").write_text("4194304\n")
+    (proc / "sys/kernel/threads-max").write_text("1000\n")
+    (proc / "pressure").mkdir()
+    (proc / "pressure/memory").write_text(STALL)
+    node = LocalHostStats(root, root=root).node()
+    assert node.cgroup.cpu is not None
+    assert node.cgroup.memory is not None
+    assert node.cgroup.cpu.used_ns == 1_000_000
+    memory = node.cgroup.memory
+    assert (memory.working_set, memory.usage, memory.limit) == (500 * 1024, 600 * 1024, 1000 * 1024)
+    assert memory.pressure == PRESSURE
+    assert (node.pids, node.pids_limit, node.booted_ns) == (99, 1000, 5_000_000_000)
+    assert (node.swap_bytes, node.swap_free_bytes) == (8 * 1024, 6 * 1024)
+
+
+def test_this_machine_says_what_it_uses(tmp_path: Path) -> None:
+    host = LocalHostStats(str(tmp_path))
+    node = host.node()
+    assert node.cgroup.cpu is not None
+    assert node.cgroup.memory is not None
+    assert 0 < node.cgroup.memory.working_set < node.memory_bytes
+    assert node.cgroup.cpu.used_ns > 0
+    assert node.system[0].name == "kubelet"
+    assert 0 < host.filesystem("/").used < host.filesystem("/").capacity

@@ -1,0 +1,52 @@
+"""What directories take."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from runtime.stats import disk
+
+
+def test_what_is_counted_is_what_is_allocated_hard_links_once(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below/file").write_bytes(b"x" * 10_000)
+    before, inodes = disk.counted(str(tmp_path))
+    os.link(tmp_path / "below/file", tmp_path / "again")
+    os.symlink("/etc", tmp_path / "elsewhere")
+    used, now = disk.counted(str(tmp_path))
+    assert 10_000 <= before <= used < before + 8192
+    assert (inodes, now) == (3, 4)
+
+
+def test_a_directory_is_its_own_use_in_the_whole_file_system(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 5_000)
+    reading, whole = disk.directory(str(tmp_path), 1), disk.filesystem(str(tmp_path), 1)
+    assert reading.capacity == whole.capacity
+    assert 5_000 <= reading.used < whole.used
+    assert reading.inodes_used == 2
+
+
+def test_the_file_system_of_a_directory_that_is_yet_to_be_made(tmp_path: Path) -> None:
+    assert disk.filesystem(str(tmp_path / "a/b/c"), 1).capacity == disk.filesystem(str(tmp_path), 1).capacity
+
+
+def test_a_directory_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        disk.counted(str(tmp_path / "gone"))
+
+
+def test_volumes_and_logs_of_a_pod(tmp_path: Path) -> None:
+    (tmp_path / "volumes/kubernetes.io~empty-dir/scratch").mkdir(parents=True)
+    (tmp_path / "volumes/kubernetes.io~empty-dir/scratch/f").write_bytes(b"x" * 5_000)
+    (tmp_path / "logs/app").mkdir(parents=True)
+    (tmp_path / "logs/app/0.log").write_bytes(b"x" * 9_000)
+    found = disk.pod_disk(str(tmp_path / "volumes"), str(tmp_path / "logs"), 3)
+    ((kind, name, volume),) = found.volumes
+    ((container, log),) = found.logs
+    assert (kind, name, container) == ("kubernetes.io/empty-dir", "scratch", "app")
+    assert volume.used >= 5_000
+    assert log.used >= 9_000
+    assert disk.pod_disk(str(tmp_path / "gone"), str(tmp_path / "gone"), 3).volumes == ()

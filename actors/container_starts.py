@@ -1,22 +1,39 @@
-"""Starting one container: image, configuration, creation, start (spec 3.6, 3.7).
+"""Starting containers: the deeds that `actors.container_start` asks for, one short one after the other (spec 3.6, 3.7).
 
-Each step that cannot be done now leaves a reason in `PodView.waiting`, which is what the status shows, and ends the
-start; the next pass begins again with the first step. A pull is asked of the `ImagePullActor` and not waited for:
-until its answer the container counts as busy.
+Image, configuration, creation, start, hook. What cannot be done now leaves a reason in `PodView.waiting`, which is what
+the status shows, and ends the start; the next pass begins again with the first step. A pull is asked of the
+`ImagePullActor` and not waited for: until its answer the container counts as busy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 import msgspec
 
+from actors.container_start import (
+    RUNNING,
+    Created,
+    Event,
+    Gathered,
+    ImageFound,
+    Missing,
+    Pulled,
+    PullFailed,
+    PullNeeded,
+    Refused,
+    Running,
+    Stage,
+    StartLife,
+    Wanted,
+)
 from actors.history_messages import HistoryKind
 from actors.image_messages import ImagePulled, ImagePullFailed, PullImage
 from actors.image_rules import (
     INVALID_IMAGE_NAME,
     ImageDeed,
+    ImageVerdict,
     Said,
     backing_off,
     inspect_failed,
@@ -43,7 +60,7 @@ from actors.start.refusal import StartRefusedError
 from actors.start.target import target_id
 from config.objects import Container, Pod
 from runtime.cri import CriError
-from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
+from runtime.cri.messages import ContainerConfig, Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
 from runtime.cri.verbs import IMAGE_STATUS
 
 T = TypeVar("T")
@@ -56,6 +73,35 @@ ENV_FILE_BYTES = 64 * 1024
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where containers are started: the sandbox of the pod, and its volumes, by name, on the host."""
+
+    attempt: int
+    id: str
+    config: PodSandboxConfig
+    host_paths: HostPaths
+
+
+class _Try(msgspec.Struct):
+    """One start in one pass, and what its steps leave for those after them."""
+
+    pod: Pod
+    start: Start
+    place: Place
+    attempt: int
+    image: Image | None = None
+    config: ContainerConfig | None = None
+    failure: CriError | None = None
+
+    @property
+    def container(self) -> Container:
+        return self.start.container
+
+    @property
+    def name(self) -> str:
+        return self.start.container.name
 
 
 class ContainerStarts:
@@ -76,146 +122,162 @@ class ContainerStarts:
         self._references = references
         self._names = names
         self._users = users
+        self._lives = view.start_lives
         self._pulls: dict[str, Question] = {}
-        self._pulled: dict[str, str] = {}
-        self._failed: dict[str, ImagePullFailed] = {}
-        self._refused: set[str] = set()
         self._present: set[str] = set()
         """Containers of which it was said that their image is there, since they were last created."""
+        self._deeds: Mapping[Stage, Callable[[_Try], Awaitable[Event | None]]] = {
+            Stage.LOOKING: self._look_for_image,
+            Stage.PULLING: self._ask_for_pull,
+            Stage.GATHERING: self._gather,
+            Stage.CREATING: self._create,
+            Stage.STARTING: self._start,
+            Stage.HOOKED: self._begin_hook,
+        }
 
     def busy(self) -> frozenset[str]:
         """Names of containers whose image is being pulled, or that wait for what they refer to."""
-        pulls = frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
-        return pulls | self._references.waiting()
+        return self._pulling() | self._references.waiting()
+
+    def _pulling(self) -> frozenset[str]:
+        return frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
 
     def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
         """What is known of those that do not run yet. `backing_off`: container -> wall ns of its next start."""
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
-        retry_at = dict.fromkeys(self._refused, self._worker.wall_ns() + REFUSED_RETRY_NS)
-        retry_at |= {name: failed.retry_at_ns + ahead_ns for name, failed in self._failed.items()}
-        pulling = frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
-        return StartsUnderWay(self._view.waiting, {**retry_at, **backing_off}, pulling, self._references.waiting())
+        retry_at = {name: at_ns + ahead_ns for name, at_ns in self._retries().items()}
+        references = self._references.waiting()
+        return StartsUnderWay(self._view.waiting, {**retry_at, **backing_off}, self._pulling(), references)
 
     def wake_in_ns(self) -> int | None:
         """When what could not be done may be tried again, from now; None when nothing waits for that."""
         now_ns = self._worker.now_ns()
         # What is due and was not asked for in this pass is not wanted now: an init container runs again, for one.
-        waits = [failed.retry_at_ns - now_ns for failed in self._failed.values() if failed.retry_at_ns > now_ns]
-        if self._refused:
-            waits.append(REFUSED_RETRY_NS)
-        return min(waits, default=None)
+        return min((at_ns - now_ns for at_ns in self._retries().values() if at_ns > now_ns), default=None)
+
+    def _retries(self) -> dict[str, int]:
+        """When those that could not be started are tried again, monotonic ns."""
+        return {name: life.retry_at_ns for name, life in self._lives.all().items() if life.retry_at_ns is not None}
 
     def image_pulled(self, message: ImagePulled) -> None:
         self._answered(message.container)
-        self._failed.pop(message.container, None)
-        self._pulled[message.container] = message.image
+        self._lives.meet(message.container, Pulled(message.image))
         self._view.history.note(HistoryKind.EVENT, f"container {message.container}: image {message.image} was pulled")
 
     def image_pull_failed(self, message: ImagePullFailed) -> None:
         self._answered(message.container)
-        self._failed[message.container] = message
+        shown = shown_while_backing_off(message)
+        failed = PullFailed(message.image, message.reason, message.message, message.retry_at_ns, shown)
+        self._show(message.container, self._lives.meet(message.container, failed))
         text = f"container {message.container}: image {message.image} cannot be pulled: {message.message}"
         self._view.history.note(HistoryKind.FAILURE, text, message.reason)
-        self._view.waiting[message.container] = (message.reason, message.message)
 
     def _answered(self, name: str) -> None:
         pull = self._pulls.pop(name, None)
         if pull is not None:
             pull.answered()
 
-    # --- the image --------------------------------------------------------------------------------------------------
+    # --- the walk ---------------------------------------------------------------------------------------------------
 
-    async def image_of(self, pod: Pod, start: Start) -> Image | None:
-        """The image to start with, or None: then it is being pulled, or cannot be had, and the reason is noted."""
-        container = start.container
-        policy = policy_of(container.image, container.image_pull_policy)
-        pulled = self._pulled.get(container.name) == container.image
-        found: Image | None = None
-        sound = judge_image(container.image, policy, False).reason != INVALID_IMAGE_NAME
-        if sound and (pulled or must_look(policy)):
-            request = ImageStatusRequest(image=ImageSpec(image=container.image))
-            try:
-                response = await self._worker.wait(
-                    self._services.cri.call(IMAGE_STATUS, request), what=f"a look at image {container.image}"
-                )
-            except CriError as failure:
-                verdict = inspect_failed(container.image, str(failure))
-                self._refuse(container.name, verdict.reason, verdict.message, verdict.said)
-                return None
-            found = response.image
-        if pulled and found is not None:
-            return found
-        verdict = judge_image(container.image, policy, found is not None)
-        if verdict.deed is ImageDeed.REFUSE:
-            self._refuse(container.name, verdict.reason, verdict.message, verdict.said)
-            return None
-        if verdict.deed is ImageDeed.PULL:
-            self._ask_for_pull(pod, start)
-            return None
-        if container.name not in self._present:
-            self._present.add(container.name)
-            self._say(container.name, verdict.said)
-        return found
+    async def start(self, pod: Pod, start: Start, place: Place) -> None:
+        """Bring one container to life as far as that goes now. Raises CriError."""
+        this = _Try(pod, start, place, start.attempt or 0)
+        life = self._lives.meet(this.name, Wanted(start.container.image, start.created_id))
+        while (deed := self._deeds.get(life.stage)) is not None:
+            event = await deed(this)
+            if event is None:
+                break
+            life = self._lives.meet(this.name, event)
+            if life.stage is Stage.UNPULLED and self._view.waiting.get(this.name) != (life.reason, life.message):
+                for said in backing_off(life.image):
+                    self._say(this.name, said)
+            self._show(this.name, life)
+        if this.failure is not None:
+            raise this.failure
+        if life.stage in RUNNING:
+            await self._view.look_at_container(life.id)
 
-    def _ask_for_pull(self, pod: Pod, start: Start) -> None:
-        name, image = start.container.name, start.container.image
-        failed = self._failed.get(name)
-        if failed is not None and failed.image == image and self._worker.now_ns() < failed.retry_at_ns:
-            shown = shown_while_backing_off(failed)
-            if self._view.waiting.get(name) != shown:
-                for said in backing_off(image):
-                    self._say(name, said)
-            self._view.waiting[name] = shown
-            return
-        self._failed.pop(name, None)
-        credentials = self._references.credentials_for(pod, start.container)
-        if credentials is None:
-            return
-        pull = self._pulls.setdefault(name, Question(self._worker, f"pull {name}"))
-        if not pull.may_ask():
-            return
-        place = field_path(pod, start.container)
-        self._services.images.tell(PullImage(self._worker.ref, pod, name, image, place, credentials))
+    def _show(self, name: str, life: StartLife) -> None:
+        """What its status says of it, while it has not started."""
+        if life.stage in (Stage.UNPULLED, Stage.REFUSED):
+            self._view.waiting[name] = (life.reason, life.message)
+        elif life.stage in (Stage.HOOKED, Stage.STARTED):
+            self._view.waiting.pop(name, None)
 
-    def _refuse(self, name: str, reason: str, message: str, said: Said | None) -> None:
+    def _refused(self, name: str, reason: str, message: str, said: Said | None = None) -> Refused:
+        """The step cannot be done; said where it is news. Of an image people know the reason word; of anything else
+        they need the words.
+        """
         if self._view.waiting.get(name) != (reason, message):
             self._say(name, said)
-            # Of an image people know the reason word; of anything else they need the words.
             self._view.say("Warning", "Failed", f"Error: {message if said is None else reason}", name)
-        self._view.waiting[name] = (reason, message)
-        self._refused.add(name)
+        return Refused(reason, message, self._worker.now_ns() + REFUSED_RETRY_NS)
 
     def _say(self, name: str, said: Said | None) -> None:
         if said is not None:
             self._view.say(said.type, said.reason, said.message, name)
 
+    # --- the image --------------------------------------------------------------------------------------------------
+
+    async def _look_for_image(self, this: _Try) -> Event:
+        image, name = this.container.image, this.name
+        policy = policy_of(image, this.container.image_pull_policy)
+        is_pulled = self._lives.of(name).is_pulled
+        sound = judge_image(image, policy, False).reason != INVALID_IMAGE_NAME
+        if sound and (is_pulled or must_look(policy)):
+            call = self._services.cri.call(IMAGE_STATUS, ImageStatusRequest(image=ImageSpec(image=image)))
+            try:
+                response = await self._worker.wait(call, what=f"a look at image {image}")
+            except CriError as failure:
+                return self._refused_image(name, inspect_failed(image, str(failure)))
+            this.image = response.image
+        if is_pulled and this.image is not None:
+            return ImageFound()
+        verdict = judge_image(image, policy, this.image is not None)
+        if verdict.deed is ImageDeed.REFUSE:
+            return self._refused_image(name, verdict)
+        if verdict.deed is ImageDeed.PULL:
+            return PullNeeded(self._worker.now_ns())
+        if name not in self._present:
+            self._present.add(name)
+            self._say(name, verdict.said)
+        return ImageFound()
+
+    def _refused_image(self, name: str, verdict: ImageVerdict) -> Refused:
+        return self._refused(name, verdict.reason, verdict.message, verdict.said)
+
+    async def _ask_for_pull(self, this: _Try) -> Event | None:
+        """Its answer comes as a message; None until then."""
+        name, image = this.name, this.container.image
+        credentials = self._references.credentials_for(this.pod, this.container)
+        if credentials is None:
+            return Missing()
+        pull = self._pulls.setdefault(name, Question(self._worker, f"pull {name}"))
+        if pull.may_ask():
+            place = field_path(this.pod, this.container)
+            self._services.images.tell(PullImage(self._worker.ref, this.pod, name, image, place, credentials))
+        return None
+
     # --- the container ----------------------------------------------------------------------------------------------
 
-    async def start(
-        self, pod: Pod, start: Start, sandbox_attempt: int, sandbox_id: str, sandbox: PodSandboxConfig, paths: HostPaths
-    ) -> bool:
-        """Bring one container to life as far as that goes now; True when it runs. Raises CriError."""
-        name = start.container.name
-        if start.created_id:
-            return await self._start_created(start.container, start.attempt or 0, start.created_id)
-        image = await self.image_of(pod, start)
-        if image is None:
-            return False
+    async def _gather(self, this: _Try) -> Event:
+        assert this.image is not None, "its image was found in this very pass"
+        pod, start, place = this.pod, this.start, this.place
         try:
-            sources = await self._sources(pod, start.container, paths)
+            sources = await self._sources(pod, start.container, place.host_paths)
             if sources is None:
-                return False
-            attempt = await self._prepare(pod, start)
+                return Missing()
+            this.attempt = await self._prepare(pod, start)
             hosts = await self._names.hosts(pod, self._ips(pod))
             path = document_path(pod, start.container)
-            config = container_config(
+            this.config = container_config(
                 pod,
                 start.container,
                 Making(
-                    attempt=attempt,
-                    sandbox_attempt=sandbox_attempt,
-                    image=image,
-                    host_paths=paths,
+                    attempt=this.attempt,
+                    sandbox_attempt=place.attempt,
+                    image=this.image,
+                    host_paths=place.host_paths,
                     back_off_ns=start.back_off_ns,
                     sources=sources,
                     hosts_file=hosts,
@@ -225,38 +287,38 @@ class ContainerStarts:
                 self._services.node.rules,
             )
         except (StartRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
-            self._refuse(name, CREATE_CONFIG_ERROR, str(failure), None)
-            return False
-        try:
-            container_id = await self._view.deeds.create_container(sandbox_id, config, sandbox)
-        except CriError as failure:
-            self._failed_to(CREATE_ERROR, name, failure)
-            return False
-        self._pulled.pop(name, None)
-        self._present.discard(name)
-        self._view.say("Normal", "Created", f"Created container: {name}", name)
-        return await self._start_created(start.container, attempt, container_id)
+            return self._refused(this.name, CREATE_CONFIG_ERROR, str(failure))
+        return Gathered()
 
-    async def _start_created(self, container: Container, attempt: int, container_id: str) -> bool:
-        name = container.name
+    async def _create(self, this: _Try) -> Event:
+        assert this.config is not None, "it was gathered in this very pass"
         try:
-            await self._view.deeds.start_container(name, attempt, container_id)
+            made = await self._view.deeds.create_container(this.place.id, this.config, this.place.config)
         except CriError as failure:
-            self._failed_to(RUN_ERROR, name, failure)
-            await self._view.look_at_container(container_id)
-            return False
-        self._view.waiting.pop(name, None)
-        self._refused.discard(name)
+            return self._failed_to(CREATE_ERROR, this, failure)
+        self._present.discard(this.name)
+        self._view.say("Normal", "Created", f"Created container: {this.name}", this.name)
+        return Created(made)
+
+    async def _start(self, this: _Try) -> Event:
+        name, container_id = this.name, self._lives.of(this.name).id
+        try:
+            await self._view.deeds.start_container(name, this.attempt, container_id)
+        except CriError as failure:
+            return self._failed_to(RUN_ERROR, this, failure)
         self._view.say("Normal", "Started", f"Started container {name}", name)
-        self._view.post_starts.begin(container, container_id, self._view.ip())
-        await self._view.look_at_container(container_id)
-        self._link_log(name, attempt, container_id)
-        return True
+        self._link_log(name, this.attempt, container_id)
+        lifecycle = this.container.lifecycle
+        return Running(hooked=lifecycle is not None and lifecycle.post_start is not None)
 
-    def _failed_to(self, reason: str, name: str, failure: CriError) -> None:
+    async def _begin_hook(self, this: _Try) -> Event | None:
+        """Its end comes as a message; None until then."""
+        return self._view.post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
+
+    def _failed_to(self, reason: str, this: _Try, failure: CriError) -> Refused:
         """Note why it does not run. What may have been done all the same is for the next look to find."""
-        self._refuse(name, reason, failure.message or str(failure), None)
-        raise failure
+        this.failure = failure
+        return self._refused(this.name, reason, failure.message or str(failure))
 
     async def _prepare(self, pod: Pod, start: Start) -> int:
         """Make the container's files on the host; which attempt this is. Raises OSError and what lanes raise."""

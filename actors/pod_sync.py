@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from actors.active_deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
 from actors.backoff import Wait, back_off, back_off_message
-from actors.container_starts import ContainerStarts
+from actors.container_starts import ContainerStarts, Place
 from actors.container_stops import stop_in_turn
 from actors.history_messages import HistoryKind, PodWait
 from actors.id_ranges import IdRange
@@ -286,15 +286,16 @@ class PodSync:
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
+        place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths)
         failure: CriError | None = None
         ending = self._view.stops.busy()
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
             if start.container.name in ending:
                 continue  # its turn comes when the one before it has ended
-            if self._view.starting and start not in actions.start_ephemeral:
+            if self._view.start_lives.unstarted() and start not in actions.start_ephemeral:
                 break  # a start has ended when its postStart hook has
             try:
-                await self.starts.start(pod, start, actions.sandbox_attempt, sandbox_id, config, host_paths)
+                await self.starts.start(pod, start, place)
             except CriError as raised:
                 # One container that cannot start does not hold up the others.
                 failure = failure or raised

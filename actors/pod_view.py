@@ -23,6 +23,7 @@ from actors.pod_status.api_status import NOT_FORCED
 from actors.pod_status.ips import pod_ips
 from actors.post_starts import PostStarts
 from actors.start.identity import field_path
+from actors.start_lives import StartLives
 from actors.status_messages import PodStatusChanged
 from config.objects import Container, Pod, PodStatus
 
@@ -83,8 +84,7 @@ class PodView:
         """Container id -> termination message, read once after its end."""
         self.forced = NOT_FORCED
         """A status that was decided for the pod (eviction, deadline)."""
-        self.starting: set[str] = set()
-        """Ids of containers whose postStart hook has not ended."""
+        self.start_lives = StartLives()
         self.deeds = Deeds(worker, services.cri)
         self.history = PodHistory(worker, uid, services.historian)
         self.hooks = HookRunner(worker, services)
@@ -132,7 +132,8 @@ class PodView:
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
         sandboxes, containers = self._observer.seen()
-        return with_starting(observe(self.uid, sandboxes, containers, self._worker.wall_ns()), self.starting)
+        observed = observe(self.uid, sandboxes, containers, self._worker.wall_ns())
+        return with_starting(observed, self.start_lives.unstarted())
 
     def ip(self) -> str:
         """The address at which hooks call the pod; empty when it has none."""

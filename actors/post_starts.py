@@ -1,17 +1,20 @@
 """postStart hooks of a pod's containers: the start of a container has not ended before its hook has (spec 3.7, 3.11).
 
-While a hook runs, its container counts as starting: it is shown as waiting, its probes have not begun, and containers
-that come after it in the spec are not started. A hook that fails ends its container. What was under way when the
-worker failed is forgotten, and the container then counts as started.
+The last part of the walk through `actors.container_start`. While a hook runs, its container counts as starting: it is
+shown as waiting, its probes have not begun, and containers that come after it in the spec are not started. A hook that
+fails ends its container. What was under way when the worker failed is forgotten, and the container then counts as
+started.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from actors.container_start import Gone, HookEnded, PodEnds, Stage, StartLife
 from actors.history_messages import PodWait
 from actors.hook_rules import HookImpossibleError, HookKind, hook_of
-from actors.hook_runner import HookEnded, HookRunner, HookTimeIsUp
+from actors.hook_runner import HookEnded as HookRunEnded
+from actors.hook_runner import HookRunner, HookTimeIsUp
 from actors.observed import ObservedPod
 from actors.termination import Ending, GraceCause, grace_seconds
 from config.objects import Container
@@ -33,42 +36,44 @@ class PostStarts:
         self._containers: dict[str, Container] = {}
         """By id, from the start of their hook to its good end or to theirs."""
 
-    def begin(self, container: Container, container_id: str, ip: str) -> None:
-        """The container has just been started."""
+    def begin(self, container: Container, container_id: str, ip: str) -> HookEnded | None:
+        """The container runs now. What has become of its hook, if that is known already."""
         handler = container.lifecycle.post_start if container.lifecycle is not None else None
-        if handler is None:
-            return
+        assert handler is not None, "only what has a hook waits for one"
         self._containers[container_id] = container
-        self._view.starting.add(container_id)
         try:
             self._hooks.begin(container_id, HookKind.POST_START, hook_of(container, handler, ip), None)
         except HookImpossibleError as impossible:
-            self._failed(container, container_id, str(impossible))
+            return self._failed(container, container_id, str(impossible))
+        return None
 
-    def ended(self, message: HookEnded | HookTimeIsUp) -> None:
+    def ended(self, message: HookRunEnded | HookTimeIsUp) -> None:
         """A hook is over. The container has started, or is ended."""
         container = self._containers.get(message.container_id)
         if not self._hooks.take(message) or container is None or isinstance(message, HookTimeIsUp):
             return
         if message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, container.name)
+        over = HookEnded(message.container_id)
         if message.error:
-            self._failed(container, message.container_id, message.error)
-        else:
+            over = self._failed(container, message.container_id, message.error)
+        if self._meet(container, over).stage is Stage.STARTED:
             self._forget(message.container_id)
 
     def settle(self, observed: ObservedPod) -> None:
-        """Take note of what has ended before its hook has."""
+        """Take note of what has ended before its hook has, and of what has ended because of it."""
         running = {each.id for each in observed.containers() if each.running}
         for container_id in [each for each in self._containers if each not in running]:
-            container = self._containers[container_id]
+            container, error = self._containers[container_id], None
             if self._hooks.under_way(container_id, HookKind.POST_START):
-                self._say_failed(container, "the container has ended before its hook")
+                error = self._say_failed(container, "the container has ended before its hook")
+            self._meet(container, Gone(container_id, error))
             self._forget(container_id)
 
     def drop(self) -> None:
         """The pod ends: nobody waits for them any more."""
-        for container_id in tuple(self._containers):
+        for container_id, container in tuple(self._containers.items()):
+            self._meet(container, PodEnds())
             self._forget(container_id)
 
     def waits(self) -> tuple[PodWait, ...]:
@@ -81,22 +86,26 @@ class PostStarts:
             if self._hooks.under_way(container_id, HookKind.POST_START)
         )
 
-    def _failed(self, container: Container, container_id: str, why: str) -> None:
-        self._say_failed(container, why)
-        pod = self._view.pod
-        if pod is None:
-            return
-        grace = grace_seconds(pod, container, GraceCause.OTHER)
-        hook = container.lifecycle.pre_stop if container.lifecycle is not None and grace > 0 else None
-        ending = Ending(container_id, container.name, grace, (), hook, "FailedPostStartHook")
-        self._stops.request(ending, container, ip=self._view.ip())
+    def _meet(self, container: Container, event: HookEnded | Gone | PodEnds) -> StartLife:
+        return self._view.start_lives.meet(container.name, event)
 
-    def _say_failed(self, container: Container, why: str) -> None:
+    def _failed(self, container: Container, container_id: str, why: str) -> HookEnded:
+        """Say so, and begin to end the container."""
+        over = HookEnded(container_id, self._say_failed(container, why))
+        pod = self._view.pod
+        if pod is not None:
+            grace = grace_seconds(pod, container, GraceCause.OTHER)
+            hook = container.lifecycle.pre_stop if container.lifecycle is not None and grace > 0 else None
+            ending = Ending(container_id, container.name, grace, (), hook, "FailedPostStartHook")
+            self._stops.request(ending, container, ip=self._view.ip())
+        return over
+
+    def _say_failed(self, container: Container, why: str) -> tuple[str, str]:
         text = f"PostStartHook failed: {why}"
         self._view.waiting[container.name] = (POST_START_ERROR, text)
         self._view.say("Warning", HookKind.POST_START.event, text, container.name)
+        return POST_START_ERROR, text
 
     def _forget(self, container_id: str) -> None:
         self._containers.pop(container_id, None)
-        self._view.starting.discard(container_id)
         self._hooks.drop(container_id, HookKind.POST_START)

@@ -1,0 +1,34 @@
+"""How far the starts of one pod's containers have come, by name. One book per worker, which it does not outlive.
+
+Read by whoever shows a container or decides about it; written, by events only, by those who start containers and run
+their hooks. The rules are in `actors.container_start`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from actors.container_start import BEGINNING, RUNS_UNSTARTED, Event, StartLife, advance
+
+
+class StartLives:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._lives: dict[str, StartLife] = {}
+
+    def meet(self, name: str, event: Event) -> StartLife:
+        """Walk one event of container `name`."""
+        life = self._lives[name] = advance(self.of(name), event)
+        return life
+
+    def of(self, name: str) -> StartLife:
+        return self._lives.get(name, BEGINNING)
+
+    def all(self) -> Mapping[str, StartLife]:
+        """Those that were ever wanted."""
+        return self._lives
+
+    def unstarted(self) -> frozenset[str]:
+        """Ids of containers that run and whose postStart hook has not ended well."""
+        return frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)

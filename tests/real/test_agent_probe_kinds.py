@@ -1,0 +1,217 @@
+"""Every kind of probe asked in every way, on containerd: startup, readiness and liveness by command, HTTP, port and
+gRPC; thresholds, delays, and the grace of a probe (spec 5, 3.10).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config.objects import ContainerStatus
+from tests.real.agent import NODE, Agent
+from tests.real.health_server import host_volumes, serving
+from tests.real.pods import STAY, Truth, container, pod
+
+WAYS = ("exec", "http", "tcp", "grpc")
+ASKED = ("started", "ready", "alive")
+TCP_PORTS = {"started": 9001, "ready": 9002, "alive": 9003}
+LISTENS_WHILE_THERE = (
+    "listens() { while :; do until test -e /state/tcp/$1; do sleep 0.1; done; httpd -f -p $2 -h /tmp & "
+    "while test -e /state/tcp/$1; do sleep 0.1; done; kill $!; done; }; "
+)
+"""A function of the shell: something listens at port $2 while the file $1 is there."""
+SERVES = {
+    "exec": STAY,
+    "http": f"httpd -p 8080 -h /state/http; {STAY}",
+    "tcp": LISTENS_WHILE_THERE + "".join(f"listens {what} {port} & " for what, port in TCP_PORTS.items()) + STAY,
+}
+STATE = {"name": "state", "mountPath": "/state"}
+
+
+def question(way: str, what: str) -> dict[str, Any]:
+    """A probe that succeeds while the file `what` of that way is there."""
+    return {
+        "exec": {"exec": {"command": ["test", "-e", f"/state/exec/{what}"]}},
+        "http": {"httpGet": {"port": 8080, "path": f"/{what}"}},
+        "tcp": {"tcpSocket": {"port": TCP_PORTS[what]}},
+        "grpc": {"grpc": {"port": 9000, "service": what}},
+    }[way]
+
+
+def asked(way: str, **fields: Any) -> dict[str, Any]:
+    """The three probes of a container that is asked in that way."""
+    return {
+        "startupProbe": {"periodSeconds": 1, "failureThreshold": 100, **question(way, "started"), **fields},
+        "readinessProbe": {"periodSeconds": 1, "failureThreshold": 2, **question(way, "ready"), **fields},
+        "livenessProbe": {"periodSeconds": 1, "failureThreshold": 2, **question(way, "alive"), **fields},
+    }
+
+
+def answering(way: str) -> dict[str, Any]:
+    probes = asked(way)
+    if way == "grpc":
+        return serving(way, 9000, "/state/grpc", [STATE], **probes)
+    return container(way, SERVES[way], volumeMounts=[STATE], **probes)
+
+
+def said(agent: Agent, name: str, way: str) -> list[str]:
+    """Events about one container."""
+    return [
+        f"{each.event.reason}: {each.event.message}"
+        for each in agent.events()
+        if each.event.name == f"{name}-{NODE}" and each.event.field_path == f"spec.containers{{{way}}}"
+    ]
+
+
+def statuses(agent: Agent, name: str) -> dict[str, ContainerStatus]:
+    return {each.name: each for each in agent.status(name).container_statuses}
+
+
+def test_5_each_kind_of_probe_asked_in_each_way(agent: Agent, truth: Truth) -> None:
+    state = agent.directory / "state"
+    for way in WAYS:
+        (state / way).mkdir(parents=True)
+
+    def put(what: str) -> None:
+        for way in WAYS:
+            (state / way / what).touch()
+
+    def take(what: str) -> None:
+        for way in WAYS:
+            (state / way / what).unlink()
+
+    volumes = [{"name": "state", "hostPath": {"path": str(state)}}, *host_volumes()]
+    agent.drop("kinds.json", pod("kinds", *map(answering, WAYS), volumes=volumes))
+    agent.start()
+    agent.await_running("kinds")
+
+    def await_all(field: str, value: bool) -> None:
+        def so() -> bool:
+            return all(getattr(each, field) is value for each in statuses(agent, "kinds").values())
+
+        agent.await_that(so, f"not all have {field} {value}")
+
+    def await_said(text: str) -> None:
+        for way in WAYS:
+            agent.await_that(
+                lambda: any(text in each for each in said(agent, "kinds", way)),  # noqa: B023
+                f"{text} is not said of {way}: {said(agent, 'kinds', way)}",
+            )
+
+    await_said("Unhealthy: Startup probe failed")
+    assert {(each.started, each.ready) for each in statuses(agent, "kinds").values()} == {(False, False)}
+    assert not any("Readiness" in each for way in WAYS for each in said(agent, "kinds", way)), "asked once it started"
+    put("alive")
+    put("started")
+    await_all("started", True)
+    await_said("Unhealthy: Readiness probe failed")
+    put("ready")
+    await_all("ready", True)
+    assert {each.type: each.status for each in agent.status("kinds").conditions}["Ready"] == "True"
+    first = {way: truth.life("kinds", way).key for way in WAYS}
+    take("ready")
+    await_all("ready", False)
+    assert {way: truth.life("kinds", way).key for way in WAYS} == first, "what is not ready is not killed"
+    put("ready")
+    await_all("ready", True)
+    take("started")  # which nobody asks of what has started, and everybody of what comes after it
+    take("alive")
+    await_said("Unhealthy: Liveness probe failed")
+    for way in WAYS:
+        agent.await_that(lambda: truth.lives("kinds", way)[-1].attempt == 1, f"{way} is not restarted")  # noqa: B023
+    await_said(" failed liveness probe, will be restarted")
+    agent.await_that(
+        lambda: all((each.restart_count, each.started) == (1, False) for each in statuses(agent, "kinds").values()),
+        "what has just begun has not started",
+    )
+    assert not any(each.ready for each in statuses(agent, "kinds").values())
+
+
+def test_5_a_startup_probe_that_fails_ends_the_container(agent: Agent, truth: Truth) -> None:
+    """And the restart policy decides what comes after it."""
+    strict = {"periodSeconds": 1, "failureThreshold": 1}
+    ways = {
+        "exec": {"exec": {"command": ["false"]}},
+        "http": {"httpGet": {"port": 8080}},
+        "tcp": {"tcpSocket": {"port": 8080}},
+        "grpc": {"grpc": {"port": 8080}},
+    }
+    containers = [container(way, startupProbe={**strict, **how}) for way, how in ways.items()]
+    agent.drop("never.json", pod("never", *containers, restartPolicy="Never"))
+    agent.drop("again.json", pod("again", container(startupProbe={**strict, **ways["exec"]})))
+    agent.start()
+    agent.await_that(lambda: agent.status("never").phase in ("Failed", "Succeeded"), "it has not ended")
+    for way in ways:
+        assert [life.attempt for life in truth.lives("never", way)] == [0]
+        assert any(f"Container {way} failed startup probe" in each for each in said(agent, "never", way))
+    agent.await_that(lambda: truth.lives("again")[-1].attempt >= 1, "it is not started again")
+
+
+def test_5_delay_thresholds_and_grace_of_a_probe(agent: Agent, truth: Truth) -> None:
+    state = agent.directory / "state"
+    state.mkdir()
+    now = "cut -d' ' -f1 /proc/uptime"
+    late = container(
+        "late",
+        f"{now} > /state/late; {STAY}",
+        volumeMounts=[STATE],
+        readinessProbe={
+            "initialDelaySeconds": 2,
+            "periodSeconds": 1,
+            "exec": {"command": ["sh", "-c", f"{now} >> /state/late"]},
+        },
+    )
+    notes = "test -e /state/good; r=$?; echo $r >> /state/calls; exit $r"
+    counted = container(
+        "counted",
+        volumeMounts=[STATE],
+        readinessProbe={
+            "periodSeconds": 1,
+            "successThreshold": 2,
+            "failureThreshold": 2,
+            "exec": {"command": ["sh", "-c", notes]},
+        },
+    )
+    deaf = container(
+        "deaf",
+        "trap '' TERM; while :; do sleep 0.1; done",
+        livenessProbe={
+            "initialDelaySeconds": 1,
+            "failureThreshold": 1,
+            "terminationGracePeriodSeconds": 2,
+            "exec": {"command": ["false"]},
+        },
+    )
+    volumes = [{"name": "state", "hostPath": {"path": str(state)}}]
+    agent.drop("times.json", pod("times", late, counted, volumes=volumes, terminationGracePeriodSeconds=60))
+    agent.drop("deaf.json", pod("deaf", deaf, terminationGracePeriodSeconds=60, restartPolicy="Never"))
+    agent.start()
+    agent.await_running("times")
+
+    def ready(name: str) -> bool:
+        status = agent.container("times", name)
+        return status is not None and bool(status.ready)
+
+    agent.await_that(lambda: ready("late"), "it is not ready")
+    began, *calls = map(float, (state / "late").read_text().split())
+    assert 2.0 <= calls[0] - began < 3.5, "the first is due when the delay is over"
+
+    def run_of(result: str) -> int:
+        """How many of the last calls have ended so."""
+        results = (state / "calls").read_text().split()
+        return len(results) - len("".join(results).rstrip(result))
+
+    (state / "good").touch()
+    agent.await_that(lambda: ready("counted"), "it is not ready")
+    assert run_of("0") in (2, 3), "two in a row; perhaps one more until we looked"
+    (state / "good").unlink()
+    agent.await_that(lambda: not ready("counted"), "it is still ready")
+    assert run_of("1") in (2, 3)
+
+    agent.await_phase("Failed", "deaf", limit_s=20)
+    (ended,) = (life.status for life in truth.lives("deaf", "deaf"))
+    [killing] = [
+        each for each in agent.events() if each.event.name == f"deaf-{NODE}" and each.event.reason == "Killing"
+    ]
+    waited_s = (ended.finished_at - killing.first_wall_ns) / 1e9
+    assert ended.exit_code == 137
+    assert 1.5 < waited_s < 10, f"the grace of the probe, not the pod's: {waited_s:.1f} s"

@@ -15,7 +15,7 @@ from actors.observed import ObservedContainer
 from actors.probe_rules import CheckImpossibleError, port_of
 from actors.start.identity import PORTS
 from config.objects import Container, ContainerPort, LifecycleHandler
-from runtime.probes.network import address
+from runtime.network import address
 
 SECOND_NS = 1_000_000_000
 

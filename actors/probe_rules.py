@@ -11,8 +11,8 @@ import msgspec
 
 from actors.start.expansion import expand
 from config.objects import Container, Probe
+from runtime.network import address
 from runtime.probes import Check, ExecCheck, GrpcCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
-from runtime.probes.network import address
 
 SECOND_NS = 1_000_000_000
 LATE_NS = SECOND_NS

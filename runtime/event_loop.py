@@ -1,18 +1,18 @@
 """One thread with an asyncio loop for everything that speaks HTTP: manifest URLs, the API server, our own server.
 
 `LoopThread.submit` takes a coroutine from any thread and gives a `concurrent.futures.Future`, which is a `Pending`.
-`post` takes a plain function: who makes thousands of calls in a second hands them over for a tenth of the price. The
-thread starts with the first of either and is a daemon: what hangs on the network does not hold up the end of the
-process.
+`post` takes a plain function: who makes thousands of calls in a second hands them over for less. The thread starts with
+the first of either and is a daemon: what hangs on the network does not hold up the end of the process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -32,12 +32,13 @@ class LoopThread:
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run `coroutine` on the loop. Cancelling the future cancels it."""
+        answer: _Answer[T] = _Answer(self)
         try:
-            loop = self._started_loop()
+            self.post(lambda: answer.begin(coroutine))
         except RuntimeError:
             coroutine.close()
             raise
-        return asyncio.run_coroutine_threadsafe(coroutine, loop)
+        return answer
 
     def post(self, deed: Callable[[], None]) -> None:
         """Run `deed` on the loop, after those posted before it. It must not raise. One wake-up serves a whole burst."""
@@ -82,6 +83,45 @@ class LoopThread:
                 self._thread = threading.Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
             return self._loop
+
+
+class _Answer(Future[T]):
+    """What a coroutine will have come to. Cheaper by half than asyncio's own way from one thread to another."""
+
+    def __init__(self, loop: LoopThread) -> None:
+        super().__init__()
+        self._loop = loop
+        self._task: asyncio.Task[T] | None = None
+
+    def begin(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        """On the loop."""
+        if self.cancelled():
+            coroutine.close()
+            return
+        self._task = asyncio.get_running_loop().create_task(coroutine)
+        self._task.add_done_callback(self._settle)
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        if cancelled:
+            with contextlib.suppress(RuntimeError):  # a loop that is closed has cancelled everything itself
+                self._loop.post(self._cancel_task)
+        return cancelled
+
+    def _cancel_task(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _settle(self, task: asyncio.Task[T]) -> None:
+        if task.cancelled():
+            super().cancel()
+            return
+        failure = task.exception()
+        with contextlib.suppress(InvalidStateError):  # somebody has cancelled it in this very moment
+            if failure is not None:
+                self.set_exception(failure)
+            else:
+                self.set_result(task.result())
 
 
 def _in_time(after_ns: int, deed: Callable[[], None]) -> None:

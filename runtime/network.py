@@ -1,4 +1,4 @@
-"""How probes write addresses and what the kernel says of them, in the words that people know from other agents."""
+"""How who calls pods writes addresses, and what the kernel says of them in words that people know from other agents."""
 
 from __future__ import annotations
 

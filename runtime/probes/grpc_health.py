@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 
 from runtime.cri.transport import grpc
+from runtime.network import address
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, Outcome, ProbeAnswer
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
-from runtime.probes.network import address
 
 CHECK = "/grpc.health.v1.Health/Check"
 _OPTIONS = [

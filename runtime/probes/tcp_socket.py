@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 
+from runtime.connecting import connected
+from runtime.network import address, reason_of
 from runtime.probes.capability import NS_PER_SECOND, Outcome, ProbeAnswer, TcpCheck
-from runtime.probes.network import address, reason_of
 
 _OPENED = ProbeAnswer(Outcome.SUCCESS)
 
 
 async def ask_tcp(check: TcpCheck, timeout_ns: int) -> ProbeAnswer:
     """On the loop."""
-    where = f"dial tcp {address(check.host, check.port)}"
-    loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout_ns / NS_PER_SECOND):
-            transport, _ = await loop.create_connection(asyncio.Protocol, check.host, check.port)
+            opened = await connected(check.host, check.port)
     except TimeoutError:
-        return ProbeAnswer(Outcome.FAILURE, f"{where}: i/o timeout")
+        return ProbeAnswer(Outcome.FAILURE, f"{_dial(check)}: i/o timeout")
     except OSError as failure:
-        return ProbeAnswer(Outcome.FAILURE, f"{where}: {reason_of(failure)}")
-    transport.close()
+        return ProbeAnswer(Outcome.FAILURE, f"{_dial(check)}: {reason_of(failure)}")
+    opened.close()
     return _OPENED
+
+
+def _dial(check: TcpCheck) -> str:
+    return f"dial tcp {address(check.host, check.port)}"

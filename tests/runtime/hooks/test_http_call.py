@@ -78,7 +78,7 @@ def test_headers_of_the_pod_win_and_host_is_one_of_them(server: Server) -> None:
 def test_a_server_without_tls_is_asked_again_without_credentials(server: Server) -> None:
     answer = get(f"https://127.0.0.1:{server.port}/bye", ("Authorization", "Bearer secret"), ("X-Own", "1"))
     assert answer.error == ""
-    assert "HTTP response to an HTTPS client" in answer.fell_back
+    assert "server gave HTTP response to HTTPS client" in answer.fell_back
     path, headers = server.heard[-1]
     assert (path, headers.get("Authorization"), headers["X-Own"]) == ("/bye", None, "1")
 

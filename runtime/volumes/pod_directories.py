@@ -14,7 +14,7 @@ import os
 import stat
 
 from runtime.volumes.capability import VolumeError, VolumePlace
-from runtime.volumes.mounts import Mounts
+from runtime.volumes.mounts import Mounts, mount_of
 
 POD_MODE = 0o750
 FILES = "volumes"
@@ -104,7 +104,7 @@ def _remove(path: str) -> None:
     except FileNotFoundError:
         return
     try:
-        mount = _mount_of(above)
+        mount = mount_of(above)
         _remove_entry(above, os.path.basename(path), mount, path)
     finally:
         os.close(above)
@@ -128,16 +128,10 @@ def _remove_entry(above: int, name: str, mount: bytes, path: str) -> None:
     except FileNotFoundError:
         return
     try:
-        if _mount_of(directory) != mount:
+        if mount_of(directory) != mount:
             raise VolumeError(f"{path} is another file system; it is not touched", "FailedUnmount")
         for below in os.listdir(directory):
             _remove_entry(directory, below, mount, f"{path}/{below}")
     finally:
         os.close(directory)
     os.rmdir(name, dir_fd=above)
-
-
-def _mount_of(descriptor: int) -> bytes:
-    """Which mount an open directory is on. A device number would not tell: a bind mount has that of its source."""
-    with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
-        return next(line for line in file if line.startswith(b"mnt_id:"))

@@ -13,12 +13,23 @@ import pykka
 from actors.event_messages import RecordedEvent
 from actors.history_messages import KnownPod, ListHistories, PodStory, TellHistory
 from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
+from actors.manifest_messages import (
+    HeldManifest,
+    ListManifests,
+    ManifestsRefused,
+    ManifestsTaken,
+    TakeManifests,
+    WithdrawManifest,
+)
 from actors.messages import ListEvents, ListPods, ListProblems, ListPulls, PullInProgress, SourceProblem
+from actors.node_messages import TellConditions
+from actors.node_object.conditions import Verdict
 from actors.node_supervisor import LONG_LIVED, NodeCapabilities, NodePlan, NodeSupervisor
 from config.objects import Pod
 
 T = TypeVar("T")
 
+PUSH = "source-http-push"
 ASK_TIMEOUT_S = 5.0
 """An actor that is asked from outside answers at once, or something is wrong with it."""
 
@@ -51,7 +62,7 @@ class Node:
     def problems(self) -> tuple[SourceProblem, ...]:
         """What the sources cannot use now."""
         none: tuple[SourceProblem, ...] = ()
-        sources = ("source-file", "source-http", "source-api")
+        sources = ("source-file", "source-http", "source-http-push", "source-api")
         return tuple(problem for name in sources for problem in self._ask(name, ListProblems(), none))
 
     def pulls(self) -> tuple[PullInProgress, ...]:
@@ -67,6 +78,26 @@ class Node:
         """What has happened to the pod of this UID, and what it waits for; None when nothing is known of it."""
         nothing: PodStory | None = None
         return self._ask("historian", TellHistory(uid), nothing)
+
+    def take_manifests(self, content: bytes) -> ManifestsTaken | ManifestsRefused | None:
+        """Run the pods of this manifest from now on. None: nobody is there to take it."""
+        nobody: ManifestsTaken | ManifestsRefused | None = None
+        return self._ask(PUSH, TakeManifests(content), nobody)
+
+    def withdraw_manifest(self, namespace: str, name: str) -> ManifestsTaken | ManifestsRefused | None:
+        """Run the pod of that manifest no more. None: nobody is there to be told."""
+        nobody: ManifestsTaken | ManifestsRefused | None = None
+        return self._ask(PUSH, WithdrawManifest(namespace, name), nobody)
+
+    def held_manifests(self) -> tuple[HeldManifest, ...] | None:
+        """Those that were handed over, by namespace and name. None: nobody is there to say."""
+        nobody: tuple[HeldManifest, ...] | None = None
+        return self._ask(PUSH, ListManifests(), nobody)
+
+    def conditions(self) -> tuple[Verdict, ...]:
+        """What the conditions of the node say."""
+        none: tuple[Verdict, ...] = ()
+        return self._ask("node-status", TellConditions(), none)
 
     def wall_ns(self) -> int:
         """The time of day where the node lives."""

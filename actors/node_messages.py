@@ -131,6 +131,12 @@ class SayNodeAgain(Message, frozen=True):
         return "again"
 
 
+class TellConditions(Message, frozen=True):
+    """Edge -> NodeStatusActor (ask): what the node's conditions should say, as `tuple[Verdict, ...]`; none before the
+    first look.
+    """
+
+
 class VolumesInUseObserved(Message, frozen=True):
     """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now."""
 

@@ -38,6 +38,7 @@ from actors.node_messages import (
     RuntimeListed,
     SayNodeAgain,
     SurveyAgain,
+    TellConditions,
     VolumesInUseObserved,
 )
 from actors.node_object import capacity as amounts
@@ -417,6 +418,10 @@ class NodeStatusActor(Actor):
     @handles(VolumesInUseObserved)
     def volumes_in_use(self, message: VolumesInUseObserved) -> None:
         self._learn(volumes_in_use=tuple(sorted(message.names)))
+
+    @handles(TellConditions)
+    def tell_conditions(self, _: TellConditions) -> tuple[Verdict, ...]:
+        return self._wanted
 
     @handles(Reconsider)
     def reconsider(self, _: Reconsider) -> None:

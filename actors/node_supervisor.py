@@ -33,6 +33,7 @@ from actors.source import decoder_of
 from actors.source_api import ApiSourceActor
 from actors.source_file import FileSourceActor
 from actors.source_http import HttpSourceActor
+from actors.source_push import PushSourceActor, PushTools
 from actors.status_manager import StatusManagerActor
 from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
@@ -42,7 +43,7 @@ from actors.volume_contents import ContentSources, resync_ns
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.feature_gates import FeatureGates
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
-from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
+from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.docker_config_files import DockerConfigFiles
@@ -51,6 +52,7 @@ from runtime.host_facts import HostFacts
 from runtime.id_files import IdFiles
 from runtime.log_files import LogFiles
 from runtime.manifest_files import ManifestDirectory
+from runtime.manifest_store import ManifestStore
 from runtime.manifest_url import ManifestServer
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
@@ -89,6 +91,8 @@ class NodeCapabilities:
     """None: the node stands alone and runs static pods only."""
     docker_config: DockerConfigFiles | None = None
     """None: the node has no credentials for registries of its own."""
+    manifest_store: ManifestStore | None = None
+    """None: no manifest is taken, whatever the plan says."""
 
 
 _NO_FLAGS = GcPolicy()
@@ -107,13 +111,15 @@ class NodePlan:
     prevent_api_references: bool = True
     registration: Registration = _UNREMARKABLE
     gates: FeatureGates = _DEFAULT_GATES
+    pushed_manifests: str = ""
+    """The directory of manifests that are handed to the node; empty: it takes none."""
 
     def sources(self) -> tuple[str, ...]:
         """Names of the sources of pods that are configured."""
         configuration = self.configuration
         file = (SOURCE_FILE,) if configuration.static_pod_path else ()
         http = (SOURCE_HTTP,) if configuration.static_pod_url else ()
-        return file + http
+        return file + http + ((SOURCE_PUSH,) if self.pushed_manifests else ())
 
 
 class NodeSupervisor(Actor):
@@ -285,5 +291,15 @@ class NodeSupervisor(Actor):
                 configuration.http_check_frequency,
                 decoder_of(SOURCE_HTTP, plan.facts.name, plan.prevent_api_references),
                 name="source-http",
+                strategy=LONG_LIVED,
+            )
+        if plan.pushed_manifests and can.manifest_store is not None:
+            self.spawn(
+                PushSourceActor,
+                storage,
+                PushTools(can.manifests, can.manifest_store, plan.pushed_manifests),
+                configuration.file_check_frequency,
+                decoder_of(SOURCE_PUSH, plan.facts.name, plan.prevent_api_references),
+                name="source-http-push",
                 strategy=LONG_LIVED,
             )

@@ -69,7 +69,7 @@ class FileSourceActor(SourceActor):
         try:
             read = await self.wait(call, what=f"the manifests at {self._path}")
         except (DeadlineExceededError, LaneExhaustedError) as failure:
-            read = FilesRead(None, SourceProblem(SOURCE, self._path, "", f"cannot be read: {failure}"))
+            read = FilesRead(None, SourceProblem(self.source, self._path, "", f"cannot be read: {failure}"))
         if read.files is not None and not (self._pods is not None and _same_states(self._files, read.files)):
             self._files = read.files
             self._pods = tuple(pod for state in read.files.values() for pod in state.pods)
@@ -80,31 +80,33 @@ class FileSourceActor(SourceActor):
         """On the lane."""
         watch = self._watch
         unwatched = watch.renew() if watch is not None else ""
-        read = next_states(self._path, known, self._directory.read(self._path), self._decode)
+        read = next_states(self._path, known, self._directory.read(self._path), self._decode, self.source)
         if unwatched and read.problem is None:
-            return FilesRead(read.files, SourceProblem(SOURCE, self._path, "", unwatched))
+            return FilesRead(read.files, SourceProblem(self.source, self._path, "", unwatched))
         return read
 
 
-def next_states(path: str, known: Mapping[str, FileState], reading: ManifestReading, decode: Decode) -> FilesRead:
+def next_states(
+    path: str, known: Mapping[str, FileState], reading: ManifestReading, decode: Decode, source: str = SOURCE
+) -> FilesRead:
     """What is known after `reading`. States of files that have not changed are the same objects."""
     if reading.problem:
-        return FilesRead(None, SourceProblem(SOURCE, path, "", f"cannot be listed: {reading.problem}"))
+        return FilesRead(None, SourceProblem(source, path, "", f"cannot be listed: {reading.problem}"))
     if reading.missing:
-        return FilesRead({}, SourceProblem(SOURCE, path, "", "there is no such file or directory; it is waited for"))
-    return FilesRead({file.path: _next_state(known.get(file.path), file, decode) for file in reading.files})
+        return FilesRead({}, SourceProblem(source, path, "", "there is no such file or directory; it is waited for"))
+    return FilesRead({file.path: _next_state(known.get(file.path), file, decode, source) for file in reading.files})
 
 
-def _next_state(known: FileState | None, file: ManifestFile, decode: Decode) -> FileState:
+def _next_state(known: FileState | None, file: ManifestFile, decode: Decode, source: str) -> FileState:
     last_good = () if known is None else known.pods
     if file.content is None:
-        problems = (SourceProblem(SOURCE, file.path, "", f"cannot be read: {file.problem}"),)
+        problems = (SourceProblem(source, file.path, "", f"cannot be read: {file.problem}"),)
         return known if known is not None and known.problems == problems else FileState(None, last_good, problems)
     if known is not None and known.content == file.content:
         return known
     manifest = decode(file.content, file.path)
     pods = last_good if manifest.errors else manifest.pods
-    return FileState(file.content, pods, problems_of(SOURCE, manifest))
+    return FileState(file.content, pods, problems_of(source, manifest))
 
 
 def _same_states(before: Mapping[str, FileState], now: Mapping[str, FileState]) -> bool:

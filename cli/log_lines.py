@@ -32,11 +32,15 @@ def log_to(stream: TextIO = sys.stderr, verbosity: int = 0, lowest: int = loggin
     """Send the whole log to `stream`; gives the handler, for `removeHandler`."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG if verbosity >= DEBUG_FROM else lowest)
-    if verbosity < DEBUG_FROM + 4:
-        # Libraries are chatty at their debug level.
-        for name in ("asyncio", "watchdog", "aiohttp", "grpc"):
-            logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    set_verbosity(verbosity, lowest)
     return handler
+
+
+def set_verbosity(verbosity: int, lowest: int = logging.INFO) -> None:
+    """Of the whole log, from now on."""
+    logging.getLogger().setLevel(logging.DEBUG if verbosity >= DEBUG_FROM else lowest)
+    # Libraries are chatty at their debug level.
+    libraries = logging.WARNING if verbosity < DEBUG_FROM + 4 else logging.NOTSET
+    for name in ("asyncio", "watchdog", "aiohttp", "grpc"):
+        logging.getLogger(name).setLevel(libraries)

@@ -9,7 +9,11 @@ import msgspec
 
 from actors.node import Node
 from actors.node_object.settings import agent_version
+from cli.log_lines import set_verbosity
 from cli.main import own_version
+from cli.manifest_door import NodeManifests
+from cli.observer_view import look, timeline
+from config.feature_gates import FeatureGates
 from config.flags import NodeFlags
 from config.kubelet import KubeletConfiguration, configuration_document
 from config.objects import Pod
@@ -19,7 +23,10 @@ from runtime.event_loop import LoopThread
 from runtime.http_server.endpoints import Facts, NodeEndpoints
 from runtime.http_server.gate import ALWAYS_ALLOW, Gate
 from runtime.http_server.node_server import NodeServer, Ports, serving_files
+from runtime.http_server.paths import Switch
 from runtime.http_server.serving_certificate import ServingTls
+from runtime.http_server.system_logs import DIRECTORY, SystemLogPlaces
+from runtime.local_endpoint import Reply
 from runtime.log_source import LogSource
 
 SECOND_NS = 1_000_000_000
@@ -31,6 +38,24 @@ class NodeWindow:
     def __init__(self, node: Node | None = None) -> None:
         self.node = node
 
+    def look(self) -> Mapping[str, bytes]:
+        return {} if self.node is None else look(self.node, own_version())
+
+    def timeline(self, uid: str) -> bytes | None:
+        return None if self.node is None else timeline(self.node, uid)
+
+    def take(self, content: bytes) -> Reply:
+        return NodeManifests(self.node).take(content)
+
+    def listed(self) -> Reply:
+        return NodeManifests(self.node).listed()
+
+    def shown(self, namespace: str, name: str) -> Reply:
+        return NodeManifests(self.node).shown(namespace, name)
+
+    def withdraw(self, namespace: str, name: str) -> Reply:
+        return NodeManifests(self.node).withdraw(namespace, name)
+
     def pods(self) -> tuple[Pod, ...]:
         return () if self.node is None else self.node.pods()
 
@@ -41,13 +66,19 @@ class NodeWindow:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What a server is made of. `directory` and `names`: of a certificate that it makes itself."""
+    """What a server is made of. `directory` and `names`: of a certificate that it makes itself. `root`: the node's
+    directory; `manifests`: whether they are taken over HTTP.
+    """
 
     node: str
     configuration: KubeletConfiguration
     directory: str
     names: Sequence[str]
     flags: Mapping[str, str]
+    root: str = "/var/lib/kubelet"
+    gates: FeatureGates | None = None
+    manifests: bool = False
+    system_logs: str = DIRECTORY
 
 
 def node_server(
@@ -72,9 +103,27 @@ def node_server(
         version=agent_version(own_version()),
         configuration=configuration_document(configuration),
         flags=serving.flags,
-        debug=configuration.enable_debugging_handlers,
+        on=switches_of(serving),
+        root=serving.root,
+        system_logs=SystemLogPlaces(serving.system_logs, queries=configuration.enable_system_log_query),
+        set_verbosity=set_verbosity,
     )
     return NodeServer(configuration, ports, NodeEndpoints(facts, window, cri, logs, gate), tls, loop)
+
+
+def switches_of(serving: Serving) -> frozenset[Switch]:
+    """What of the server is on."""
+    configuration = serving.configuration
+    gates = serving.gates or FeatureGates({})
+    held = {
+        Switch.DEBUG: configuration.enable_debugging_handlers,
+        Switch.PROFILING: configuration.enable_profiling_handler,
+        Switch.VERBOSITY: configuration.enable_debug_flags_handler,
+        Switch.SYSTEM_LOGS: configuration.enable_system_log_handler,
+        Switch.CHECKPOINT: gates.enabled("ContainerCheckpoint"),
+        Switch.MANIFESTS: serving.manifests,
+    }
+    return frozenset(switch for switch, on in held.items() if on)
 
 
 def flags_shown(flags: NodeFlags) -> Mapping[str, str]:

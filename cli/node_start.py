@@ -32,6 +32,7 @@ from runtime.host_machine import MachineFacts
 from runtime.id_files import LocalIdFiles
 from runtime.log_files import LocalLogFiles
 from runtime.manifest_files import LocalManifests
+from runtime.manifest_store import LocalManifestStore
 from runtime.manifest_url import HttpManifests
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
@@ -51,6 +52,8 @@ from simulation.pod_volumes import SimulatedPodVolumes
 from simulation.prober import SimulatedProber
 
 CONTAINER_LOGS = "/var/log/containers"
+PUSHED_MANIFESTS = "pushed-manifests"
+"""Under the node's directory: what came over HTTP."""
 SIMULATED_RUNTIME = "simulated"
 MICROSECOND_NS = 1_000
 
@@ -110,6 +113,7 @@ def plan_of(
         prevent_api_references=start.gates.enabled("PreventStaticPodAPIReferences"),
         registration=registration_of(start, machine),
         gates=start.gates,
+        pushed_manifests=os.path.join(root, PUSHED_MANIFESTS) if start.node.accept_manifests else "",
     )
 
 
@@ -184,6 +188,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         ids=LocalIdFiles(facts.root_directory),
         api=api,
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
+        manifest_store=LocalManifestStore(),
     )
 
 
@@ -200,6 +205,7 @@ def simulated_capabilities(
         hooks=SimulatedHookCaller(dispatcher, cri),
         manifests=LocalManifests(),
         manifest_server=HttpManifests(loop),
+        manifest_store=LocalManifestStore(),
         files=host.pod_files,
         logs=host.pod_logs,
         log_files=host.log_files,

@@ -139,7 +139,16 @@ def _serve(
     """The node's HTTP server, started. Raises StartRefusedError."""
     configuration = start.configuration
     names = (machine.name, *machine.addresses)
-    serving = Serving(machine.name, configuration, start.node.cert_dir, names, flags_shown(start.node))
+    serving = Serving(
+        machine.name,
+        configuration,
+        start.node.cert_dir,
+        names,
+        flags_shown(start.node),
+        root=node.plan.facts.root_directory,
+        gates=start.gates,
+        manifests=bool(node.plan.pushed_manifests),
+    )
     try:
         server = node_server(
             serving,

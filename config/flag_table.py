@@ -57,6 +57,7 @@ class Flag:
 
 JOINING, NODE, IMAGES, LOGGING, OTHER = "Joining a cluster", "This node", "Image credentials", "Logging", "Other"
 FILES = "Configuration files"
+EXTRA = "Of this agent, and of no kubelet"
 GARBAGE = "Dead containers (deprecated, without a field in the file)"
 FIELDS = "Deprecated: set the field in the file of --config"
 NOTHING = "Without effect"
@@ -101,6 +102,7 @@ OWN = (
     Flag("v", Kind.INT32, LOGGING, "verbosity, 0 and up", "logging.verbosity", configures=True),
     Flag("vmodule", Kind.VMODULE, LOGGING, "verbosity of single files", "logging.vmodule", configures=True),
     Flag("log-flush-frequency", Kind.DURATION, LOGGING, "longest wait in memory", "logging.flush_frequency", True),
+    Flag("accept-manifests", Kind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests", "accept_manifests"),
     Flag("version", Kind.VERSION, OTHER, "print the version and end", "version"),
     Flag("help", Kind.SWITCH, OTHER, "print this and end", "help"),
     Flag(

@@ -42,6 +42,7 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
     minimum_container_ttl_ns: int = 0
     maximum_dead_containers_per_container: int = 1
     maximum_dead_containers: int = -1
+    accept_manifests: bool = False
     version: str = ""
     help: bool = False
 

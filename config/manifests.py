@@ -56,7 +56,7 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a manifest was found: `source` is "file" or "http", `location` the path of the file or the URL."""
+    """Where a manifest was found: `source` is "file", "http" or "http-push"; `location` the path, or the URL."""
 
     source: str
     location: str
@@ -106,6 +106,17 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
         _check_distinct(pods, faults)
     errors = _located(faults, origin, document)
     return ReadManifest(() if errors else tuple(pods), errors, _located(warnings, origin, document))
+
+
+def split_manifest(data: bytes) -> tuple[bytes, ...]:
+    """Each pod of a sound manifest as a manifest of its own, in JSON; what is said of pods twice is the same bytes."""
+    value = _only_document(data).value
+    pods = [item for _, item in _pods_in(value, [])]
+    return tuple(
+        msgspec.json.encode({**item, "apiVersion": "v1", "kind": "Pod"}, order="sorted")
+        for item in pods
+        if isinstance(item, dict)
+    )
 
 
 def static_pod(pod: Pod, origin: Origin, node_name: str) -> Pod:

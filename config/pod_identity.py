@@ -23,6 +23,8 @@ LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_SEEN, CONFIG_MIRROR})
 SOURCE_FILE = "file"
 SOURCE_HTTP = "http"
 SOURCE_API = "api"
+SOURCE_PUSH = "http-push"
+"""Of manifests that are handed to the node; no kubelet has it."""
 
 # Priority classes system-cluster-critical and system-node-critical start here.
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
@@ -43,7 +45,7 @@ class QosClass(StrEnum):
 
 
 def source_of(pod: Pod) -> str | None:
-    """The source the pod came from (file, http, api), or None for a pod that no source has handed over."""
+    """The source the pod came from (file, http, http-push, api), or None for a pod that no source has handed over."""
     return pod.metadata.annotations.get(CONFIG_SOURCE)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from runtime.id_files import RECORD
 from runtime.log_files import LogFiles
 from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
+from runtime.manifest_store import ManifestStore
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import DeadLink, PodLogs
 from simulation.cri.files import ContainerFiles
@@ -231,6 +232,22 @@ class SimulatedManifests:
         return ManifestFile(path, content)
 
 
+class SimulatedManifestStore:
+    """`runtime.manifest_store.ManifestStore`."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def prepare(self, directory: str) -> None:
+        return self._tree.gate(directory, lambda: self._tree.make_directories(directory))
+
+    def write(self, path: str, content: bytes) -> None:
+        return self._tree.gate(path, lambda: self._tree.write(path, content, 0o600))
+
+    def remove(self, path: str) -> None:
+        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+
+
 class SimulatedManifestWatch:
     """`runtime.manifest_files.ManifestWatch`: watches from the first `renew` until closed."""
 
@@ -297,6 +314,7 @@ class SimulatedHost:
         self.pod_logs: PodLogs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
         self.log_files: LogFiles = SimulatedLogFiles(self.tree)
         self.manifests: ManifestDirectory = SimulatedManifests(self.tree)
+        self.manifest_store: ManifestStore = SimulatedManifestStore(self.tree)
         self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
 
     def _furnish(self) -> None:

@@ -66,6 +66,7 @@ class SimulatedNode:
         gc_policy: GcPolicy | None = None,
         name: str = "node",
         api: ApiLines | None = None,
+        accept_manifests: bool = False,
     ) -> None:
         configuration = configuration or KubeletConfiguration()
         if not configuration.static_pod_path:
@@ -90,6 +91,7 @@ class SimulatedNode:
             crash_loop=crash_loop_periods(configuration, gates or FeatureGates({})),
             gc_policy=gc_policy or GcPolicy(),
             gates=gates or FeatureGates({}),
+            pushed_manifests=f"{ROOT}/pushed-manifests" if accept_manifests else "",
         )
         self.host = SimulatedHost(
             pod_logs=configuration.pod_logs_dir, container_logs=self.plan.facts.container_logs_directory
@@ -115,6 +117,7 @@ class SimulatedNode:
             hooks=SimulatedHookCaller(agent, self.cri),
             manifests=self.host.manifests,
             manifest_server=NoManifestServer(),
+            manifest_store=self.host.manifest_store,
             files=self.host.pod_files,
             logs=self.host.pod_logs,
             log_files=self.host.log_files,

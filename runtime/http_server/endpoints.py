@@ -9,36 +9,32 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 import msgspec
 from aiohttp import web
 
 from config.codec import encode
-from config.objects import Container, ObjectMeta, Pod, PodSpec
+from config.objects import Pod
 from runtime.cri import Cri, CriError
-from runtime.cri.messages import (
-    ContainerFilter,
-    ContainerState,
-    ContainerStateValue,
-    ExecSyncRequest,
-    ListContainersRequest,
-    ListPodSandboxRequest,
-    PodSandboxFilter,
-    PodSandboxState,
-    PodSandboxStateValue,
-)
-from runtime.cri.verbs import EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX
+from runtime.http_server import manifest_door
+from runtime.http_server.checkpoints import Checkpoints
 from runtime.http_server.doorman import Way
 from runtime.http_server.gate import Gate
 from runtime.http_server.heads import Head, Refusal, query_of, sound_path
+from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.log_streams import LogStreams
-from runtime.http_server.paths import UPGRADED, Asked, Endpoint, asked
-from runtime.http_server.reviews import settled
-from runtime.http_server.sessions import CONTAINER_NAME, Sessions
+from runtime.http_server.manifest_door import ManifestDoor
+from runtime.http_server.observer import Observer, ObserverView
+from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, Endpoint, Switch, asked
+from runtime.http_server.profiles import Profiles
+from runtime.http_server.running import run_command, running_pods
+from runtime.http_server.sessions import Sessions
+from runtime.http_server.system_logs import SystemLogPlaces, SystemLogs
 from runtime.http_server.targets import check_container, first_of, log_request, logged_container, pod_named
 from runtime.log_source import LogSource
 
@@ -46,13 +42,14 @@ T = TypeVar("T")
 
 THREADS = 4
 JSON = "application/json"
-POD_LABELS = "io.kubernetes.pod"
-CHECKS = ("ping", "actors")
-"""The parts of health: that this answers at all, and that no actor is late."""
+Answer = Callable[[web.BaseRequest, Mapping[str, str]], Awaitable[web.StreamResponse]]
+"""Of an endpoint: the request, and the names in its path. Raises Refusal."""
+_NO_SWITCH: frozenset[Switch] = frozenset()
+_VAR_LOG = SystemLogPlaces()
 
 
-class NodeView(Protocol):
-    """What the actors know. Each method may wait, and is called on a thread."""
+class NodeView(ObserverView, ManifestDoor, Protocol):
+    """What the actors know, and what they take. Each method may wait, and is called on a thread."""
 
     def pods(self) -> tuple[Pod, ...]:
         """Every pod of the node, with its status; mirror pods are not among them."""
@@ -65,13 +62,19 @@ class NodeView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What does not change. `configuration`: the document; `flags`: what there is to say of each."""
+    """What does not change. `configuration`: the document; `flags`: what there is to say of each.
+
+    `on`: what is switched on; `root`: the node's directory; `set_verbosity`: of the log.
+    """
 
     node: str
     version: str
     configuration: Mapping[str, object]
     flags: Mapping[str, str]
-    debug: bool = True
+    on: frozenset[Switch] = EVERYTHING
+    root: str = "/var/lib/kubelet"
+    system_logs: SystemLogPlaces = _VAR_LOG
+    set_verbosity: Callable[[int], None] = lambda _: None
 
 
 class NodeEndpoints:
@@ -84,11 +87,35 @@ class NodeEndpoints:
         self._gate = gate
         self._logs = LogStreams(cri, logs)
         self._sessions = Sessions(cri)
+        self._checkpoints = Checkpoints(cri, self._sessions, facts.root)
+        self._system_logs = SystemLogs(facts.system_logs)
+        self._profiles = Profiles()
+        self._observer = Observer(view, self._on_thread)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="http-server")
         self._began = time.time()
+        self._answers: dict[Endpoint, Answer] = {
+            Endpoint.HEALTH: self._health,
+            Endpoint.READY: self._health,
+            Endpoint.PODS: self._list_pods,
+            Endpoint.RUNNING_PODS: self._list_running,
+            Endpoint.LOGS: self._log,
+            Endpoint.RUN: self._run,
+            Endpoint.CHECKPOINT: self._checkpoint,
+            Endpoint.SYSTEM_LOGS: self._system_log,
+            Endpoint.CONFIGURATION: self._configuration,
+            Endpoint.STATUS: self._status_page,
+            Endpoint.FLAGS: self._flags_page,
+            Endpoint.PROFILES: self._profile,
+            Endpoint.VERBOSITY: self._set_verbosity,
+            Endpoint.MANIFESTS: self._manifests,
+            Endpoint.OBSERVER: self._observer_page,
+            Endpoint.OBSERVER_STREAM: self._observer_stream,
+            Endpoint.OBSERVER_POD: self._observer_pod,
+        }
 
     def close(self) -> None:
         self._logs.close()
+        self._system_logs.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     # --- doors ------------------------------------------------------------------------------------------------------
@@ -98,14 +125,14 @@ class NodeEndpoints:
         path = sound_path(request.path)
         certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
         await self._gate.admit(request.method, path, request.headers.get("Authorization", ""), certificate)
-        return await self._answer(request, asked(request.method, path, debug=self._facts.debug))
+        return await self._answer(request, asked(request.method, path, self._facts.on))
 
     async def upgrade(self, head: Head, transport: asyncio.Transport) -> Way:
         """Raises Refusal."""
         path = sound_path(head.path)
         certificate = transport.get_extra_info("peercert")
         await self._gate.admit(head.method, path, head.header("authorization"), certificate)
-        what = asked(head.method, path, debug=self._facts.debug)
+        what = asked(head.method, path, self._facts.on)
         if what.endpoint not in UPGRADED:
             raise Refusal(400, "nothing is upgraded here")
         pod = pod_named(await self._pods(), what.names)
@@ -119,54 +146,42 @@ class NodeEndpoints:
         path = sound_path(request.path)
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "405: Method Not Allowed")
-        return await self._answer(request, asked(request.method, path, debug=False))
+        return await self._answer(request, asked(request.method, path, _NO_SWITCH))
 
     async def health(self, request: web.BaseRequest) -> web.StreamResponse:
         """The health port: alive as long as it answers (spec 11.1); ready while no actor is late. Raises Refusal."""
         path = sound_path(request.path)
-        what = asked(request.method, path, debug=False)
+        what = asked(request.method, path, _NO_SWITCH)
         if what.endpoint not in (Endpoint.HEALTH, Endpoint.READY):
             raise Refusal(404, f"there is no {path}")
-        return await self._health(request, what, CHECKS if what.endpoint is Endpoint.READY else CHECKS[:1])
+        return await self._checked(request, what.names, CHECKS if what.endpoint is Endpoint.READY else ALIVE)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
     async def _answer(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
-        endpoint = what.endpoint
-        if endpoint in (Endpoint.HEALTH, Endpoint.READY):
-            return await self._health(request, what, CHECKS)
-        if endpoint is Endpoint.PODS:
-            return _json(pod_list(await self._pods()))
-        if endpoint is Endpoint.RUNNING_PODS:
-            return _json(pod_list(await self._running_pods()))
-        if endpoint is Endpoint.LOGS:
-            return await self._log(request, what.names)
-        if endpoint in UPGRADED:
+        if what.endpoint in UPGRADED:
             raise Refusal(400, "Upgrade request required")
-        if endpoint is Endpoint.RUN:
-            return await self._run(request, what.names)
-        if endpoint is Endpoint.CONFIGURATION:
-            return _json(msgspec.json.encode({"kubeletconfig": self._facts.configuration}))
-        return web.Response(text=self._status_page() if endpoint is Endpoint.STATUS else self._flags_page())
+        return await self._answers[what.endpoint](request, what.names)
 
-    async def _health(self, request: web.BaseRequest, what: Asked, checks: tuple[str, ...]) -> web.Response:
+    async def _health(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
+        return await self._checked(request, names, CHECKS)
+
+    async def _checked(
+        self, request: web.BaseRequest, names: Mapping[str, str], checks: tuple[str, ...]
+    ) -> web.Response:
         query = query_of(request.query_string)
-        left_out = {value for name, value in query if name == "exclude"}
-        only = what.names.get("check")
-        if only is not None and only not in checks:
-            raise Refusal(404, f"there is no check {only}; there are {', '.join(checks)}")
-        checks = tuple(each for each in checks if each not in left_out) if only is None else (only,)
-        late = await self._on_thread(self._view.late) if "actors" in checks else ()
-        lines = []
-        for check in checks:
-            bad = check == "actors" and late
-            lines += [f"[-]{check} failed: {each}" for each in late] if bad else [f"[+]{check} ok"]
+        checks = wanted_checks(checks, names.get("check"), query)
+        late = await self._on_thread(self._view.late) if asks_actors(checks) else ()
+        unlogged = await self._on_thread(why_unlogged) if "log" in checks else ""
         name = request.path.split("/")[1]
-        if late:
-            return web.Response(status=500, text="\n".join([*lines, f"{name} check failed", ""]))
-        if "verbose" in dict(query):
-            return web.Response(text="\n".join([*lines, f"{name} check passed", ""]))
-        return web.Response(text="ok")
+        status, text = health(name, checks, late, unlogged, verbose="verbose" in dict(query))
+        return web.Response(status=status, text=text)
+
+    async def _list_pods(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
+        return _json(pod_list(await self._pods()))
+
+    async def _list_running(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
+        return _json(pod_list(await running_pods(self._cri)))
 
     async def _log(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.StreamResponse:
         options, previous = log_request(query_of(request.query_string), time.time_ns())
@@ -180,45 +195,63 @@ class NodeEndpoints:
         command = first_of(query_of(request.query_string)).get("cmd", "")
         if not command and request.body_exists:
             command = first_of(query_of((await request.read()).decode(errors="replace"))).get("cmd", "")
-        words = tuple(command.split())
-        if not words:
+        if not command.split():
             raise Refusal(400, "there is no cmd")
         try:
             id_ = await self._sessions.running(pod, names["container"])
-            done = await settled(self._cri.call(EXEC_SYNC, ExecSyncRequest(container_id=id_, cmd=words)))
         except CriError as error:
-            raise Refusal(500, f"the runtime does not run it: {error}") from None
-        output = done.stdout + done.stderr
-        if done.exit_code:
-            said = output.decode(errors="replace")
-            raise Refusal(500, f"command {command!r} exited with {done.exit_code}: {said}")
-        return web.Response(body=output, content_type="text/plain")
+            raise Refusal(500, f"the runtime does not say what it runs: {error}") from None
+        return web.Response(body=await run_command(self._cri, id_, command), content_type="text/plain")
+
+    async def _checkpoint(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
+        pod = pod_named(await self._pods(), names)
+        check_container(pod, names["container"])
+        return await self._checkpoints.answer(pod, names["container"], query_of(request.query_string))
+
+    async def _system_log(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.StreamResponse:
+        return await self._system_logs.answer(request, names.get("file"), query_of(request.query_string))
+
+    async def _configuration(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
+        return _json(msgspec.json.encode({"kubeletconfig": self._facts.configuration}))
+
+    async def _profile(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
+        return await self._profiles.answer(names["profile"], query_of(request.query_string))
+
+    async def _set_verbosity(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
+        text = (await request.read()).decode(errors="replace").strip()
+        if not (text.isascii() and text.isdecimal() and len(text) < 4):
+            raise Refusal(400, f"{text[:100]!r} is no verbosity; give a number such as 4")
+        self._facts.set_verbosity(int(text))
+        return web.Response(text=f"successfully set the verbosity of the log to {text}\n")
+
+    async def _manifests(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
+        return await manifest_door.answer(request, names, self._view, self._on_thread)
+
+    async def _observer_page(self, _: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
+        return self._observer.page(names.get("file", ""))
+
+    async def _observer_stream(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.StreamResponse:
+        return await self._observer.stream(request)
+
+    async def _observer_pod(self, _: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
+        told = await self._on_thread(partial(self._view.timeline, names["uid"]))
+        if told is None:
+            raise Refusal(404, f"nothing is known of a pod {names['uid']}")
+        return _json(told)
 
     async def _pods(self) -> tuple[Pod, ...]:
         return await self._on_thread(self._view.pods)
 
-    async def _running_pods(self) -> tuple[Pod, ...]:
-        ready = PodSandboxFilter(state=PodSandboxStateValue(state=PodSandboxState.SANDBOX_READY))
-        running = ContainerFilter(state=ContainerStateValue(state=ContainerState.CONTAINER_RUNNING))
-        try:
-            sandboxes = (await settled(self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(filter=ready)))).items
-            found = (await settled(self._cri.call(LIST_CONTAINERS, ListContainersRequest(filter=running)))).containers
-        except CriError as error:
-            raise Refusal(500, f"the runtime does not say what it runs: {error}") from None
-        inside: dict[str, list[Container]] = {}
-        for each in found:
-            name, image = each.labels.get(CONTAINER_NAME, ""), each.image.image if each.image else ""
-            inside.setdefault(each.pod_sandbox_id, []).append(Container(name=name, image=image))
-        return tuple(_running_pod(each.labels, tuple(inside.get(each.id, ()))) for each in sandboxes)
-
-    def _status_page(self) -> str:
+    async def _status_page(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
         up = int(time.time() - self._began)
-        return (
-            f"kubelet statusz\nStarted: {up} s ago\nBinary version: {self._facts.version}\nNode: {self._facts.node}\n"
+        facts = self._facts
+        return web.Response(
+            text=f"kubelet statusz\nStarted: {up} s ago\nBinary version: {facts.version}\nNode: {facts.node}\n"
         )
 
-    def _flags_page(self) -> str:
-        return "kubelet flagz\n" + "".join(f"{name}={value}\n" for name, value in sorted(self._facts.flags.items()))
+    async def _flags_page(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
+        lines = (f"{name}={value}\n" for name, value in sorted(self._facts.flags.items()))
+        return web.Response(text="kubelet flagz\n" + "".join(lines))
 
     async def _on_thread(self, question: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)
@@ -228,15 +261,6 @@ def pod_list(pods: tuple[Pod, ...]) -> bytes:
     """A PodList with every field of the pods, known here or not."""
     items = b",".join(map(encode, pods))
     return b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[' + items + b"]}"
-
-
-def _running_pod(labels: Mapping[str, str], containers: tuple[Container, ...]) -> Pod:
-    meta = ObjectMeta(
-        name=labels.get(f"{POD_LABELS}.name", ""),
-        namespace=labels.get(f"{POD_LABELS}.namespace", ""),
-        uid=labels.get(f"{POD_LABELS}.uid", ""),
-    )
-    return Pod(metadata=meta, spec=PodSpec(containers=containers))
 
 
 def _json(body: bytes) -> web.Response:

@@ -1,6 +1,7 @@
-"""What there is on the node's server: every path with its methods, and which of them are for debugging (spec 11.2).
+"""What there is on the node's server: every path with its methods, and which switches it needs (spec 11.2).
 
-Pure. A path that is not here is 404, a method that is not is 405; both are told only to those who may ask.
+Pure. A path that is not here is 404, a method that is not is 405; both are told only to those who may ask. A path whose
+switch is off says so.
 """
 
 from __future__ import annotations
@@ -26,29 +27,56 @@ class Endpoint(enum.Enum):
     ATTACH = "attach"
     PORT_FORWARD = "port forward"
     RUN = "run"
+    CHECKPOINT = "checkpoint"
+    SYSTEM_LOGS = "logs of the node"
     CONFIGURATION = "configuration"
     STATUS = "status"
     FLAGS = "flags"
+    PROFILES = "profiles"
+    VERBOSITY = "verbosity"
+    MANIFESTS = "manifests"
+    OBSERVER = "observer"
+    OBSERVER_STREAM = "what an observer sees"
+    OBSERVER_POD = "a pod's timeline"
 
 
 UPGRADED = frozenset({Endpoint.EXEC, Endpoint.ATTACH, Endpoint.PORT_FORWARD})
 
 
+class Switch(enum.Enum):
+    """What may be off; the value is what then is answered."""
+
+    DEBUG = 405, DEBUG_DISABLED
+    PROFILING = 405, "profiling endpoint is disabled."
+    VERBOSITY = 405, "flags endpoint is disabled."
+    SYSTEM_LOGS = 405, "logs endpoint is disabled."
+    CHECKPOINT = 404, "checkpoints are off: the feature gate ContainerCheckpoint is"
+    MANIFESTS = 404, "manifests are not taken over HTTP; --accept-manifests switches that on"
+
+
+EVERYTHING = frozenset(Switch)
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One path. A part in braces is a name."""
+    """One path. A part in braces is a name; one with a star, at the end, is all that is left, empty or not."""
 
     pattern: str
     endpoint: Endpoint
     methods: tuple[str, ...] = ("GET",)
-    debug: bool = False
+    needs: tuple[Switch, ...] = ()
 
     def match(self, path: str) -> Mapping[str, str] | None:
         """The names in `path`; None when it is another."""
         wanted, given = self.pattern.split("/"), path.split("/")
+        names = {}
+        if wanted[-1].startswith("{*"):
+            if len(given) < len(wanted):
+                return None
+            names[wanted.pop()[2:-1]] = "/".join(given[len(wanted) :])
+            given = given[: len(wanted)]
         if len(wanted) != len(given):
             return None
-        names = {}
         for want, have in zip(wanted, given, strict=True):
             if want.startswith("{") and have:
                 names[want.strip("{}")] = have
@@ -60,6 +88,10 @@ class Route:
 _GET_POST = ("GET", "POST")
 _IN_CONTAINER = ("{namespace}/{pod}/{container}", "{namespace}/{pod}/{uid}/{container}")
 _IN_POD = ("{namespace}/{pod}", "{namespace}/{pod}/{uid}")
+_DEBUG = (Switch.DEBUG,)
+_CHECKPOINT = (Switch.DEBUG, Switch.CHECKPOINT)
+_SYSTEM_LOGS = (Switch.DEBUG, Switch.SYSTEM_LOGS)
+_MANIFESTS = (Switch.MANIFESTS,)
 
 ROUTES = (
     Route("/healthz", Endpoint.HEALTH),
@@ -69,16 +101,27 @@ ROUTES = (
     Route("/readyz", Endpoint.READY),
     Route("/readyz/{check}", Endpoint.READY),
     Route("/pods", Endpoint.PODS),
-    Route("/runningpods/", Endpoint.RUNNING_PODS, debug=True),
-    Route("/runningpods", Endpoint.RUNNING_PODS, debug=True),
-    Route("/containerLogs/{namespace}/{pod}/{container}", Endpoint.LOGS, debug=True),
-    *(Route(f"/exec/{each}", Endpoint.EXEC, _GET_POST, debug=True) for each in _IN_CONTAINER),
-    *(Route(f"/attach/{each}", Endpoint.ATTACH, _GET_POST, debug=True) for each in _IN_CONTAINER),
-    *(Route(f"/portForward/{each}", Endpoint.PORT_FORWARD, _GET_POST, debug=True) for each in _IN_POD),
-    *(Route(f"/run/{each}", Endpoint.RUN, ("POST",), debug=True) for each in _IN_CONTAINER),
-    Route("/configz", Endpoint.CONFIGURATION, debug=True),
-    Route("/statusz", Endpoint.STATUS, debug=True),
-    Route("/flagz", Endpoint.FLAGS, debug=True),
+    Route("/runningpods/", Endpoint.RUNNING_PODS, needs=_DEBUG),
+    Route("/runningpods", Endpoint.RUNNING_PODS, needs=_DEBUG),
+    Route("/containerLogs/{namespace}/{pod}/{container}", Endpoint.LOGS, needs=_DEBUG),
+    *(Route(f"/exec/{each}", Endpoint.EXEC, _GET_POST, _DEBUG) for each in _IN_CONTAINER),
+    *(Route(f"/attach/{each}", Endpoint.ATTACH, _GET_POST, _DEBUG) for each in _IN_CONTAINER),
+    *(Route(f"/portForward/{each}", Endpoint.PORT_FORWARD, _GET_POST, _DEBUG) for each in _IN_POD),
+    *(Route(f"/run/{each}", Endpoint.RUN, ("POST",), _DEBUG) for each in _IN_CONTAINER),
+    Route("/checkpoint/{namespace}/{pod}/{container}", Endpoint.CHECKPOINT, ("POST",), _CHECKPOINT),
+    Route("/logs/{*file}", Endpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
+    Route("/logs", Endpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
+    Route("/configz", Endpoint.CONFIGURATION, needs=_DEBUG),
+    Route("/statusz", Endpoint.STATUS, needs=_DEBUG),
+    Route("/flagz", Endpoint.FLAGS, needs=_DEBUG),
+    Route("/debug/pprof/{*profile}", Endpoint.PROFILES, needs=(Switch.DEBUG, Switch.PROFILING)),
+    Route("/debug/flags/v", Endpoint.VERBOSITY, ("PUT",), (Switch.DEBUG, Switch.VERBOSITY)),
+    Route("/manifests", Endpoint.MANIFESTS, _GET_POST, _MANIFESTS),
+    Route("/manifests/{namespace}/{name}", Endpoint.MANIFESTS, ("GET", "DELETE"), _MANIFESTS),
+    Route("/ui", Endpoint.OBSERVER, needs=_DEBUG),
+    Route("/ui/{file}", Endpoint.OBSERVER, needs=_DEBUG),
+    Route("/ui/live/stream", Endpoint.OBSERVER_STREAM, needs=_DEBUG),
+    Route("/ui/pods/{uid}", Endpoint.OBSERVER_POD, needs=_DEBUG),
 )
 
 
@@ -90,15 +133,16 @@ class Asked:
     names: Mapping[str, str]
 
 
-def asked(method: str, path: str, *, debug: bool) -> Asked:
-    """What a request is for. `debug`: whether those endpoints are there. Raises Refusal."""
+def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:
+    """What a request is for. `on`: the switches that are. Raises Refusal."""
     allowed: tuple[str, ...] = ()
     for route in ROUTES:
         names = route.match(path)
         if names is None:
             continue
-        if route.debug and not debug:
-            raise Refusal(405, DEBUG_DISABLED)
+        for need in route.needs:
+            if need not in on:
+                raise Refusal(*need.value)
         if method in route.methods or (method == "HEAD" and "GET" in route.methods):
             return Asked(route.endpoint, names)
         allowed += route.methods

@@ -19,6 +19,7 @@ from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import Authentication, X509Authentication
 from runtime.api import ApiLines
 from runtime.event_loop import LoopThread
+from runtime.http_server.access import attributes_of
 from runtime.http_server.node_server import NodeServer, Ports, PortTakenError, ports_of
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
@@ -52,10 +53,28 @@ THERE: dict[str, set[str]] = {
     "/portForward/default/web-n/uid": {"GET", "POST"},
     "/run/default/web-n/main": {"POST"},
     "/run/default/web-n/uid/main": {"POST"},
+    "/checkpoint/default/web-n/main": {"POST"},
+    "/logs": {"GET"},
+    "/logs/": {"GET"},
+    "/logs/deep/file": {"GET"},
     "/configz": {"GET"},
     "/statusz": {"GET"},
     "/flagz": {"GET"},
+    "/debug/pprof/": {"GET"},
+    "/debug/pprof/cmdline": {"GET"},
+    "/debug/pprof/goroutine": {"GET"},
+    "/debug/pprof/symbol": {"GET"},
+    "/debug/pprof/trace": {"GET"},
+    "/debug/flags/v": {"PUT"},
+    "/manifests": {"GET", "POST"},
+    "/manifests/default/web": {"GET", "DELETE"},
+    "/ui": {"GET"},
+    "/ui/observer.js": {"GET"},
+    "/ui/observer.css": {"GET"},
+    "/ui/pods/uid": {"GET"},
 }
+ONLY_WATCHED = ("/ui/live/stream",)
+"""An answer that does not end."""
 NOT_THERE = ("/", "/nothing", "/stats/summary/more", "/containerLogs/a/b", "/exec", "/pods/x")
 
 
@@ -98,10 +117,25 @@ def served(directory: Path, **fields: Any) -> Iterator[Served]:
         api_server = ApiServer(dispatcher, Options(seed=1, authorization="Node", tokens={"admin-token": "admin"}))
         api = InProcessApi(dispatcher, api_server)
         node = SimulatedNode(
-            dispatcher, name="n", manifests={"web.yaml": MANIFEST}, settings=Settings(images=("busybox",))
+            dispatcher,
+            name="n",
+            manifests={"web.yaml": MANIFEST},
+            settings=Settings(images=("busybox",)),
+            accept_manifests=True,
         )
         loop = after.enter_context(closing(LoopThread("served")))
-        serving = Serving("n", configuration, str(directory / "pki"), ("n", "127.0.0.1"), {"root-dir": "/r"})
+        (directory / "log" / "deep").mkdir(parents=True)
+        (directory / "log" / "deep" / "file").write_text("a line of the node\n")
+        serving = Serving(
+            "n",
+            configuration,
+            str(directory / "pki"),
+            ("n", "127.0.0.1"),
+            {"root-dir": "/r"},
+            root=str(directory / "root"),
+            manifests=True,
+            system_logs=str(directory / "log"),
+        )
         ports = Ports(main=0, read_only=0, health=0)
         window, lines = NodeWindow(node.node), ApiLines(api, api, api)
         server = node_server(serving, ports, window, node.cri, node.host.log_files, lines, loop)
@@ -129,14 +163,17 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
-@pytest.mark.parametrize("path", [*THERE, *NOT_THERE])
+@pytest.mark.parametrize("path", [*THERE, *ONLY_WATCHED, *NOT_THERE])
 def test_without_rights_every_path_and_method_is_refused(there: Served, path: str) -> None:
     for method in ANY:
         assert ask(there.port, path, method, there.nobody).status == 401
         assert ask(there.port, path, method, there.nobody, Authorization="Bearer wrong").status == 401
         refused = ask(there.port, path, method, there.stranger)
         assert refused.status == 403
-        assert refused.body.startswith("Forbidden (user=bob, verb=")
+        subresources = " ".join(each.subresource for each in attributes_of(method, path))
+        verb = attributes_of(method, path)[0].verb
+        expected = f"Forbidden (user=bob, verb={verb}, resource=nodes, subresource(s)=[{subresources}])"
+        assert refused.body == expected
 
 
 @pytest.mark.parametrize("path", THERE)
@@ -204,8 +241,12 @@ def test_pages_about_the_agent(there: Served) -> None:
 
 def test_health_has_checks(there: Served) -> None:
     assert there.ask("/healthz").body == "ok"
-    assert there.ask("/healthz?verbose").body == "[+]ping ok\n[+]actors ok\nhealthz check passed\n"
-    assert there.ask("/healthz?verbose&exclude=ping").body == "[+]actors ok\nhealthz check passed\n"
+    assert there.ask("/healthz?verbose").body == "".join(
+        [*(f"[+]{check} ok\n" for check in ("ping", "log", "syncloop", "actors")), "healthz check passed\n"]
+    )
+    assert there.ask("/healthz?verbose&exclude=ping&exclude=log&exclude=syncloop").body == (
+        "[+]actors ok\nhealthz check passed\n"
+    )
     assert there.ask("/readyz/actors").body == "ok"
     assert there.ask("/healthz/none").status == 404
 
@@ -262,7 +303,8 @@ def test_logs_that_cannot_be_shown(there: Served, target: str, status: int) -> N
 
 def test_late_actors_are_named_and_debugging_can_be_off(tmp_path: Path) -> None:
     with served(tmp_path, enable_debugging_handlers=False) as found:
-        for path in set(THERE) - {"/healthz", "/healthz/ping", "/livez", "/readyz", "/pods"}:
+        free = {"/healthz", "/healthz/ping", "/livez", "/readyz", "/pods", "/manifests", "/manifests/default/web"}
+        for path in sorted(set(THERE) - free):
             answer = found.ask(path)
             assert (answer.status, answer.body) == (405, "Debug endpoints are disabled.")
         assert found.server.ports.health is not None

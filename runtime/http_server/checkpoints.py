@@ -1,0 +1,71 @@
+"""A checkpoint of a container: the runtime writes its state into an archive under the node's directory (spec 11.9).
+
+What can fail is the runtime; one that cannot do it at all says so, and that is status 500 like every other failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from datetime import UTC, datetime
+
+import msgspec
+from aiohttp import web
+
+from config.objects import Pod
+from runtime.cri import Cri, CriError
+from runtime.cri.errors import StatusCode
+from runtime.cri.messages import CheckpointContainerRequest
+from runtime.cri.verbs import CHECKPOINT_CONTAINER
+from runtime.http_server.heads import Query, Refusal
+from runtime.http_server.reviews import settled
+from runtime.http_server.sessions import Sessions
+from runtime.http_server.targets import first_of
+
+DIRECTORY = "checkpoints"
+SECONDS_AT_MOST = 3600
+_MORE_SECONDS = 30
+"""For the answer to come after the runtime's own limit."""
+
+
+class Checkpoints:
+    """See the module. `root`: the node's directory."""
+
+    def __init__(self, cri: Cri, sessions: Sessions, root: str) -> None:
+        self._cri = cri
+        self._sessions = sessions
+        self._directory = os.path.join(root, DIRECTORY)
+
+    async def answer(self, pod: Pod, container: str, query: Query) -> web.Response:
+        """Of a container that runs. Raises Refusal."""
+        seconds = timeout_of(query)
+        archive = os.path.join(self._directory, archive_name(pod, container, time.time_ns()))
+        try:
+            id_ = await self._sessions.running(pod, container)
+            await asyncio.to_thread(os.makedirs, self._directory, mode=0o700, exist_ok=True)
+            request = CheckpointContainerRequest(container_id=id_, location=archive, timeout=seconds)
+            limit_ns = (seconds or SECONDS_AT_MOST) + _MORE_SECONDS
+            await settled(self._cri.call(CHECKPOINT_CONTAINER, request, timeout_ns=limit_ns * 10**9))
+        except CriError as error:
+            what = f"checkpointing of {pod.metadata.namespace}/{pod.metadata.name}/{container} failed"
+            if error.code is StatusCode.UNIMPLEMENTED:
+                raise Refusal(500, f"{what}: this container runtime makes no checkpoints ({error.message})") from None
+            raise Refusal(500, f"{what}: {error}") from None
+        except OSError as error:
+            raise Refusal(500, f"{error.filename}: {error.strerror}") from None
+        return web.Response(body=msgspec.json.encode({"items": [archive]}), content_type="application/json")
+
+
+def timeout_of(query: Query) -> int:
+    """Seconds that the runtime may take; 0: as long as it thinks right. Raises Refusal."""
+    text = first_of(query).get("timeout", "0")
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) <= SECONDS_AT_MOST):
+        raise Refusal(404, f"timeout: {text!r} is no number of seconds from 0 to {SECONDS_AT_MOST}")
+    return int(text)
+
+
+def archive_name(pod: Pod, container: str, wall_ns: int) -> str:
+    """Names of pods and containers have no slash."""
+    at = datetime.fromtimestamp(wall_ns // 10**9, UTC)
+    return f"checkpoint-{pod.metadata.name}_{pod.metadata.namespace}-{container}-{at:%Y-%m-%dT%H:%M:%SZ}.tar"

@@ -1,0 +1,206 @@
+"""The logs of the node itself at `/logs/`: files and directories of `/var/log`, and the journal by query (spec 11.5).
+
+Nothing but what lies beneath the directory is shown (`runtime.beneath`), and of that only plain files and listings.
+Files are sent at the pace of the client, read on a few threads of their own. journalctl has half a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import gzip
+import html
+import os
+import stat
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+from urllib.parse import quote
+
+from aiohttp import web
+
+from runtime.beneath import is_directory, open_beneath
+from runtime.http_server.heads import Query, Refusal
+from runtime.http_server.log_query import LogQuery, files_of, is_log_query, journal_command, log_query
+
+T = TypeVar("T")
+
+DIRECTORY = "/var/log"
+JOURNALCTL = "journalctl"
+THREADS = 4
+DISK_SECONDS = 30.0
+JOURNAL_SECONDS = 30.0
+CHUNK_BYTES = 64 * 1024
+TEXT = "text/plain"
+_NOTHING = b"-- No entries --"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemLogPlaces:
+    """Where they are. `journalctl`: the program."""
+
+    directory: str = DIRECTORY
+    journalctl: str = JOURNALCTL
+    queries: bool = False
+    """Whether the journal may be asked (`enableSystemLogQuery`)."""
+
+
+class SystemLogs:
+    """See the module."""
+
+    def __init__(self, places: SystemLogPlaces) -> None:
+        self._places = places
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="system-logs")
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def answer(self, request: web.BaseRequest, path: str | None, query: Query) -> web.StreamResponse:
+        """`path` is what follows `/logs/`; None for `/logs` itself. Raises Refusal."""
+        if self._places.queries and not path and is_log_query(query):
+            return await self._query(request, log_query(query))
+        if path is None:
+            return web.Response(status=301, headers={"Location": "logs/"})
+        return await self._file(request, path)
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    async def _file(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
+        try:
+            descriptor = await self._on_disk(lambda: open_beneath(self._places.directory, path))
+        except OSError as error:
+            raise _refusal(path, error) from None
+        try:
+            try:
+                directory = is_directory(descriptor)
+            except OSError as error:
+                raise _refusal(path, error) from None
+            if not directory:
+                return await self._send(request, descriptor)
+            if path and not path.endswith("/"):
+                return web.Response(status=301, headers={"Location": f"{quote(os.path.basename(path))}/"})
+            text = await self._on_disk(lambda: _listing(descriptor))
+            return web.Response(text=text, content_type="text/html")
+        finally:
+            self._threads.submit(os.close, descriptor)
+
+    async def _send(self, request: web.BaseRequest, descriptor: int) -> web.StreamResponse:
+        size = os.fstat(descriptor).st_size
+        response = web.StreamResponse(headers={"Content-Type": f"{TEXT}; charset=utf-8"})
+        # What is written to the file meanwhile is no part of the answer.
+        response.content_length = size
+        await response.prepare(request)
+        at = 0
+        while at < size and request.method != "HEAD":
+            data = await self._on_disk(partial(os.pread, descriptor, min(CHUNK_BYTES, size - at), at))
+            if not data:
+                # It has become shorter: break off, so that nobody takes this for the whole.
+                if request.transport is not None:
+                    request.transport.close()
+                return response
+            await response.write(data)
+            at += len(data)
+        await response.write_eof()
+        return response
+
+    # --- the journal ------------------------------------------------------------------------------------------------
+
+    async def _query(self, request: web.BaseRequest, query: LogQuery) -> web.StreamResponse:
+        if query.file:
+            return await self._file(request, query.file)
+        output = self._journal(query)
+        try:
+            first = await anext(output, b"")
+            if first.strip() in (b"", _NOTHING) and (found := await self._fallback(query)) is not None:
+                return await self._file(request, found)
+            return await _streamed(request, first, output)
+        finally:
+            await output.aclose()
+
+    async def _fallback(self, query: LogQuery) -> str | None:
+        """The file of a service that has no journal."""
+        if query.narrowed or len(query.services) != 1:
+            return None
+        for each in files_of(query.services[0]):
+            with contextlib.suppress(OSError):
+                if await self._on_disk(partial(_is_file, self._places.directory, each)):
+                    return each
+        return None
+
+    async def _journal(self, query: LogQuery) -> AsyncGenerator[bytes, None]:
+        """What journalctl writes. Raises Refusal before the first piece."""
+        command = journal_command(self._places.journalctl, query)
+        pipe = asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.STDOUT
+            )
+        except OSError as error:
+            raise Refusal(500, f"{command[0]} cannot be run: {error.strerror}") from None
+        assert process.stdout is not None
+        ends = asyncio.get_running_loop().time() + JOURNAL_SECONDS
+        try:
+            while data := await _before(ends, process.stdout.read(CHUNK_BYTES)):
+                yield data
+        except TimeoutError:
+            yield f"\n{command[0]} has not ended within {JOURNAL_SECONDS:.0f} s\n".encode()
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+
+    async def _on_disk(self, deed: Callable[[], T]) -> T:
+        """Raises OSError, also when the disk takes too long."""
+        async with asyncio.timeout(DISK_SECONDS):
+            return await asyncio.get_running_loop().run_in_executor(self._threads, deed)
+
+
+async def _before(ends: float, reading: Awaitable[bytes]) -> bytes:
+    """Raises TimeoutError at that time of the loop. A client that is slow is no reason to wait for longer."""
+    return await asyncio.wait_for(reading, max(0.0, ends - asyncio.get_running_loop().time()))
+
+
+def _is_file(directory: str, path: str) -> bool:
+    descriptor = open_beneath(directory, path)
+    try:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode)
+    finally:
+        os.close(descriptor)
+
+
+async def _streamed(request: web.BaseRequest, first: bytes, rest: AsyncIterator[bytes]) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": TEXT})
+    packed = request.headers.get("Accept-Encoding", "") == "gzip"
+    if packed:
+        response.headers["Content-Encoding"] = "gzip"
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    data = first
+    while data:
+        # Each piece is a member of its own: readers take them for one.
+        await response.write(gzip.compress(data) if packed else data)
+        data = await anext(rest, b"")
+    await response.write_eof()
+    return response
+
+
+def _listing(descriptor: int) -> str:
+    """Names as links, as file servers write them."""
+    with os.scandir(descriptor) as entries:
+        names = sorted(f"{each.name}/" if each.is_dir(follow_symlinks=False) else each.name for each in entries)
+    lines = [f'<a href="{quote(name)}">{html.escape(name)}</a>' for name in names]
+    return "\n".join(
+        ["<!doctype html>", '<meta name="viewport" content="width=device-width">', "<pre>", *lines, "</pre>\n"]
+    )
+
+
+def _refusal(path: str, error: OSError) -> Refusal:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return Refusal(404, f"there is no /{path} among the logs")
+    if isinstance(error, PermissionError) or error.errno == errno.ELOOP:
+        return Refusal(403, f"/{path} cannot be shown: {error.strerror}")
+    return Refusal(500, f"/{path} cannot be read: {error.strerror or 'the disk does not answer'}")

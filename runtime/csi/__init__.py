@@ -1,1 +1,1 @@
-"""Drivers of the container storage interface, spoken to on this node: `csi.v1`, services Identity and Node (spec 8.8)."""
+"""Storage drivers of this node: the container storage interface, services Identity and Node (spec 8.8)."""

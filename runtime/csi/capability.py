@@ -1,0 +1,168 @@
+"""What is asked of a storage driver on its node: `CsiNode`, and how drivers are found by their names: `CsiDrivers`.
+
+All calls block, for up to two minutes each: actors run them on lanes. All may be repeated with the same arguments.
+Failures are `PluginError`. The real ones are in `runtime.csi.client`, simulated ones in `simulation.csi`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Protocol
+
+import msgspec
+
+_NOTHING: Mapping[str, str] = {}
+
+
+class Ability(IntEnum):
+    """What the node half of a driver can do (`NodeServiceCapability.RPC`)."""
+
+    UNKNOWN = 0
+    STAGE_UNSTAGE_VOLUME = 1
+    GET_VOLUME_STATS = 2
+    EXPAND_VOLUME = 3
+    VOLUME_CONDITION = 4
+    SINGLE_NODE_MULTI_WRITER = 5
+    VOLUME_MOUNT_GROUP = 6
+
+
+class AccessMode(IntEnum):
+    """By whom a volume is used (`VolumeCapability.AccessMode`)."""
+
+    UNKNOWN = 0
+    SINGLE_NODE_WRITER = 1
+    SINGLE_NODE_READER_ONLY = 2
+    MULTI_NODE_READER_ONLY = 3
+    MULTI_NODE_SINGLE_WRITER = 4
+    MULTI_NODE_MULTI_WRITER = 5
+    SINGLE_NODE_SINGLE_WRITER = 6
+    SINGLE_NODE_MULTI_WRITER = 7
+
+
+class NodeInfo(msgspec.Struct, frozen=True):
+    """What a driver calls this node. `max_volumes` 0: no limit is told. `topology`: where the node is."""
+
+    node_id: str
+    max_volumes: int = 0
+    topology: Mapping[str, str] = _NOTHING
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How a volume is to be had: as a device (`block`), or as a file system, with its mount options and, for drivers
+    that see to it themselves, the group that owns the files.
+    """
+
+    mode: AccessMode
+    block: bool = False
+    fs_type: str = ""
+    mount_options: tuple[str, ...] = ()
+    group: str = ""
+
+
+class StageVolume(msgspec.Struct, frozen=True):
+    """`publish_context`: of the attachment. `path` is a directory that exists."""
+
+    handle: str
+    path: str
+    access: Access
+    publish_context: Mapping[str, str] = _NOTHING
+    attributes: Mapping[str, str] = _NOTHING
+    secrets: Mapping[str, str] = _NOTHING
+
+
+class PublishVolume(msgspec.Struct, frozen=True):
+    """`path` is made by the driver, a directory or a device as a file; what it lies in exists."""
+
+    handle: str
+    path: str
+    access: Access
+    staging_path: str = ""
+    read_only: bool = False
+    publish_context: Mapping[str, str] = _NOTHING
+    attributes: Mapping[str, str] = _NOTHING
+    secrets: Mapping[str, str] = _NOTHING
+
+
+class ExpandVolume(msgspec.Struct, frozen=True):
+    """`path`: where it is published, or else staged."""
+
+    handle: str
+    path: str
+    required_bytes: int
+    access: Access
+    staging_path: str = ""
+    secrets: Mapping[str, str] = _NOTHING
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Bytes or inodes of a volume; None where the driver does not say."""
+
+    available: int | None = None
+    total: int | None = None
+    used: int | None = None
+
+
+class VolumeStats(msgspec.Struct, frozen=True):
+    """What a driver measures of a volume. `abnormal` None: it does not say how the volume is."""
+
+    space: Usage = Usage()
+    inodes: Usage = Usage()
+    abnormal: bool | None = None
+    condition: str = ""
+
+
+class CsiNode(Protocol):
+    """The node half of one driver. Every method raises PluginError."""
+
+    def info(self) -> NodeInfo:
+        """NodeGetInfo."""
+        ...
+
+    def abilities(self) -> frozenset[Ability]:
+        """NodeGetCapabilities; asked once for each registration."""
+        ...
+
+    def stage(self, volume: StageVolume) -> None:
+        """NodeStageVolume."""
+        ...
+
+    def unstage(self, handle: str, path: str) -> None:
+        """NodeUnstageVolume."""
+        ...
+
+    def publish(self, volume: PublishVolume) -> None:
+        """NodePublishVolume."""
+        ...
+
+    def unpublish(self, handle: str, path: str) -> None:
+        """NodeUnpublishVolume."""
+        ...
+
+    def expand(self, volume: ExpandVolume) -> int:
+        """NodeExpandVolume: the size in bytes now, 0 when the driver does not say."""
+        ...
+
+    def stats(self, handle: str, path: str, staging_path: str) -> VolumeStats:
+        """NodeGetVolumeStats."""
+        ...
+
+
+class CsiDrivers(Protocol):
+    """The drivers of this node. Who registers them is the PluginWatcherActor alone; any lane may look one up."""
+
+    def register(self, name: str, endpoint: str) -> CsiNode:
+        """From now on the driver of that name is at this socket. Raises PluginError for a text that is no endpoint."""
+        ...
+
+    def unregister(self, name: str) -> None:
+        """There is no driver of that name any more."""
+        ...
+
+    def find(self, name: str) -> CsiNode | None:
+        """The driver of that name; None: none is registered (yet)."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Of all drivers that are registered, sorted."""
+        ...

@@ -1,0 +1,149 @@
+"""Storage drivers over gRPC: `GrpcCsiNode` at one socket, `GrpcCsiDrivers` by their names.
+
+Only here are the messages of `csi.v1` known. What a driver can do is asked once and remembered while it is registered.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from runtime.csi.capability import (
+    Ability,
+    Access,
+    ExpandVolume,
+    NodeInfo,
+    PublishVolume,
+    StageVolume,
+    Usage,
+    VolumeStats,
+)
+from runtime.csi.v1 import csi_pb2 as wire
+from runtime.plugin_socket import PluginSocket
+
+CALL_NS = 120 * 10**9
+"""As long as a driver may take for one call (spec 8.1)."""
+
+
+class GrpcCsiNode:
+    """`CsiNode` at a socket. Raises PluginError for a text that is no endpoint."""
+
+    def __init__(self, endpoint: str, timeout_ns: int = CALL_NS) -> None:
+        self.endpoint = endpoint
+        self._socket = PluginSocket(endpoint)
+        self._timeout_ns = timeout_ns
+        self._abilities: frozenset[Ability] | None = None
+
+    def info(self) -> NodeInfo:
+        answer = self._ask("NodeGetInfo", wire.NodeGetInfoRequest(), wire.NodeGetInfoResponse)
+        return NodeInfo(answer.node_id, answer.max_volumes_per_node, dict(answer.accessible_topology.segments))
+
+    def abilities(self) -> frozenset[Ability]:
+        if self._abilities is None:
+            request, kind = wire.NodeGetCapabilitiesRequest(), wire.NodeGetCapabilitiesResponse
+            found = {each.rpc.type for each in self._ask("NodeGetCapabilities", request, kind).capabilities}
+            self._abilities = frozenset(ability for ability in Ability if ability and ability in found)
+        return self._abilities
+
+    def stage(self, volume: StageVolume) -> None:
+        request = wire.NodeStageVolumeRequest(
+            volume_id=volume.handle,
+            publish_context=volume.publish_context,
+            staging_target_path=volume.path,
+            volume_capability=_capability(volume.access),
+            secrets=volume.secrets,
+            volume_context=volume.attributes,
+        )
+        self._ask("NodeStageVolume", request, wire.NodeStageVolumeResponse)
+
+    def unstage(self, handle: str, path: str) -> None:
+        request = wire.NodeUnstageVolumeRequest(volume_id=handle, staging_target_path=path)
+        self._ask("NodeUnstageVolume", request, wire.NodeUnstageVolumeResponse)
+
+    def publish(self, volume: PublishVolume) -> None:
+        request = wire.NodePublishVolumeRequest(
+            volume_id=volume.handle,
+            publish_context=volume.publish_context,
+            staging_target_path=volume.staging_path,
+            target_path=volume.path,
+            volume_capability=_capability(volume.access),
+            readonly=volume.read_only,
+            secrets=volume.secrets,
+            volume_context=volume.attributes,
+        )
+        self._ask("NodePublishVolume", request, wire.NodePublishVolumeResponse)
+
+    def unpublish(self, handle: str, path: str) -> None:
+        request = wire.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)
+        self._ask("NodeUnpublishVolume", request, wire.NodeUnpublishVolumeResponse)
+
+    def expand(self, volume: ExpandVolume) -> int:
+        request = wire.NodeExpandVolumeRequest(
+            volume_id=volume.handle,
+            volume_path=volume.path,
+            capacity_range=wire.CapacityRange(required_bytes=volume.required_bytes),
+            staging_target_path=volume.staging_path,
+            volume_capability=_capability(volume.access),
+            secrets=volume.secrets,
+        )
+        answer = self._ask("NodeExpandVolume", request, wire.NodeExpandVolumeResponse)
+        return int(answer.capacity_bytes)
+
+    def stats(self, handle: str, path: str, staging_path: str) -> VolumeStats:
+        request = wire.NodeGetVolumeStatsRequest(volume_id=handle, volume_path=path, staging_target_path=staging_path)
+        answer = self._ask("NodeGetVolumeStats", request, wire.NodeGetVolumeStatsResponse)
+        by_unit = {usage.unit: Usage(usage.available, usage.total, usage.used) for usage in answer.usage}
+        condition = answer.volume_condition
+        told = answer.HasField("volume_condition")
+        return VolumeStats(
+            by_unit.get(wire.VolumeUsage.BYTES, Usage()),
+            by_unit.get(wire.VolumeUsage.INODES, Usage()),
+            condition.abnormal if told else None,
+            condition.message if told else "",
+        )
+
+    def close(self) -> None:
+        """Give up the connection."""
+        self._socket.close()
+
+    def _ask(self, method: str, request: Any, kind: type[Any]) -> Any:
+        return self._socket.ask(f"/csi.v1.Node/{method}", request, kind, timeout_ns=self._timeout_ns)
+
+
+class GrpcCsiDrivers:
+    """`CsiDrivers` at their sockets."""
+
+    def __init__(self, timeout_ns: int = CALL_NS) -> None:
+        self._timeout_ns = timeout_ns
+        self._lock = threading.Lock()
+        self._nodes: dict[str, GrpcCsiNode] = {}
+
+    def register(self, name: str, endpoint: str) -> GrpcCsiNode:
+        # A fresh connection even at the same socket: another version of the driver may be behind it now.
+        node = GrpcCsiNode(endpoint, self._timeout_ns)
+        with self._lock:
+            self._nodes[name] = node
+        # The old connection is not closed: calls of pods may be on their way there. It goes with the last of them.
+        return node
+
+    def unregister(self, name: str) -> None:
+        with self._lock:
+            self._nodes.pop(name, None)
+
+    def find(self, name: str) -> GrpcCsiNode | None:
+        with self._lock:
+            return self._nodes.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        with self._lock:
+            return tuple(sorted(self._nodes))
+
+
+def _capability(access: Access) -> wire.VolumeCapability:
+    mode = wire.VolumeCapability.AccessMode(mode=wire.VolumeCapability.AccessMode.Mode.Name(access.mode))
+    if access.block:
+        return wire.VolumeCapability(block=wire.VolumeCapability.BlockVolume(), access_mode=mode)
+    mount = wire.VolumeCapability.MountVolume(
+        fs_type=access.fs_type, mount_flags=access.mount_options, volume_mount_group=access.group
+    )
+    return wire.VolumeCapability(mount=mount, access_mode=mode)

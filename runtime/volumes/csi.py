@@ -1,0 +1,377 @@
+"""csi: volumes of storage drivers, as file systems and as devices, shared by pods or made for one (spec 8.8).
+
+What a driver must do for a volume is asked of it through `runtime.csi`; where things lie and how they are found again
+is `csi_layout`, what is asked for is `csi_material`. A driver that is not registered has been asked nothing and nothing
+is left of the attempt. After a failure that is the driver's last word nothing is left either, where it has left
+nothing; after one that leaves open whether it has done it, the note stays, so the volume is made again or given back.
+
+A volume that was made whole is not published again, unless the driver wants it so. Growing the file system may fail
+without harm: the volume is used as large as it is, and who asked for it is told.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+
+from config.objects import Pod
+from runtime.cri.errors import StatusCode
+from runtime.csi.capability import (
+    Ability,
+    Access,
+    CsiDrivers,
+    CsiNode,
+    ExpandVolume,
+    PublishVolume,
+    StageVolume,
+    VolumeStats,
+)
+from runtime.plugin_socket import PluginError
+from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.csi_layout import (
+    DIRECTORY_MODE,
+    EPHEMERAL,
+    PERSISTENT,
+    PLUGIN,
+    CsiLayout,
+    Note,
+    device_name,
+    read_note,
+    remove_empty,
+    remove_note,
+    write_note,
+)
+from runtime.volumes.csi_material import CsiMaterial, Expansion, access_of, group_to_own
+from runtime.volumes.empty_dir import fs_group
+from runtime.volumes.mounts import Mounts
+
+Own = Callable[[Pod, str, int, Say], None]
+"""Make a group own all below a path: `own(pod, path, group, say)`. Raises VolumeError, OSError."""
+
+_INFEASIBLE = frozenset({StatusCode.OUT_OF_RANGE, StatusCode.INVALID_ARGUMENT, StatusCode.NOT_FOUND})
+
+
+class CsiPlugin:
+    """See the module: a `VolumePlugin` and a `DeviceMounter`. `root`: the agent's directory."""
+
+    name = PLUGIN
+    source = "csi"
+
+    def __init__(self, root: str, drivers: CsiDrivers, mounts: Mounts, own: Own) -> None:
+        self._layout = CsiLayout(root)
+        self._drivers = drivers
+        self._mounts = mounts
+        self._own = own
+
+    # --- the part that pods share -----------------------------------------------------------------------------------
+
+    def device_of(self, spec: VolumeSpec) -> str:
+        material = _material(spec)
+        return "" if material.ephemeral else device_name(material.driver, material.handle)
+
+    def device_at(self, place: VolumePlace) -> str:
+        note = read_note(self._note_directory(place))
+        return note.device if note is not None else ""
+
+    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
+        material = _material(spec)
+        driver = self._driver(material.driver)
+        abilities = _abilities(driver)
+        path, directory = self._staging(spec, material)
+        is_first = read_note(directory) is None
+        # Also for drivers that stage nothing: the note is how the volume is known to be in use.
+        write_note(directory, _note(spec, material))
+        os.makedirs(path, mode=DIRECTORY_MODE, exist_ok=True)
+        if Ability.STAGE_UNSTAGE_VOLUME not in abilities:
+            return
+        volume = StageVolume(
+            handle=material.handle,
+            path=path,
+            access=access_of(spec, material, abilities, fs_group(pod)),
+            publish_context=material.publish_context,
+            attributes=material.attributes,
+            secrets=material.stage_secrets,
+        )
+        try:
+            driver.stage(volume)
+        except PluginError as failure:
+            if is_first and not failure.may_go_on:
+                _forget(path, directory)
+            raise _refusal(failure) from None
+
+    def unstage(self, device: str) -> None:
+        for directory, note in list(self._layout.mount_notes()):
+            if note.device == device:
+                self._unstage(note, os.path.join(directory, "globalmount"), directory)
+        for name, note in list(self._layout.device_notes()):
+            if note.device == device:
+                self._unstage(note, self._layout.staged_device(name), self._layout.device_note(name))
+                user = self._layout.device_user(name, "-")
+                for empty in (os.path.dirname(user), os.path.dirname(os.path.dirname(user))):
+                    remove_empty(empty)
+
+    def _unstage(self, note: Note, path: str, directory: str) -> None:
+        driver = self._driver(note.driver)
+        if Ability.STAGE_UNSTAGE_VOLUME in _abilities(driver):
+            self._give_back(lambda: driver.unstage(note.handle, path), path)
+        _remove_path(path)
+        remove_note(directory)
+
+    def staged(self) -> tuple[str, ...]:
+        mounts = {note.device for _, note in self._layout.mount_notes()}
+        devices = {note.device for _, note in self._layout.device_notes()}
+        return tuple(sorted(mounts | devices))
+
+    def _staging(self, spec: VolumeSpec, material: CsiMaterial) -> tuple[str, str]:
+        """Where a volume is staged, and the directory of the note of that."""
+        if spec.block:
+            return self._layout.staged_device(spec.name), self._layout.device_note(spec.name)
+        path = self._layout.staged_mount(material.driver, material.handle)
+        return path, os.path.dirname(path)
+
+    # --- a pod's volume ---------------------------------------------------------------------------------------------
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        material = _material(spec)
+        driver = self._driver(material.driver)
+        abilities = _abilities(driver)
+        path = self._published(place)
+        access = access_of(spec, material, abilities, fs_group(pod))
+        staging = self._staging(spec, material)[0] if self._is_staged(material, abilities) else ""
+        if place.block:
+            # Always: after a reboot the file may be there and mean another device.
+            self._show_device(driver, spec, material, place, access, staging)
+        elif material.republish or not self.is_usable(place):
+            self._show_files(driver, spec, material, place, access, staging)
+            group = group_to_own(spec, material, abilities, pod)
+            if group is not None:
+                self._own(pod, path, group, say)
+            write_note(place.directory, _note(spec, material, done="true"))
+        if material.expand_bytes and not spec.read_only:
+            self._expand(
+                driver,
+                abilities,
+                ExpandVolume(
+                    handle=material.handle,
+                    path=path,
+                    required_bytes=material.expand_bytes,
+                    access=access,
+                    staging_path=staging,
+                    secrets=material.expand_secrets,
+                ),
+                spec,
+                material,
+                say,
+            )
+        return os.path.realpath(path) if place.block else path
+
+    def is_usable(self, place: VolumePlace) -> bool:
+        path = self._published(place)
+        if place.block:
+            return os.path.islink(place.directory) and _has_mode(path, stat.S_ISBLK)
+        note = read_note(place.directory)
+        # A note outlives a reboot, a mount does not. And where its server has died, the driver may be able to mend it.
+        return note is not None and bool(note.done) and self._is_mounted(path) and _has_mode(path, stat.S_ISDIR)
+
+    def release(self, place: VolumePlace) -> None:
+        directory = self._note_directory(place)
+        note = read_note(directory)
+        if note is None:
+            return  # nobody was asked for anything
+        driver = self._driver(note.driver)
+        path = self._published(place)
+        self._give_back(lambda: driver.unpublish(note.handle, path), path)
+        _remove_path(path)
+        if place.block:
+            user = self._layout.device_user(place.name, place.uid)
+            if os.path.lexists(user):
+                os.unlink(user)
+            if not os.listdir(os.path.dirname(path)):
+                remove_empty(os.path.dirname(path))
+            if os.path.islink(place.directory):
+                os.unlink(place.directory)
+        else:
+            remove_note(place.directory)
+
+    def measure(self, place: VolumePlace) -> VolumeStats | None:
+        """What its driver says of a pod's volume; None where it does not measure. Raises VolumeError, OSError."""
+        note = read_note(self._note_directory(place))
+        if note is None:
+            return None
+        driver = self._driver(note.driver)
+        if Ability.GET_VOLUME_STATS not in _abilities(driver):
+            return None
+        staging = "" if place.block or note.device == "" else self._layout.staged_mount(note.driver, note.handle)
+        try:
+            return driver.stats(note.handle, self._published(place), staging)
+        except PluginError as failure:
+            raise _refusal(failure) from None
+
+    def _published(self, place: VolumePlace) -> str:
+        if place.block:
+            return self._layout.published_device(place.name, place.uid)
+        return self._layout.published_mount(place)
+
+    def _note_directory(self, place: VolumePlace) -> str:
+        return self._layout.device_note(place.name) if place.block else place.directory
+
+    @staticmethod
+    def _is_staged(material: CsiMaterial, abilities: frozenset[Ability]) -> bool:
+        return not material.ephemeral and Ability.STAGE_UNSTAGE_VOLUME in abilities
+
+    def _show_files(
+        self, driver: CsiNode, spec: VolumeSpec, material: CsiMaterial, place: VolumePlace, access: Access, staging: str
+    ) -> None:
+        path = self._published(place)
+        known = read_note(place.directory)
+        write_note(place.directory, _note(spec, material, done="" if known is None else known.done))
+        try:
+            driver.publish(_publication(spec, material, path, access, staging))
+        except PluginError as failure:
+            if known is None and not failure.may_go_on:
+                _forget(path, place.directory)
+            raise _refusal(failure) from None
+
+    def _show_device(
+        self, driver: CsiNode, spec: VolumeSpec, material: CsiMaterial, place: VolumePlace, access: Access, staging: str
+    ) -> None:
+        path = self._published(place)
+        write_note(self._layout.device_note(spec.name), _note(spec, material))
+        os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
+        # Links that lead nowhere yet: by them the volume is found, whenever this agent dies.
+        _link(path, self._layout.device_user(spec.name, place.uid))
+        _link(path, place.directory)
+        try:
+            driver.publish(_publication(spec, material, path, access, staging))
+        except PluginError as failure:
+            raise _refusal(failure) from None
+
+    def _expand(
+        self,
+        driver: CsiNode,
+        abilities: frozenset[Ability],
+        volume: ExpandVolume,
+        spec: VolumeSpec,
+        material: CsiMaterial,
+        say: Say,
+    ) -> None:
+        size, error, infeasible = volume.required_bytes, "", False
+        if Ability.EXPAND_VOLUME in abilities:
+            try:
+                size = max(size, driver.expand(volume))
+            except PluginError as failure:
+                size, error, infeasible = 0, str(failure), failure.code in _INFEASIBLE
+            if error:
+                say("Warning", "VolumeResizeFailed", f'NodeExpandVolume failed for volume "{spec.name}" : {error}')
+            else:
+                text = f'NodeExpandVolume succeeded for volume "{spec.name}" {material.node}'.rstrip()
+                say("Normal", "FileSystemResizeSuccessful", text)
+        if material.expanded is not None:
+            material.expanded(Expansion(size, error, infeasible))
+
+    def _give_back(self, call: Callable[[], None], path: str) -> None:
+        """Unpublish or unstage. A driver that knows no such volume has nothing to give back, unless it is mounted."""
+        try:
+            call()
+        except PluginError as failure:
+            if failure.code != StatusCode.NOT_FOUND or self._is_mounted(path):
+                raise _refusal(failure) from None
+
+    def _is_mounted(self, path: str) -> bool:
+        above, name = os.path.split(path)
+        return os.path.join(os.path.realpath(above), name) in self._mounts.below(path)
+
+    def _driver(self, name: str) -> CsiNode:
+        driver = self._drivers.find(name)
+        if driver is None:
+            raise VolumeError(f"driver name {name} not found in the list of registered CSI drivers")
+        return driver
+
+
+def _material(spec: VolumeSpec) -> CsiMaterial:
+    if not isinstance(spec.material, CsiMaterial):
+        raise VolumeError("what its driver is to be asked for is not known yet")
+    return spec.material
+
+
+def _abilities(driver: CsiNode) -> frozenset[Ability]:
+    try:
+        return driver.abilities()
+    except PluginError as failure:
+        raise _refusal(failure) from None
+
+
+def _note(spec: VolumeSpec, material: CsiMaterial, done: str = "") -> Note:
+    return Note(
+        driver=material.driver,
+        handle=material.handle,
+        name=spec.name,
+        node=material.node,
+        attachment=material.attachment,
+        lifecycle=EPHEMERAL if material.ephemeral else PERSISTENT,
+        done=done,
+    )
+
+
+def _publication(spec: VolumeSpec, material: CsiMaterial, path: str, access: Access, staging: str) -> PublishVolume:
+    return PublishVolume(
+        handle=material.handle,
+        path=path,
+        access=access,
+        staging_path=staging,
+        read_only=spec.read_only,
+        publish_context=material.publish_context,
+        attributes={**material.attributes, **material.pod_attributes},
+        secrets=material.publish_secrets,
+    )
+
+
+def _has_mode(path: str, check: Callable[[int], bool]) -> bool:
+    try:
+        return check(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _refusal(failure: PluginError) -> VolumeError:
+    return VolumeError(str(failure))
+
+
+def _remove_path(path: str) -> None:
+    """What is left of a path that was given back; a driver should have removed it."""
+    try:
+        if os.path.islink(path) or not os.path.isdir(path):
+            os.unlink(path)
+        else:
+            os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError as failure:
+        if failure.errno == errno.EBUSY:
+            raise VolumeError(
+                f"{path} is still mounted although the driver has given it back", "FailedUnmount"
+            ) from None
+        raise
+
+
+def _forget(path: str, directory: str) -> None:
+    """After a final refusal: no trace where the driver has left none."""
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return
+    remove_note(directory)
+
+
+def _link(target: str, path: str) -> None:
+    """A link at `path`, whatever link was there before."""
+    os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
+    if os.path.islink(path):
+        if os.readlink(path) == target:
+            return
+        os.unlink(path)
+    os.symlink(target, path)

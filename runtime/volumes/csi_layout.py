@@ -1,0 +1,161 @@
+"""Where volumes of storage drivers lie on disk, and the notes beside them (spec 8.7, 8.8).
+
+Below `<root>/plugins/kubernetes.io/csi/`, for the volumes as the node has them:
+
+    <driver>/<sha256 of the handle>/globalmount      where a file system is staged, its note beside it
+    volumeDevices/<name>/data/vol_data.json          the note of a device
+    volumeDevices/<name>/dev/<pod>                   which pods have it
+    volumeDevices/staging/<name>                     where it is staged
+    volumeDevices/publish/<name>/<pod>               the device itself, as a pod gets it
+
+and below each pod's directory `volumes/kubernetes.io~csi/<name>/mount` with the note beside it, or
+`volumeDevices/kubernetes.io~csi/<name>`, a link to the device.
+
+The notes are how a volume is given back by an agent that knows nothing else of it. Each is written before the driver is
+asked for anything, in one moment, and goes when nothing is left that it tells of. Names and keys are those of kubelets,
+so that a node can be taken over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from runtime.volumes.capability import VolumeError, VolumePlace
+
+PLUGIN = "kubernetes.io/csi"
+NOTE = "vol_data.json"
+DIRECTORY_MODE = 0o750
+NOTE_MODE = 0o600
+PERSISTENT = "Persistent"
+EPHEMERAL = "Ephemeral"
+
+
+class Note(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What `vol_data.json` says. `lifecycle`: Persistent or Ephemeral. `done`: "true" when all was done for the pod."""
+
+    driver: str = msgspec.field(name="driverName")
+    handle: str = msgspec.field(name="volumeHandle")
+    name: str = msgspec.field(default="", name="specVolID")
+    node: str = msgspec.field(default="", name="nodeName")
+    attachment: str = msgspec.field(default="", name="attachmentID")
+    lifecycle: str = msgspec.field(default="", name="volumeLifecycleMode")
+    done: str = msgspec.field(default="", name="actorletDone")
+
+    @property
+    def device(self) -> str:
+        """The name of the shared part; empty for a volume that is made for one pod."""
+        return "" if self.lifecycle == EPHEMERAL else device_name(self.driver, self.handle)
+
+
+def device_name(driver: str, handle: str) -> str:
+    """The name of a volume on its node: `<driver>^<handle>`. With `kubernetes.io/csi/` before it, it stands in
+    `volumesInUse` and `volumesAttached` of the node's status.
+    """
+    return f"{driver}^{handle}"
+
+
+class CsiLayout:
+    """The paths. `root` is the agent's directory. Raises VolumeError for names that would lead elsewhere."""
+
+    def __init__(self, root: str) -> None:
+        self._top = os.path.join(root, "plugins", "kubernetes.io", "csi")
+        self._devices = os.path.join(self._top, "volumeDevices")
+
+    def staged_mount(self, driver: str, handle: str) -> str:
+        """Where a file system is staged."""
+        digest = hashlib.sha256(handle.encode()).hexdigest()
+        return os.path.join(self._top, _name(driver), digest, "globalmount")
+
+    def staged_device(self, name: str) -> str:
+        """Where a device is staged."""
+        return os.path.join(self._devices, "staging", _name(name))
+
+    def device_note(self, name: str) -> str:
+        """The directory of the note of a device."""
+        return os.path.join(self._devices, _name(name), "data")
+
+    def device_user(self, name: str, uid: str) -> str:
+        """The mark that a pod has a device."""
+        return os.path.join(self._devices, _name(name), "dev", _name(uid))
+
+    def published_device(self, name: str, uid: str) -> str:
+        """The device itself, for one pod."""
+        return os.path.join(self._devices, "publish", _name(name), _name(uid))
+
+    @staticmethod
+    def published_mount(place: VolumePlace) -> str:
+        """Where a pod has its file system."""
+        return os.path.join(place.directory, "mount")
+
+    def mount_notes(self) -> Iterator[tuple[str, Note]]:
+        """Directory and note of every file system that is staged or begun. Raises OSError."""
+        for driver in _names_in(self._top):
+            if driver == "volumeDevices":
+                continue
+            for digest in _names_in(os.path.join(self._top, driver)):
+                directory = os.path.join(self._top, driver, digest)
+                if (note := read_note(directory)) is not None:
+                    yield directory, note
+
+    def device_notes(self) -> Iterator[tuple[str, Note]]:
+        """Name and note of every device that is staged or begun. Raises OSError."""
+        for name in _names_in(self._devices):
+            if name not in ("staging", "publish") and (note := read_note(self.device_note(name))) is not None:
+                yield name, note
+
+
+def read_note(directory: str) -> Note | None:
+    """The note in a directory; None where there is none that can be read. Raises OSError."""
+    try:
+        with open(os.path.join(directory, NOTE), "rb") as file:
+            return msgspec.json.decode(file.read(), type=Note)
+    except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
+        return None
+
+
+def write_note(directory: str, note: Note) -> None:
+    """Put the note there, in one moment; the directory is made. Raises OSError."""
+    os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
+    path = os.path.join(directory, NOTE)
+    aside = f"{path}.tmp"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(aside)
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, NOTE_MODE)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(msgspec.to_builtins(note), file)
+        file.flush()
+        os.fsync(descriptor)
+    os.rename(aside, path)
+
+
+def remove_note(directory: str) -> None:
+    """Remove the note and the directory, which holds nothing else. Raises OSError."""
+    for name in (NOTE, f"{NOTE}.tmp"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(directory, name))
+    remove_empty(directory)
+
+
+def remove_empty(directory: str) -> None:
+    """Remove an empty directory; one that is gone is no error. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(directory)
+
+
+def _name(name: str) -> str:
+    if not name or "/" in name or name in (".", ".."):
+        raise VolumeError(f"{name!r} cannot be a part of the path of a volume")
+    return name
+
+
+def _names_in(directory: str) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        return []

@@ -50,10 +50,10 @@ def pod(name: str, *containers: dict[str, Any], labels: dict[str, str] | None = 
 class Witness:
     """A directory of the host in which containers write when they begin and when they end, in the order they do."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory / "witness"
-        self._directory.mkdir()
-        self.volume = {"name": "witness", "hostPath": {"path": str(self._directory)}}
+    def __init__(self, directory: Path, name: str = "witness") -> None:
+        self.directory = directory / name
+        self.directory.mkdir()
+        self.volume = {"name": "witness", "hostPath": {"path": str(self.directory)}}
         self.mount = {"name": "witness", "mountPath": "/witness"}
 
     def container(self, who: str, name: str = "main", after_s: float = 0.5, **fields: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Witness:
         return pod(name, self.container(who, image=image), volumes=[self.volume])
 
     def said(self) -> list[str]:
-        log = self._directory / "log"
+        log = self.directory / "log"
         return log.read_text().splitlines() if log.exists() else []
 
 

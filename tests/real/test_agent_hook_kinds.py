@@ -1,0 +1,190 @@
+"""Hooks of every kind on containerd, at starts and ends: HTTP, HTTPS and its fallback, sleep, the one that nobody
+serves; and that a hook takes its time of the grace (spec 3.10, 3.11).
+"""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import CLOCK_BOOTTIME, clock_gettime, time_ns
+from typing import Any
+
+from simulation.apiserver.tls import Authority
+from tests.real.agent import NODE, Agent
+from tests.real.pods import Truth, Witness, container, pod
+
+SECOND_NS = 1_000_000_000
+NOTES_ITS_SIGNAL = "trap 'cat /proc/uptime >> /witness/log; exit 0' TERM; sleep 1000000 & wait"
+SECRET = [{"name": "Authorization", "value": "Bearer secret"}, {"name": "X-Pod", "value": "hooked"}]
+
+
+class Called:
+    """A server on loopback that notes who has called."""
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.calls: list[tuple[str, dict[str, str]]] = []
+        calls = self.calls
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                calls.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+                # Any answer is an answer.
+                self.send_error(500)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if context is not None:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.port: int = self.server.server_port
+
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.calls]
+
+
+@contextmanager
+def serving(*servers: Called) -> Iterator[None]:
+    threads = [threading.Thread(target=each.server.serve_forever) for each in servers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        for each, thread in zip(servers, threads, strict=True):
+            each.server.shutdown()
+            each.server.server_close()
+            thread.join()
+
+
+def calls(port: int, path: str, **fields: Any) -> dict[str, Any]:
+    return {"httpGet": {"host": "127.0.0.1", "port": port, "path": path, **fields}}
+
+
+def said(agent: Agent, name: str, reason: str) -> list[str]:
+    events = agent.events()
+    return [e.event.message for e in events if e.event.name == f"{name}-{NODE}" and e.event.reason == reason]
+
+
+def waiting(agent: Agent, name: str, of: str = "main") -> str:
+    """Why a container waits; empty when it does not."""
+    status = agent.container(name, of)
+    state = status.state.waiting if status is not None and status.state is not None else None
+    return "" if state is None else state.reason or ""
+
+
+def signal_after_s(agent: Agent, name: str, witness: Witness) -> float:
+    """From the word of the agent that it ends the pod's first container until that has its signal."""
+    word_ns = min(
+        each.first_wall_ns
+        for each in agent.events()
+        if each.event.name == f"{name}-{NODE}" and each.event.reason == "Killing"
+    )
+    began_s = clock_gettime(CLOCK_BOOTTIME) - (time_ns() - word_ns) / SECOND_NS
+    # The kernel cuts its hundredths off.
+    return float(witness.said()[-1].split(" ")[0]) + 0.02 - began_s
+
+
+def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
+    agent: Agent, truth: Truth, tmp_path: Path
+) -> None:
+    plain, safe = Called(), Called(Authority(time_ns()).server_context(tmp_path))
+    both = {
+        "postStart": calls(plain.port, "/start?of=plain", httpHeaders=SECRET),
+        "preStop": calls(plain.port, "/stop"),
+    }
+    tls = {
+        "postStart": calls(safe.port, "/start", scheme="HTTPS"),
+        "preStop": calls(safe.port, "/stop", scheme="HTTPS"),
+    }
+    falls = {"postStart": calls(plain.port, "/fallen", scheme="HTTPS", httpHeaders=SECRET)}
+    containers = [container("plain", lifecycle=both), container("tls", lifecycle=tls)]
+    with serving(plain, safe):
+        manifest = agent.drop("calls.json", pod("calls", *containers))
+        agent.drop("falls.json", pod("falls", container(lifecycle=falls)))
+        agent.start()
+        agent.await_running("calls", "falls")
+        assert sorted(plain.paths()) == ["/fallen", "/start?of=plain"]
+        assert safe.paths() == ["/start"], "whoever has signed its certificate"
+        headers = dict(plain.calls)
+        assert headers["/start?of=plain"].items() >= {"authorization": "Bearer secret", "x-pod": "hooked"}.items()
+        assert headers["/start?of=plain"]["user-agent"].startswith("kube-lifecycle/")
+        assert headers["/fallen"]["x-pod"] == "hooked"
+        assert "authorization" not in headers["/fallen"], "in the open nobody hears them"
+        assert len(said(agent, "falls", "LifecycleHTTPFallback")) == 1
+        manifest.unlink()
+        truth.await_none("calls")
+        assert plain.paths()[2:] == ["/stop"]
+        assert safe.paths()[1:] == ["/stop"]
+    assert [life.attempt for life in truth.lives("falls")] == [0]
+
+
+def test_3_11_who_sleeps_at_the_start_holds_up_the_next_and_at_the_end_the_signal(agent: Agent, truth: Truth) -> None:
+    naps = {"postStart": {"sleep": {"seconds": 2}}, "preStop": {"sleep": {"seconds": 2}}}
+    at_once = {"postStart": {"sleep": {"seconds": 0}}}
+    witness = Witness(agent.directory)
+    first = container("first", NOTES_ITS_SIGNAL, lifecycle=naps, volumeMounts=[witness.mount])
+    second = container("second", lifecycle=at_once)
+    agent.drop("sleeps.json", pod("sleeps", first, second, volumes=[witness.volume], terminationGracePeriodSeconds=9))
+    agent.start()
+
+    agent.await_that(lambda: truth.lives("sleeps", "first"), "it is not made")
+    agent.await_that(lambda: truth.life("sleeps", "first").running, "it does not run")
+    assert waiting(agent, "sleeps", "first") == "ContainerCreating", "it has not started before its hook has ended"
+    agent.await_running("sleeps")
+    begun = {name: truth.life("sleeps", name).status.started_at for name in ("first", "second")}
+    assert 2.0 <= (begun["second"] - begun["first"]) / SECOND_NS < 5.0
+    (agent.manifests / "sleeps.json").unlink()
+    truth.await_none("sleeps")
+    assert 2.0 <= signal_after_s(agent, "sleeps", witness) < 5.0
+
+
+def test_3_11_what_fails_at_the_start_ends_the_container_and_is_named(agent: Agent, truth: Truth) -> None:
+    tcp = {"tcpSocket": {"port": 80}}
+    agent.drop("starts.json", pod("starts", container(lifecycle={"postStart": tcp}), restartPolicy="Never"))
+    manifest = agent.drop("stops.json", pod("stops", container(lifecycle={"preStop": tcp})))
+    fails = {"postStart": {"exec": {"command": ["sh", "-c", "echo no luck; exit 7"]}}}
+    deaf = "trap '' TERM; while :; do sleep 0.1; done"  # so that its end takes a while, and can be seen
+    again = container(script=deaf, lifecycle=fails)
+    agent.drop("again.json", pod("again", again, terminationGracePeriodSeconds=2))
+    agent.start()
+    agent.await_that(lambda: waiting(agent, "again") == "PostStartHookError", "it is not shown why it waits")
+    agent.await_that(lambda: agent.status("starts").phase in ("Failed", "Succeeded"), "it has not ended")
+    assert "tcpSocket" in said(agent, "starts", "FailedPostStartHook")[0]
+    agent.await_running("stops")
+    manifest.unlink()
+    truth.await_none("stops")
+    assert "tcpSocket" in said(agent, "stops", "FailedPreStopHook")[0]
+
+    assert "no luck" in said(agent, "again", "FailedPostStartHook")[0]
+
+
+def test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more(agent: Agent, truth: Truth) -> None:
+    """After a failed probe, too, the hook comes before the signal."""
+    witness, timed = Witness(agent.directory), Witness(agent.directory, "timed")
+    long = {"preStop": {"exec": {"command": ["sleep", "100"]}}}
+    slow = container(script=NOTES_ITS_SIGNAL, lifecycle=long, volumeMounts=[timed.mount])
+    manifest = agent.drop("long.json", pod("long", slow, volumes=[timed.volume], terminationGracePeriodSeconds=3))
+    note = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook >> /witness/log"]}}}
+    probed = {
+        **witness.container("main", after_s=0.1, lifecycle=note),
+        "livenessProbe": {
+            "periodSeconds": 1,
+            "failureThreshold": 1,
+            "exec": {"command": ["test", "-e", "/witness/ok"]},
+        },
+    }
+    (witness.directory / "ok").touch()
+    agent.drop("probed.json", pod("probed", probed, volumes=[witness.volume], restartPolicy="OnFailure"))
+    agent.start()
+    agent.await_running("long", "probed")
+    manifest.unlink()
+    (witness.directory / "ok").unlink()
+    truth.await_none("long")
+    assert 3.0 <= signal_after_s(agent, "long", timed) < 6.0
+    agent.await_that(lambda: len(witness.said()) >= 4, f"{witness.said()}")
+    assert witness.said()[:4] == ["main begins", "hook", "main ends", "main begins"]

@@ -1,11 +1,16 @@
-"""emptyDir: a directory that lives as long as its pod, on disk or in memory (spec 8.7).
+"""emptyDir: a directory that lives as long as its pod, on disk, in memory or in huge pages (spec 8.7).
 
 Anybody in the pod may write to it (0777). With an fsGroup it belongs to that group and so does what is put into it. In
-memory it is as large as the smallest of the node's memory, the pod's memory limit and the volume's own `sizeLimit`.
+memory it is as large as the smallest of the node's memory, the pod's memory limit and the volume's own `sizeLimit`; in
+huge pages (`empty_dir_pages`) as its `sizeLimit` says. On disk the `sizeLimit` is no business of whoever makes it.
+
+Once it is made, a file says so, `<pod>/plugins/kubernetes.io~empty-dir/<volume>/ready`, and nothing in the volume is
+touched from then on: its containers may have given it another mode.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -13,9 +18,12 @@ from config.objects import Container, Pod, Volume
 from config.pod_identity import is_sidecar
 from config.quantity import parse_quantity
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
 from runtime.volumes.mounts import Mounts
 
 MEMORY = "Memory"
+READY = "ready"
+_BOOKKEEPING_MODE = 0o750
 
 
 class EmptyDirPlugin:
@@ -31,32 +39,70 @@ class EmptyDirPlugin:
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         source, directory = spec.volume.empty_dir, place.directory
         medium = (source.medium if source is not None else None) or ""
-        if medium not in ("", MEMORY):
-            raise VolumeError(f"an emptyDir of medium {medium} is not supported yet; use Memory or none")
-        if medium == MEMORY:
-            make_empty_dir(pod, directory, self._mounts, memory_size_bytes(pod, spec.volume, self._memory_bytes))
-        else:
+        limit = source.size_limit if source is not None else None
+        if self._is_made(place, on_disk=not medium):
+            return directory
+        if not medium:
             make_empty_dir(pod, directory)
+        elif medium == MEMORY:
+            make_empty_dir(pod, directory, self._mounts, memory_size_bytes(pod, spec.volume, self._memory_bytes))
+        elif medium.startswith(HUGE_PAGES):
+            options = mount_options(page_bytes(pod, medium), parse_quantity(limit).value() if limit else 0)
+            make_directory(directory)
+            if not self._mounts.is_mount_point(directory):
+                self._mounts.mount("hugetlbfs", os.path.realpath(directory), "hugetlbfs", options)
+            _open_to_all(directory, pod)
+        else:
+            raise VolumeError(f"{medium} is no medium of an emptyDir; use Memory, {HUGE_PAGES}, or none for disk")
+        self._note_made(place)
         return directory
 
     def is_usable(self, place: VolumePlace) -> bool:
         return False
 
     def release(self, place: VolumePlace) -> None:
-        """Nothing beyond the mount and the files."""
+        """Nothing beyond the mount and the files, but what says that it is made."""
+        bookkeeping = _bookkeeping(place)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(bookkeeping, READY))
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(bookkeeping)
+
+    def _is_made(self, place: VolumePlace, *, on_disk: bool) -> bool:
+        if not os.path.exists(os.path.join(_bookkeeping(place), READY)):
+            return False
+        return os.path.isdir(place.directory) if on_disk else self._mounts.is_mount_point(place.directory)
+
+    def _note_made(self, place: VolumePlace) -> None:
+        bookkeeping = _bookkeeping(place)
+        os.makedirs(bookkeeping, mode=_BOOKKEEPING_MODE, exist_ok=True)
+        with open(os.path.join(bookkeeping, READY), "wb"):
+            pass
+
+
+def _bookkeeping(place: VolumePlace) -> str:
+    """`<pod>/plugins/<plugin>/<volume>`."""
+    plugin = os.path.dirname(place.directory)
+    pod = os.path.dirname(os.path.dirname(plugin))
+    return os.path.join(pod, "plugins", os.path.basename(plugin), os.path.basename(place.directory))
 
 
 def make_empty_dir(pod: Pod, directory: str, mounts: Mounts | None = None, size_bytes: int = 0) -> None:
     """A directory that anybody in the pod may write to; with `mounts` in memory. Raises OSError."""
+    make_directory(directory)
+    if mounts is not None and not mounts.is_mount_point(directory):
+        mounts.mount_tmpfs(os.path.realpath(directory), size_bytes)
+    _open_to_all(directory, pod)
+
+
+def make_directory(directory: str) -> None:
+    """The directory of a volume, to be given its mode or mounted over. Raises OSError."""
     os.makedirs(os.path.dirname(directory), mode=0o750, exist_ok=True)
     try:
         os.mkdir(directory, mode=0o750)
     except FileExistsError:
         if not os.path.isdir(directory) or os.path.islink(directory):
             raise
-    if mounts is not None and not mounts.is_mount_point(directory):
-        mounts.mount_tmpfs(os.path.realpath(directory), size_bytes)
-    _open_to_all(directory, pod)
 
 
 def fs_group(pod: Pod) -> int | None:

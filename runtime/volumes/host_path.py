@@ -18,7 +18,7 @@ _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
     "DirectoryOrCreate": (stat.S_ISDIR, "a directory"),
     "File": (stat.S_ISREG, "a file"),
     "FileOrCreate": (stat.S_ISREG, "a file"),
-    "Socket": (stat.S_ISSOCK, "a socket"),
+    "Socket": (stat.S_ISSOCK, "a socket file"),
     "CharDevice": (stat.S_ISCHR, "a character device"),
     "BlockDevice": (stat.S_ISBLK, "a block device"),
 }
@@ -42,12 +42,13 @@ class HostPathPlugin:
             raise VolumeError(f"{kind} is no type of a hostPath; use one of {', '.join(_CHECKS)}")
         _make(path, kind)
         check, what = _CHECKS[kind]
+        refusal = f"hostPath type check failed: {path} is not {what}"
         try:
             mode = os.stat(path).st_mode
-        except FileNotFoundError:
-            raise VolumeError(f"hostPath type check failed: there is no {path}") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise VolumeError(f"{refusal}; there is nothing at that path") from None
         if not check(mode):
-            raise VolumeError(f"hostPath type check failed: {path} is not {what}")
+            raise VolumeError(refusal)
         return path
 
     def is_usable(self, place: VolumePlace) -> bool:

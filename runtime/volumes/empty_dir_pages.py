@@ -1,0 +1,52 @@
+"""Huge pages as the medium of an emptyDir: which size of pages, and how they are mounted (spec 8.7). Pure.
+
+The medium is `HugePages`, which means the one size that the pod's containers request, or `HugePages-<size>`. Pages are
+taken from what the containers request, so a size that none of them requests is refused.
+"""
+
+from __future__ import annotations
+
+from config.objects import Pod
+from config.quantity import QuantityError, parse_quantity
+from runtime.volumes.capability import VolumeError
+
+HUGE_PAGES = "HugePages"
+_RESOURCE = "hugepages-"
+
+
+def page_bytes(pod: Pod, medium: str) -> int:
+    """The size of the pages for a medium. Raises VolumeError."""
+    requested = _requested(pod)
+    if not requested:
+        raise VolumeError(f"an emptyDir of medium {medium} needs a container that requests huge pages")
+    if medium == HUGE_PAGES:
+        if len(requested) > 1:
+            sizes = ", ".join(sorted(requested.values()))
+            raise VolumeError(f"medium {medium} does not say which pages, as containers request {sizes}")
+        return next(iter(requested))
+    size = medium.removeprefix(f"{HUGE_PAGES}-")
+    try:
+        wanted = parse_quantity(size).value()
+    except QuantityError:
+        raise VolumeError(f"medium {medium} names no size of pages; write it like {HUGE_PAGES}-2Mi") from None
+    if wanted not in requested:
+        raise VolumeError(f"medium {medium} needs a container that requests {_RESOURCE}{size}")
+    return wanted
+
+
+def mount_options(size_bytes: int, limit_bytes: int) -> str:
+    """For the kernel's hugetlbfs. `limit_bytes`: how large the volume may become, 0 for no limit."""
+    return f"pagesize={size_bytes}" + (f",size={limit_bytes}" if limit_bytes else "")
+
+
+def _requested(pod: Pod) -> dict[int, str]:
+    """Sizes of huge pages that containers request: bytes -> as it is written. Limits count as requests."""
+    found: dict[int, str] = {}
+    for container in (*pod.spec.init_containers, *pod.spec.containers):
+        resources = container.resources
+        names = () if resources is None else (*resources.requests, *resources.limits)
+        for name in names:
+            if name.startswith(_RESOURCE):
+                size = name.removeprefix(_RESOURCE)
+                found[parse_quantity(size).value()] = size
+    return found

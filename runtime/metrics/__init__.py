@@ -1,0 +1,1 @@
+"""What a node measures of itself, and how Prometheus is told."""

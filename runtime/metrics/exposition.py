@@ -1,0 +1,60 @@
+"""Metrics as text that Prometheus reads (format 0.0.4).
+
+Why not the library's own writer: it gives every counter the ending `_total`, and the names of a kubelet are fixed,
+`kubelet_evictions` among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from runtime.metrics.families import Family
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
+
+
+class Row(NamedTuple):
+    """One line. `labels`: values, in the order of the family's names. `ending`: of the name (`_bucket`); then `bound`
+    is the label `le`. `at_ms`: when it was read; None for now.
+    """
+
+    labels: Sequence[str]
+    value: float
+    at_ms: int | None = None
+    ending: str = ""
+    bound: str = ""
+
+
+class Told(NamedTuple):
+    """A family with what there is of it."""
+
+    family: Family
+    rows: Sequence[Row]
+
+
+def exposition(told: Iterable[Told]) -> bytes:
+    """The text. A family is there once, in the order given."""
+    lines: list[str] = []
+    for family, rows in told:
+        name = family.name
+        text = family.help.replace("\\", "\\\\").replace("\n", "\\n")
+        lines.append(f"# HELP {name} {text}\n# TYPE {name} {family.kind.value}\n")
+        names = family.labels
+        for row in rows:
+            pairs = [f'{label}="{value.translate(_ESCAPES)}"' for label, value in zip(names, row.labels, strict=True)]
+            if row.bound:
+                pairs.append(f'le="{row.bound}"')
+            labels = f"{{{','.join(pairs)}}}" if pairs else ""
+            at = "" if row.at_ms is None else f" {row.at_ms}"
+            lines.append(f"{name}{row.ending}{labels} {number(row.value)}{at}\n")
+    return "".join(lines).encode()
+
+
+def number(value: float) -> str:
+    """As short as it can be read back."""
+    if math.isinf(value) or math.isnan(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))

@@ -1,0 +1,60 @@
+"""What a family of metrics is: its name, its type, its labels, in one value that everybody who measures holds.
+
+The names of a kubelet are fixed (spec 11.7), also where today's rules of naming would have others.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+SERIES_AT_MOST = 500
+
+
+class Kind(enum.StrEnum):
+    """The types of Prometheus that there are here."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """See the module. `at_most`: combinations of labels; what comes beyond is counted and not kept."""
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+    at_most: int = SERIES_AT_MOST
+
+
+def counter(name: str, text: str, *labels: str, at_most: int = SERIES_AT_MOST) -> Family:
+    return Family(name, Kind.COUNTER, text, labels, at_most=at_most)
+
+
+def gauge(name: str, text: str, *labels: str, at_most: int = SERIES_AT_MOST) -> Family:
+    return Family(name, Kind.GAUGE, text, labels, at_most=at_most)
+
+
+def histogram(
+    name: str,
+    text: str,
+    *labels: str,
+    buckets: tuple[float, ...] = DEFAULT_BUCKETS,
+    at_most: int = SERIES_AT_MOST,
+) -> Family:
+    return Family(name, Kind.HISTOGRAM, text, labels, buckets, at_most)
+
+
+def powers(first: float, factor: float, count: int) -> tuple[float, ...]:
+    """Bounds of buckets, each `factor` times the one before."""
+    return tuple(first * factor**each for each in range(count))
+
+
+def in_module(names: dict[str, object]) -> tuple[Family, ...]:
+    """All families among the names of a module, in the order of their own names."""
+    return tuple(sorted((each for each in names.values() if isinstance(each, Family)), key=lambda each: each.name))

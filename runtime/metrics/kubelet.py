@@ -1,0 +1,328 @@
+"""The names of a kubelet that apply here (spec 11.7): what dashboards and alerts of today ask for.
+
+Types and labels are theirs. Those that do not apply stand in `ABSENT`, with the reason; a name moves up from there
+together with the part of the node that it is about.
+"""
+
+from __future__ import annotations
+
+from runtime.metrics.families import counter, gauge, histogram, in_module, powers
+
+_START_BUCKETS = (
+    0.5,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    10,
+    20,
+    30,
+    45,
+    60,
+    120,
+    180,
+    240,
+    300,
+    360,
+    480,
+    600,
+    900,
+    1200,
+    1800,
+    2700,
+    3600,
+)
+_PULL_BUCKETS = (1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600)
+_CALL_BUCKETS = powers(0.005, 2.5, 14)
+
+# --- the node -------------------------------------------------------------------------------------------------------
+
+NODE_NAME = gauge("kubelet_node_name", "The node's name; always 1.", "node")
+CGROUP_VERSION = gauge("kubelet_cgroup_version", "Version of cgroups on this machine.")
+STARTUP_PRE_KUBELET = gauge(
+    "kubelet_node_startup_pre_kubelet_duration_seconds", "From the boot of the machine to the start of the agent."
+)
+STARTUP_PRE_REGISTRATION = gauge(
+    "kubelet_node_startup_pre_registration_duration_seconds", "From the start of the agent to its registration."
+)
+STARTUP_REGISTRATION = gauge("kubelet_node_startup_registration_duration_seconds", "How long the registration took.")
+STARTUP_POST_REGISTRATION = gauge(
+    "kubelet_node_startup_post_registration_duration_seconds", "From the registration to a node that is ready."
+)
+STARTUP = gauge("kubelet_node_startup_duration_seconds", "From the boot of the machine to a node that is ready.")
+
+# --- pods -----------------------------------------------------------------------------------------------------------
+
+CONTAINERS_PER_POD = histogram(
+    "kubelet_containers_per_pod_count", "Containers of a pod, when it came.", buckets=(1, 2, 4, 8, 16)
+)
+WORKER_DURATION = histogram(
+    "kubelet_pod_worker_duration_seconds", "Passes of pod workers, by what they did.", "operation_type"
+)
+WORKER_START = histogram(
+    "kubelet_pod_worker_start_duration_seconds", "From a pod's being seen to the first pass of its worker."
+)
+POD_START = histogram(
+    "kubelet_pod_start_duration_seconds", "From a pod's being seen to its containers' running.", buckets=_START_BUCKETS
+)
+POD_START_SLI = histogram(
+    "kubelet_pod_start_sli_duration_seconds",
+    "From a pod's creation to its containers' running, without the pulls of images and init containers.",
+    buckets=_START_BUCKETS,
+)
+POD_START_TOTAL = histogram(
+    "kubelet_pod_start_total_duration_seconds",
+    "From a pod's creation to its containers' running, with the pulls of images and init containers.",
+    buckets=_START_BUCKETS,
+)
+FIRST_NETWORK_POD_START_SLI = gauge(
+    "kubelet_first_network_pod_start_sli_duration_seconds",
+    "The same as the SLI, of the first pod with a network of its own.",
+)
+STATUS_SYNC = histogram(
+    "kubelet_pod_status_sync_duration_seconds",
+    "From a status that is to be published to its having been written.",
+    buckets=(0.010, 0.050, 0.100, 0.500, 1, 5, 10, 20, 30, 45, 60),
+)
+RUNNING_PODS = gauge("kubelet_running_pods", "Pods with a sandbox that is ready.")
+RUNNING_CONTAINERS = gauge("kubelet_running_containers", "Containers by state.", "container_state")
+DESIRED_PODS = gauge("kubelet_desired_pods", "Pods that the sources want here.", "static")
+ACTIVE_PODS = gauge("kubelet_active_pods", "Pods that have a worker and do not end.", "static")
+MIRROR_PODS = gauge("kubelet_mirror_pods", "Mirror pods of this node in the API.")
+WORKING_PODS = gauge("kubelet_working_pods", "Pods by how far their life has come.", "lifecycle", "config", "static")
+ORPHANED_PODS = counter("kubelet_orphaned_runtime_pods_total", "Pods found running that no source wants.")
+RESTARTED_PODS = counter(
+    "kubelet_restarted_pods_total", "Pods that came again with their UID while they were ending.", "static"
+)
+STARTED_PODS = counter("kubelet_started_pods_total", "Sandboxes that were to be made.")
+STARTED_PODS_ERRORS = counter("kubelet_started_pods_errors_total", "Sandboxes that could not be made.")
+STARTED_USERNS_PODS = counter(
+    "kubelet_started_user_namespaced_pods_total", "Sandboxes with users of their own that were to be made."
+)
+STARTED_USERNS_PODS_ERRORS = counter(
+    "kubelet_started_user_namespaced_pods_errors_total", "Sandboxes with users of their own that could not be made."
+)
+STARTED_CONTAINERS = counter(
+    "kubelet_started_containers_total", "Containers that were to be started.", "container_type"
+)
+STARTED_CONTAINERS_ERRORS = counter(
+    "kubelet_started_containers_errors_total", "Containers that could not be started.", "container_type", "code"
+)
+TERMINATED_CONTAINERS = counter(
+    "kubelet_terminated_containers_total", "Containers that have ended.", "container_type", "exit_code", "reason"
+)
+EPHEMERAL_CONTAINERS = gauge("kubelet_managed_ephemeral_containers", "Ephemeral containers of the pods here.")
+ADMISSION_REJECTIONS = counter(
+    "kubelet_admission_rejections_total", "Pods that the node did not take, by reason.", "reason"
+)
+HANDLER_FALLBACKS = counter(
+    "kubelet_lifecycle_handler_http_fallbacks_total", "Hooks over HTTPS that were asked again over HTTP."
+)
+SLEEP_ENDED_EARLY = counter(
+    "kubelet_sleep_action_terminated_early_total", "Sleeps of hooks that their container did not live to end."
+)
+
+# --- the runtime ----------------------------------------------------------------------------------------------------
+
+PLEG_DURATION = histogram("kubelet_pleg_relist_duration_seconds", "Lists of all that the runtime runs.")
+PLEG_INTERVAL = histogram("kubelet_pleg_relist_interval_seconds", "From one such list to the next.")
+PLEG_LAST_SEEN = gauge("kubelet_pleg_last_seen_seconds", "When the last such list came, in seconds since 1970.")
+PLEG_DISCARDED = counter("kubelet_pleg_discard_events", "Times that hints to look were lost, and all looked again.")
+EVENTED_CONNECTIONS = counter("kubelet_evented_pleg_connection_success_count", "Streams of events that were opened.")
+EVENTED_ERRORS = counter("kubelet_evented_pleg_connection_error_count", "Streams of events that broke.")
+EVENTED_LATENCY = histogram(
+    "kubelet_evented_pleg_connection_latency_seconds", "From an event of the runtime to its arrival here."
+)
+RUNTIME_OPERATIONS = counter("kubelet_runtime_operations_total", "Calls to the runtime.", "operation_type")
+RUNTIME_ERRORS = counter(
+    "kubelet_runtime_operations_errors_total", "Calls to the runtime that failed.", "operation_type"
+)
+RUNTIME_DURATION = histogram(
+    "kubelet_runtime_operations_duration_seconds", "Calls to the runtime.", "operation_type", buckets=_CALL_BUCKETS
+)
+SANDBOX_DURATION = histogram(
+    "kubelet_run_podsandbox_duration_seconds", "Makings of sandboxes.", "runtime_handler", at_most=50
+)
+SANDBOX_ERRORS = counter(
+    "kubelet_run_podsandbox_errors_total", "Sandboxes that could not be made.", "runtime_handler", at_most=50
+)
+PULL_DURATION = histogram(
+    "kubelet_image_pull_duration_seconds",
+    "Pulls of images, by their size.",
+    "image_size_in_bytes",
+    buckets=_PULL_BUCKETS,
+)
+ENSURE_IMAGE = counter(
+    "kubelet_image_manager_ensure_image_requests_total",
+    "Looks for an image before a start.",
+    "pull_policy",
+    "present_locally",
+    "pull_required",
+)
+
+# --- volumes and logs -----------------------------------------------------------------------------------------------
+
+_OF_CLAIM = ("namespace", "persistentvolumeclaim")
+VOLUME_CAPACITY = gauge("kubelet_volume_stats_capacity_bytes", "Size of a volume.", *_OF_CLAIM)
+VOLUME_AVAILABLE = gauge("kubelet_volume_stats_available_bytes", "What is left of a volume.", *_OF_CLAIM)
+VOLUME_USED = gauge("kubelet_volume_stats_used_bytes", "What is used of a volume.", *_OF_CLAIM)
+VOLUME_INODES = gauge("kubelet_volume_stats_inodes", "Inodes of a volume.", *_OF_CLAIM)
+VOLUME_INODES_FREE = gauge("kubelet_volume_stats_inodes_free", "Inodes that are left of a volume.", *_OF_CLAIM)
+VOLUME_INODES_USED = gauge("kubelet_volume_stats_inodes_used", "Inodes used of a volume.", *_OF_CLAIM)
+LOG_BYTES = gauge(
+    "kubelet_container_log_filesystem_used_bytes",
+    "What a container's logs take.",
+    "uid",
+    "namespace",
+    "pod",
+    "container",
+)
+VOLUME_COLLECTION = histogram(
+    "kubelet_volume_metric_collection_duration_seconds",
+    "Countings of what volumes use.",
+    "metric_source",
+)
+METRICS_PROVIDER = gauge("kubelet_metrics_provider", "Where usage comes from; always 1.", "provider")
+STORAGE_DURATION = histogram(
+    "storage_operation_duration_seconds",
+    "Makings and removals of volumes.",
+    *("volume_plugin", "operation_name", "status", "migrated"),
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600),
+)
+VOLUME_TOTAL = histogram(
+    "volume_operation_total_seconds",
+    "Volumes from being wanted to being there.",
+    "plugin_name",
+    "operation_name",
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600),
+)
+MANAGED_VOLUMES = gauge("volume_manager_total_volumes", "Volumes of pods here.", "plugin_name", "state")
+
+# --- those who ask --------------------------------------------------------------------------------------------------
+
+HTTP_REQUESTS = counter(
+    "kubelet_http_requests_total", "Requests to this node.", "method", "path", "server_type", "long_running"
+)
+HTTP_IN_FLIGHT = gauge(
+    "kubelet_http_inflight_requests", "Requests under way.", "method", "path", "server_type", "long_running"
+)
+HTTP_DURATION = histogram(
+    "kubelet_http_requests_duration_seconds", "Requests to this node.", "method", "path", "server_type", "long_running"
+)
+WEBSOCKETS = counter(
+    "kubelet_websocket_streaming_requests_total", "Sessions that were opened over websockets.", "subresource"
+)
+CLIENT_CERTIFICATE_TTL = gauge(
+    "kubelet_certificate_manager_client_ttl_seconds", "How long the client certificate is good; +Inf without one."
+)
+SERVER_CERTIFICATE_TTL = gauge(
+    "kubelet_certificate_manager_server_ttl_seconds", "How long the serving certificate is good; +Inf without one."
+)
+
+# --- the API server -------------------------------------------------------------------------------------------------
+
+REST_REQUESTS = counter("rest_client_requests_total", "Calls to the API server.", "code", "host", "method")
+REST_DURATION = histogram(
+    "rest_client_request_duration_seconds",
+    "Calls to the API server, with the wait for our own rate limit.",
+    "host",
+    "verb",
+    buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60),
+)
+
+# --- probes, at /metrics/probes ---------------------------------------------------------------------------------------
+
+PROBES_AT_MOST = 2_000
+_PROBED = ("container", "pod", "namespace")
+PROBE_TOTAL = counter(
+    "prober_probe_total",
+    "Probes by what they came to.",
+    *("probe_type", "result", *_PROBED, "pod_uid"),
+    at_most=3 * PROBES_AT_MOST,
+)
+PROBE_DURATION = histogram("prober_probe_duration_seconds", "Probes.", "probe_type", *_PROBED, at_most=PROBES_AT_MOST)
+
+# --- the process ------------------------------------------------------------------------------------------------------
+
+BUILD_INFO = gauge(
+    "kubernetes_build_info",
+    "The version of Kubernetes that this node is one of; always 1.",
+    *("major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler"),
+    "platform",
+)
+FEATURE_ENABLED = gauge("kubernetes_feature_enabled", "Whether a feature gate is on.", "name", "stage")
+PROCESS_CPU = counter("process_cpu_seconds_total", "Processor time of the agent.")
+PROCESS_RESIDENT = gauge("process_resident_memory_bytes", "Memory of the agent.")
+PROCESS_VIRTUAL = gauge("process_virtual_memory_bytes", "Address space of the agent.")
+PROCESS_FDS = gauge("process_open_fds", "Files that the agent has open.")
+PROCESS_MAX_FDS = gauge("process_max_fds", "Files that the agent may have open.")
+PROCESS_START = gauge("process_start_time_seconds", "When the agent began, in seconds since 1970.")
+
+AT_PROBES = (PROBE_DURATION, PROBE_TOTAL)
+FAMILIES = tuple(each for each in in_module(globals()) if each not in AT_PROBES)
+
+_NO_PART = {
+    "there are no evictions yet": ("evictions", "eviction_stats_age_seconds", "preemptions"),
+    "there are no device plugins yet": ("device_plugin_registration_total", "device_plugin_alloc_duration_seconds"),
+    "there is no socket for pod resources yet": tuple(
+        f"pod_resources_endpoint_{each}"
+        for each in (
+            *("requests_total", "requests_list", "requests_get", "requests_get_allocatable"),
+            *("errors_list", "errors_get", "errors_get_allocatable"),
+        )
+    ),
+    "the node gives out no CPUs, memory or devices of its own yet": (
+        *("cpu_manager_pinning_requests_total", "cpu_manager_pinning_errors_total"),
+        *("cpu_manager_shared_pool_size_millicores", "cpu_manager_exclusive_cpu_allocation_count"),
+        *("cpu_manager_allocation_per_numa", "container_aligned_compute_resources_count"),
+        *("container_aligned_compute_resources_failure_count", "memory_manager_pinning_requests_total"),
+        *("memory_manager_pinning_errors_total", "topology_manager_admission_requests_total"),
+        *("topology_manager_admission_errors_total", "topology_manager_admission_duration_ms"),
+        *("resource_manager_allocations_total", "resource_manager_allocation_errors_total"),
+        "resource_manager_container_assignments",
+    ),
+    "memory is not protected by groups": ("memory_qos_node_memory_min_bytes", "memory_qos_node_memory_low_bytes"),
+    "the groups of pods are the runtime's yet": ("cgroup_manager_duration_seconds",),
+    "containers of Windows are not run": (
+        "started_host_process_containers_total",
+        "started_host_process_containers_errors_total",
+    ),
+    "there is no graceful shutdown yet": ("graceful_shutdown_start_time_seconds", "graceful_shutdown_end_time_seconds"),
+    "images are not collected yet": ("image_garbage_collected_total",),
+    "a pull by one pod is no matter of others": (
+        *("imagemanager_ondisk_pullintents", "imagemanager_ondisk_pulledrecords"),
+        *("imagemanager_inmemory_pullintents_usage_percent", "imagemanager_inmemory_pulledrecords_usage_percent"),
+        "imagemanager_image_mustpull_checks_total",
+    ),
+    "there are no volumes of images yet": (
+        *("image_volume_requested_total", "image_volume_mounted_succeed_total"),
+        "image_volume_mounted_errors_total",
+    ),
+    "no version of the runtime's interface is about to go": ("cri_losing_support",),
+    "pods are not resized yet": (
+        *("container_requested_resizes_total", "pod_resize_duration_milliseconds", "pod_pending_resizes"),
+        *("pod_infeasible_resizes_total", "pod_in_progress_resizes", "pod_deferred_accepted_resizes_total"),
+    ),
+    "nobody follows the pods of this node by a stream": ("pod_watch_events_dropped_total",),
+    "one list tells of all pods, none is asked for alone": ("pleg_pod_relist_duration_seconds",),
+    "pods get no certificates yet": ("podcertificate_states",),
+    "no driver tells how healthy its volume is yet": ("volume_stats_health_status_abnormal",),
+    "directories are removed with their pods, there is no pass for orphans": (
+        "orphan_pod_cleaned_volumes",
+        "orphan_pod_cleaned_volumes_errors",
+    ),
+    "certificates are not rotated yet": (
+        *("certificate_manager_server_rotation_seconds", "certificate_manager_client_expiration_renew_errors"),
+        "server_expiration_renew_errors",
+    ),
+    "there are no plugins for credentials yet": (
+        *("credential_provider_plugin_errors_total", "credential_provider_plugin_duration"),
+        "credential_provider_config_info",
+    ),
+}
+
+ABSENT = {f"kubelet_{name}": reason for reason, names in _NO_PART.items() for name in names}
+"""Names of spec 11.7 that do not apply, each with the reason."""

@@ -69,6 +69,7 @@ class Cell:
         "actor_class",
         "alarm",
         "args",
+        "busy_ns",
         "cause_of_death",
         "child_cells_by_name",
         "dispatcher",
@@ -128,6 +129,7 @@ class Cell:
         self.failures: tuple[int, ...] = ()
         self.restarts = 0
         self.handled = 0
+        self.busy_ns = 0
         self.last_failure = ""
         self.slowest_ns = 0
         self.slowest_message = ""

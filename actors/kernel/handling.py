@@ -54,8 +54,11 @@ def handle(cell: Cell, item: Item) -> None:
     # What `_measure` and `_ended` do, without their calls: this is the way of nearly every message.
     cell.slice_since_ns = None
     cell.handled += 1
-    if dispatcher.now_ns() - started_ns > cell.slowest_ns:
-        _measure(cell, started_ns, item)
+    took_ns = dispatcher.now_ns() - started_ns
+    cell.busy_ns += took_ns
+    if took_ns > cell.slowest_ns:
+        cell.slowest_ns = took_ns
+        cell.slowest_message = describe(item.message)
     if item.reply_to is not None:
         item.reply_to.set(result)
     if dispatcher.trace is not None:
@@ -239,9 +242,10 @@ def _answer(cell: Cell, item: Item | None, result: Any, failure: BaseException |
 
 
 def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
-    """Remember the longest that a message held a thread; waiting does not count."""
+    """Remember how long messages held a thread, all of them and the longest; waiting does not count."""
     cell.slice_since_ns = None
     took_ns = cell.dispatcher.now_ns() - started_ns
+    cell.busy_ns += took_ns
     if took_ns > cell.slowest_ns:
         cell.slowest_ns = took_ns
         cell.slowest_message = label if item is None else describe(item.message)

@@ -36,6 +36,8 @@ class ActorInfo(msgspec.Struct, frozen=True):
     waiting_for: str
     effects: int
     children: int
+    busy_ns: int = 0
+    """For which its handlers have held a thread, all together."""
 
 
 class LateActor(msgspec.Struct, frozen=True):
@@ -47,6 +49,15 @@ class LateActor(msgspec.Struct, frozen=True):
     doing: str
 
 
+class EndedActors(msgspec.Struct, frozen=True, gc=False):
+    """What all actors of a class have done that have stopped; with those that live it is what was ever done."""
+
+    actor_class: str
+    handled: int
+    busy_ns: int
+    restarts: int
+
+
 class SystemReport(msgspec.Struct, frozen=True):
     """The whole system."""
 
@@ -54,6 +65,7 @@ class SystemReport(msgspec.Struct, frozen=True):
     lanes: tuple[LaneReport, ...]
     stuck: tuple[tuple[str, int], ...]
     dead_letters: int
+    ended: tuple[EndedActors, ...] = ()
 
 
 def look_at(cell: Cell, now_ns: int) -> ActorInfo:
@@ -81,6 +93,7 @@ def look_at(cell: Cell, now_ns: int) -> ActorInfo:
         waiting_for="" if task is None else task.waiting_for,
         effects=cell.effect_count(),
         children=len(cell.child_cells()),
+        busy_ns=cell.busy_ns,
     )
 
 
@@ -92,6 +105,7 @@ def report(system: ActorSystem) -> SystemReport:
         lanes=system.dispatcher.lanes(),
         stuck=system.dispatcher.stuck(),
         dead_letters=system.dead_letters.total(),
+        ended=system.ended(),
     )
 
 

@@ -7,6 +7,7 @@ log of failures. Nothing that an actor does, `SystemExit` included, ends the pro
 from __future__ import annotations
 
 import logging
+import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actors.kernel import inspection
@@ -48,6 +49,8 @@ class ActorSystem:
         self.logger = logging.getLogger(f"{name}.kernel")
         self._loggers: dict[type[Any], logging.Logger] = {}
         self._stopped: Promise[None] = Promise()
+        self._lock = threading.Lock()
+        self._ended: dict[str, inspection.EndedActors] = {}
         self.root = Cell(self, None, "", Guardian, RESTART)
         self.root.furnish((), None)
 
@@ -111,7 +114,18 @@ class ActorSystem:
             logger = self._loggers[actor_class] = logging.getLogger(f"{self.name}.{actor_class.__name__}")
         return logger
 
+    def ended(self) -> tuple[inspection.EndedActors, ...]:
+        """What the actors have done that have stopped, by class."""
+        with self._lock:
+            return tuple(self._ended.values())
+
     def cell_stopped(self, cell: Cell) -> None:
+        name = cell.actor_class.__name__
+        with self._lock:
+            before = self._ended.get(name, inspection.EndedActors(name, 0, 0, 0))
+            self._ended[name] = inspection.EndedActors(
+                name, before.handled + cell.handled, before.busy_ns + cell.busy_ns, before.restarts + cell.restarts
+            )
         if cell is self.root:
             self._stopped.set_result(None)
 

@@ -74,8 +74,12 @@ class ContainerStops:
         """Container id -> why it was killed while its pod lives on."""
 
     def busy(self) -> frozenset[str]:
-        """Names of containers that are being ended."""
+        """Names of containers that are being ended: nothing is decided about them until that has come to something."""
         return frozenset(end.ending.name for end in self._ends.values() if end.retry_at_ns is None)
+
+    def not_gone(self) -> frozenset[str]:
+        """Names of containers that are to end and may still run, those included whose stop is to be tried again."""
+        return frozenset(end.ending.name for end in self._ends.values())
 
     def under_way(self) -> bool:
         return bool(self._ends)

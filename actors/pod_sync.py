@@ -288,7 +288,7 @@ class PodSync:
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
         place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths)
         failure: CriError | None = None
-        ending = self._view.stops.busy()
+        ending = self._view.stops.not_gone()
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
             if start.container.name in ending:
                 continue  # its turn comes when the one before it has ended

@@ -89,6 +89,18 @@ def test_a_container_that_fails_its_liveness_probe_is_killed_and_started_again()
     assert "Unhealthy: Liveness probe failed: the simulated container says no" in said
 
 
+def test_while_the_runtime_cannot_stop_it_nothing_is_started_in_its_place() -> None:
+    world = aged()
+    app = container(livenessProbe=probe(failureThreshold=1, terminationGracePeriodSeconds=1))
+    behaviour = {"liveness-probe": "fail", "fail": "StopContainer=UNAVAILABLE*2"}
+    world.node.put_manifest("a.json", manifest("a", [app, container("other")], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    world.run(60 * SECOND)  # the world complains of two
+    first, second = world.starts_of("a")[:2]
+    assert 20 <= second - first <= 24, "two stops have failed, ten seconds apart"
+    assert len(world.starts_of("a", "other")) == 1
+
+
 def test_two_failures_are_not_three() -> None:
     world = aged()
     behaviour = {"liveness-probe": ", ".join(["fail*2, ok"] * 30)}

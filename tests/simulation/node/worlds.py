@@ -54,8 +54,14 @@ def manifest(
 class World:
     """One simulated node in virtual time. What must never be is looked for after every change of the runtime."""
 
-    def __init__(self, manifests: Mapping[str, str] | None = None, seed: int = 1, **options: Any) -> None:
-        self.dispatcher = SimulatedDispatcher(seed)
+    def __init__(
+        self,
+        manifests: Mapping[str, str] | None = None,
+        seed: int = 1,
+        dispatcher: SimulatedDispatcher | None = None,
+        **options: Any,
+    ) -> None:
+        self.dispatcher = dispatcher or SimulatedDispatcher(seed)
         options.setdefault("settings", READY_IMAGES)
         options.setdefault("configuration", IN_A_CLUSTER)
         self.node = SimulatedNode(self.dispatcher, manifests=manifests, **options)

@@ -13,6 +13,7 @@ import re
 from typing import Protocol
 
 UMOUNT_NOFOLLOW = 8
+MNT_FORCE = 1
 MNT_DETACH = 2
 MS_RDONLY = 1
 MS_REMOUNT = 32
@@ -52,10 +53,11 @@ class Mounts(Protocol):
         """Let mounts below `path` reach those who see a copy of it, and theirs this one; a mount if need be."""
         ...
 
-    def unmount(self, path: str, *, detach: bool = False) -> None:
+    def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
         """Unmount what was last mounted at `path`; that nothing is mounted there is no error.
 
-        `detach`: it goes out of sight at once, and altogether when nobody uses it any more.
+        `detach`: it goes out of sight at once, and altogether when nobody uses it any more. `force`: the same, and what
+        waits for its server fails.
         """
         ...
 
@@ -115,8 +117,11 @@ class KernelMounts:
         self._mount(path, path, "", MS_BIND | MS_REC, "")
         self._mount("", path, "", MS_SHARED | MS_REC, "")
 
-    def unmount(self, path: str, *, detach: bool = False) -> None:
-        if self._libc.umount2(os.fsencode(path), UMOUNT_NOFOLLOW | (MNT_DETACH if detach else 0)) != 0:
+    def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
+        if force:
+            # Only ends what waits; whether it unmounts as well does not matter.
+            self._libc.umount2(os.fsencode(path), UMOUNT_NOFOLLOW | MNT_FORCE)
+        if self._libc.umount2(os.fsencode(path), UMOUNT_NOFOLLOW | (MNT_DETACH if detach or force else 0)) != 0:
             number = ctypes.get_errno()
             if number not in (errno.EINVAL, errno.ENOENT):
                 raise OSError(number, os.strerror(number), path)

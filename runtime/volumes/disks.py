@@ -1,0 +1,67 @@
+"""A disk with a file system: looked at, formatted where it is blank, checked, and mounted, by programs of the host.
+
+A disk that holds anything is never formatted, whatever was asked for. One that cannot be looked at is not mounted.
+"""
+
+from __future__ import annotations
+
+from runtime.volumes.capability import VolumeError
+from runtime.volumes.commands import NOT_FOUND, Commands, Ended
+
+FILE_SYSTEM = "ext4"
+"""Where none is named."""
+MOUNT_S = 110.0
+FORMAT_S = 600.0
+_BLANK = 2
+_NOT_MENDED = 4
+_MAKE_OPTIONS = {"ext3": ("-F", "-m0"), "ext4": ("-F", "-m0"), "xfs": ("-f",)}
+_HAS_CHECK = ("ext2", "ext3", "ext4")
+
+
+def mount_disk(
+    commands: Commands, device: str, directory: str, kind: str, options: tuple[str, ...], *, read_only: bool
+) -> None:
+    """Mount the file system of `kind` on `device`, made if the disk is blank. Raises VolumeError."""
+    found = file_system_of(commands, device)
+    if not found:
+        if read_only:
+            raise VolumeError(f"{device} is blank, and is to be read only: nothing can be read from it")
+        _do(commands, FORMAT_S, f"mkfs.{kind}", *_MAKE_OPTIONS.get(kind, ()), device)
+    elif found != kind:
+        text = f"{device} holds {found}, and {kind} is asked for; what is on it is not overwritten"
+        raise VolumeError(text, "FailedMountOnFilesystemMismatch")
+    elif kind in _HAS_CHECK and not read_only:
+        _check(commands, device)
+    chosen = ",".join([*options, *(("ro",) if read_only else ())])
+    _do(commands, MOUNT_S, "mount", "-t", kind, *(("-o", chosen) if chosen else ()), device, directory)
+
+
+def file_system_of(commands: Commands, device: str) -> str:
+    """What is on the disk; empty when nothing is. Raises VolumeError."""
+    command = ("blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device)
+    ended = commands.run(command, MOUNT_S)
+    if ended.code == _BLANK:
+        return ""
+    if ended.code != 0:
+        raise _failed(command, ended)
+    said = dict(line.split("=", 1) for line in ended.output.splitlines() if "=" in line)
+    return said.get("TYPE") or ("a partition table" if said.get("PTTYPE") else "something unknown")
+
+
+def _check(commands: Commands, device: str) -> None:
+    """Errors that the check mends are no trouble; those that it leaves keep the disk from being mounted."""
+    command = ("fsck", "-a", device)
+    ended = commands.run(command, FORMAT_S)
+    if ended.code == _NOT_MENDED:
+        raise _failed(command, ended)
+
+
+def _do(commands: Commands, timeout_s: float, *command: str) -> None:
+    ended = commands.run(command, timeout_s)
+    if ended.code != 0:
+        raise _failed(command, ended)
+
+
+def _failed(command: tuple[str, ...], ended: Ended) -> VolumeError:
+    advice = "; install it" if ended.code == NOT_FOUND else ""
+    return VolumeError(f"{' '.join(command)} failed ({ended.code}): {ended.output}{advice}")

@@ -1,0 +1,77 @@
+"""nfs: a directory of a server, mounted for one pod by the host's `mount` (spec 8.7).
+
+The server may be dead: then a look at the mount hangs. So nothing here looks at it; whether it is mounted the kernel's
+table says. A mount whose server does not answer is given back by force after a while, and what it had not written is
+lost: it has nobody to go to. No owner or mode is changed: that is the server's business.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+
+from config.objects import NFSVolumeSource, Pod
+from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.commands import NOT_FOUND, Commands
+from runtime.volumes.empty_dir import make_directory
+from runtime.volumes.mounts import Mounts
+
+MOUNT_S = 110.0
+UNMOUNT_S = 30.0
+
+
+class NfsPlugin:
+    """See the module."""
+
+    name = "kubernetes.io/nfs"
+    source = "nfs"
+
+    def __init__(self, mounts: Mounts, commands: Commands) -> None:
+        self._mounts = mounts
+        self._commands = commands
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        directory = place.directory
+        if self.is_usable(place):
+            return directory
+        make_directory(directory)
+        command = mount_command(spec, directory)
+        ended = self._commands.run(command, MOUNT_S)
+        if ended.code != 0:
+            os.rmdir(directory)
+            advice = "; install nfs-common" if ended.code == NOT_FOUND or "helper program" in ended.output else ""
+            raise VolumeError(f"{' '.join(command)} failed ({ended.code}): {ended.output}{advice}")
+        return directory
+
+    def is_usable(self, place: VolumePlace) -> bool:
+        return place.directory in self._mounts.below(place.directory)
+
+    def release(self, place: VolumePlace) -> None:
+        directory = place.directory
+        if not self.is_usable(place):
+            return
+        if self._commands.run(("umount", "--no-canonicalize", directory), UNMOUNT_S).code != 0:
+            self._mounts.unmount(directory, force=True)
+
+
+def mount_command(spec: VolumeSpec, directory: str) -> tuple[str, ...]:
+    """How the volume is mounted. Pure. Raises VolumeError."""
+    source = nfs_source(spec)
+    if source is None or not source.server or not source.path:
+        raise VolumeError("an nfs volume needs a server and a path")
+    options = [*spec.mount_options, *(("ro",) if source.read_only or spec.read_only else ())]
+    chosen = ("-o", ",".join(options)) if options else ()
+    return ("mount", "-t", "nfs", *chosen, f"{_host(source.server)}:{source.path}", directory)
+
+
+def nfs_source(spec: VolumeSpec) -> NFSVolumeSource | None:
+    """Of the persistent volume where there is one. Pure."""
+    return spec.volume.nfs if spec.persistent is None else spec.persistent.spec.nfs
+
+
+def _host(server: str) -> str:
+    """As `mount` takes it: an address of six parts and colons stands in brackets."""
+    try:
+        return f"[{server}]" if ipaddress.ip_address(server).version == 6 else server
+    except ValueError:
+        return server

@@ -1,0 +1,23 @@
+"""Programs of the host that are only played: what was run is noted, and answered as the test says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.volumes.commands import Ended
+
+
+class PlayedCommands:
+    """`answers`: the first word of a command -> how it ends; others end well."""
+
+    def __init__(self, answers: Mapping[str, Ended] | None = None) -> None:
+        self.ran: list[tuple[str, ...]] = []
+        self.answers = dict(answers or {})
+
+    def run(self, command: tuple[str, ...], timeout_s: float) -> Ended:
+        self.ran.append(command)
+        return self.answers.get(command[0], Ended(0, ""))
+
+    @property
+    def lines(self) -> list[str]:
+        return [" ".join(command) for command in self.ran]

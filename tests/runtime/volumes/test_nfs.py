@@ -1,0 +1,141 @@
+"""nfs: how it is mounted and given back, also when its server is dead. The programs of the host are played."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from config.objects import NFSVolumeSource, ObjectMeta, PersistentVolume, PersistentVolumeSpec, Pod, Volume
+from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.commands import NOT_FOUND, TIMED_OUT, Ended, HostCommands
+from runtime.volumes.mounts import KernelMounts
+from runtime.volumes.nfs import NfsPlugin, mount_command
+from tests.runtime.volumes.host_commands import PlayedCommands
+
+
+class KnownMounts(KernelMounts):
+    """Mounts by name only: nothing may look at them, as their server is dead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.points: set[str] = set()
+        self.unmounted: list[tuple[str, bool]] = []
+
+    def below(self, path: str) -> tuple[str, ...]:
+        return tuple(point for point in self.points if point == path)
+
+    def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
+        self.unmounted.append((path, force))
+        self.points.discard(path)
+
+
+def spec(server: str = "srv", path: str = "/data", **fields: object) -> VolumeSpec:
+    source = NFSVolumeSource(server=server, path=path, read_only=bool(fields.pop("source_read_only", False)))
+    return VolumeSpec(name="v", volume=Volume(name="v", nfs=source), source="nfs", **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("volume", "line"),
+    [
+        (spec(), "mount -t nfs srv:/data /d"),
+        (spec(source_read_only=True), "mount -t nfs -o ro srv:/data /d"),
+        (spec(read_only=True), "mount -t nfs -o ro srv:/data /d"),
+        (
+            spec(mount_options=("nfsvers=4.1", "soft"), read_only=True),
+            "mount -t nfs -o nfsvers=4.1,soft,ro srv:/data /d",
+        ),
+        (spec(server="2001:db8::1"), "mount -t nfs [2001:db8::1]:/data /d"),
+        (spec(server="192.0.2.7", path="/"), "mount -t nfs 192.0.2.7:/ /d"),
+    ],
+)
+def test_how_it_is_mounted(volume: VolumeSpec, line: str):
+    assert " ".join(mount_command(volume, "/d")) == line
+
+
+def test_a_persistent_volume_says_where_it_is():
+    source = PersistentVolumeSpec(nfs=NFSVolumeSource(server="other", path="/pv"))
+    persistent = PersistentVolume(metadata=ObjectMeta(name="pv"), spec=source)
+    claimed = VolumeSpec(name="pv", volume=Volume(name="v"), source="nfs", persistent=persistent)
+    assert mount_command(claimed, "/d")[-2:] == ("other:/pv", "/d")
+
+
+def test_one_without_a_server_is_refused():
+    with pytest.raises(VolumeError, match="needs a server and a path"):
+        mount_command(spec(server=""), "/d")
+
+
+class World:
+    def __init__(self, base: Path) -> None:
+        self.mounts = KnownMounts()
+        self.commands = PlayedCommands()
+        self.plugin = NfsPlugin(self.mounts, self.commands)
+        directory = base / "pods/u/volumes/kubernetes.io~nfs/v"
+        self.place = VolumePlace("u", self.plugin.name, "v", False, str(directory))
+
+    def prepare(self) -> str:
+        return self.plugin.prepare(Pod(), spec(), self.place, lambda *words: None)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_it_is_mounted_once(world: World):
+    directory = world.place.directory
+    assert world.prepare() == directory
+    assert world.commands.lines == [f"mount -t nfs srv:/data {directory}"]
+    world.mounts.points.add(directory)
+    assert world.prepare() == directory
+    assert len(world.commands.ran) == 1
+    assert world.plugin.is_usable(world.place)
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (Ended(32, "access denied by server"), r"failed \(32\): access denied by server$"),
+        (Ended(TIMED_OUT, "no answer within 110 s"), "no answer within 110 s$"),
+        (Ended(NOT_FOUND, "mount: No such file"), "install nfs-common"),
+        (Ended(32, "you might need a /sbin/mount.<type> helper program."), "install nfs-common"),
+    ],
+)
+def test_a_mount_that_fails_leaves_nothing_and_says_why(world: World, ended: Ended, said: str):
+    world.commands.answers["mount"] = ended
+    with pytest.raises(VolumeError, match=said):
+        world.prepare()
+    assert not os.path.exists(world.place.directory)
+
+
+def test_it_is_unmounted_by_the_hosts_program(world: World):
+    world.mounts.points.add(world.place.directory)
+    world.plugin.release(world.place)
+    assert world.commands.lines == [f"umount --no-canonicalize {world.place.directory}"]
+    assert world.mounts.unmounted == []
+
+
+@pytest.mark.parametrize("ended", [Ended(TIMED_OUT, ""), Ended(32, "device is busy"), Ended(NOT_FOUND, "")])
+def test_the_mount_of_a_dead_server_is_given_back_by_force(world: World, ended: Ended):
+    world.mounts.points.add(world.place.directory)
+    world.commands.answers["umount"] = ended
+    world.plugin.release(world.place)
+    assert world.mounts.unmounted == [(world.place.directory, True)]
+
+
+def test_what_is_not_mounted_needs_no_program(world: World):
+    world.plugin.release(world.place)
+    assert world.commands.ran == []
+
+
+# --- the programs themselves
+
+
+def test_a_program_of_the_host_tells_how_it_ended():
+    assert HostCommands().run(("sh", "-c", "echo word; echo trouble >&2; exit 3"), 10) == Ended(3, "word\ntrouble")
+    assert HostCommands().run(("/no/such/program",), 10).code == NOT_FOUND
+
+
+def test_a_program_that_hangs_is_killed_at_its_time():
+    assert HostCommands().run(("sleep", "1000"), 0.05).code == TIMED_OUT

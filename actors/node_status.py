@@ -113,7 +113,8 @@ class NodeStatusActor(Actor):
     """See the module.
 
     `api`: the line for heartbeats (`ApiLines.leases`), which has no limit and drops connections that do not answer;
-    None: the node stands alone, and its object is known here only. `listeners` are told `NodeObserved`.
+    None: the node stands alone, and its object is known here only. `listeners` are told `NodeObserved`; `expected` even
+    before the API has the node, as it is about to be registered, since static pods start without an API server.
     """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
@@ -126,6 +127,7 @@ class NodeStatusActor(Actor):
         settings: NodeSettings,
         events: ActorRef,
         listeners: tuple[ActorRef, ...] = NO_LISTENERS,
+        expected: ActorRef | None = None,
     ) -> None:
         super().__init__()
         self._api = api
@@ -134,6 +136,7 @@ class NodeStatusActor(Actor):
         self._settings = settings
         self._events = events
         self._listeners = listeners
+        self._expected = expected
         self._machine: MachineFacts | None = None
         self._seen = Seen()
         self._wanted: tuple[Verdict, ...] = ()
@@ -462,6 +465,12 @@ class NodeStatusActor(Actor):
     @handles(MachineObserved)
     def machine_observed(self, message: MachineObserved) -> None:
         self._machine = message.machine
+        self._tell_expected()
+
+    def _tell_expected(self) -> None:
+        if self._told is None and self._expected is not None and self._machine is not None:
+            bare = initial_node(self._settings, self._machine, NodeStatus(), unschedulable=self._cordoned)
+            self._expected.tell(NodeObserved(self._next(bare)))
 
     @handles(NetworkObserved)
     def network_observed(self, message: NetworkObserved) -> None:
@@ -473,6 +482,7 @@ class NodeStatusActor(Actor):
     @handles(DiskObserved)
     def disk_observed(self, message: DiskObserved) -> None:
         self._learn(disk_bytes=message.size_bytes)
+        self._tell_expected()
 
     @handles(ImagesObserved)
     def images_observed(self, message: ImagesObserved) -> None:

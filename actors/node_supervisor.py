@@ -28,6 +28,7 @@ from actors.pleg import PlegActor
 from actors.pod_historian import HistorianActor
 from actors.pod_services import NodeFacts, PodServices
 from actors.resolver_check import ResolverCheckActor
+from actors.resource_manager import ResourceManagerActor
 from actors.runtime_monitor import RuntimeMonitorActor
 from actors.source import decoder_of
 from actors.source_api import ApiSourceActor
@@ -44,6 +45,7 @@ from actors.volume_reconciler import VolumeReconcilerActor
 from config.feature_gates import FeatureGates
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
+from runtime.allocation_file import AllocationFile
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.docker_config_files import DockerConfigFiles
@@ -57,7 +59,7 @@ from runtime.manifest_url import ManifestServer
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
 from runtime.probes import Prober
-from runtime.volumes.capability import PodVolumes
+from runtime.volumes.capability import NodeVolumes
 
 SECOND_NS = 1_000_000_000
 
@@ -84,9 +86,10 @@ class NodeCapabilities:
     files: PodFiles
     logs: PodLogs
     log_files: LogFiles
-    volumes: PodVolumes
+    volumes: NodeVolumes
     host: HostFacts
     ids: IdFiles
+    allocations: AllocationFile
     api: ApiLines | None = None
     """None: the node stands alone and runs static pods only."""
     docker_config: DockerConfigFiles | None = None
@@ -148,6 +151,7 @@ class NodeSupervisor(Actor):
             "cluster-cache": self._reserve(ClusterCacheActor, "cluster-cache"),
             "tokens": self._reserve(TokenActor, "tokens"),
             "user-namespaces": self._reserve(UserNamespaceActor, "user-namespaces"),
+            "resources": self._reserve(ResourceManagerActor, "resources"),
         }
         if self._capabilities.api is not None:
             refs["mirror-pods"] = self._reserve(MirrorPodActor, "mirror-pods")
@@ -186,6 +190,7 @@ class NodeSupervisor(Actor):
             tokens=refs["tokens"],
             ids=refs["user-namespaces"],
             cluster=refs["cluster-cache"],
+            resources=refs["resources"],
             historian=self.spawn(HistorianActor, name="historian", strategy=LONG_LIVED),
             began_ns=self.now_ns(),
             has_cluster=can.api is not None,
@@ -215,6 +220,9 @@ class NodeSupervisor(Actor):
         self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop)
         self._furnish_caches(refs)
         self.furnish(refs["user-namespaces"], can.ids, configuration.ids_per_pod, configuration.max_pods)
+        main = None if can.api is None else can.api.main
+        what = (can.allocations, plan.facts.name, plan.facts.abilities, events, sync_loop, main)
+        self.furnish(refs["resources"], *what)
         self._start_resolver_check(events)
 
     def _start_resolver_check(self, events: ActorRef) -> None:
@@ -255,10 +263,11 @@ class NodeSupervisor(Actor):
         name, configuration, api = plan.facts.name, plan.configuration, can.api
         settings = NodeSettings(name, plan.facts.root_directory, configuration, plan.registration, plan.gates)
         # All who follow the node, so that a restart of its actor loses none of them.
-        followers = ("mirror-pods", "node-lease", "cluster-cache", "object-cache", "volume-reconciler")
+        followers = ("mirror-pods", "node-lease", "cluster-cache", "object-cache", "volume-reconciler", "resources")
         listeners = tuple(refs[each] for each in followers if each in refs)
         heartbeats = None if api is None else api.leases
-        self.furnish(refs["node-status"], heartbeats, can.cri, can.host, settings, refs["events"], listeners)
+        what = (heartbeats, can.cri, can.host, settings, refs["events"], listeners, refs["resources"])
+        self.furnish(refs["node-status"], *what)
         if api is None:
             return
         self.furnish(refs["node-lease"], api.leases, name, configuration.node_lease_duration_seconds)

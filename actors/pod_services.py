@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from actors.admission.abilities import Abilities
 from actors.kernel import ActorRef
-from actors.start.admission import Abilities
 from actors.start.container_config import NodeRules
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.cri import Cri
@@ -60,6 +60,7 @@ class PodServices:
     ids: ActorRef
     cluster: ActorRef
     historian: ActorRef
+    resources: ActorRef
     began_ns: int = 0
     """When the agent began, monotonic."""
     has_cluster: bool = False

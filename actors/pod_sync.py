@@ -8,7 +8,7 @@ at what they changed and publishes that at once.
 from __future__ import annotations
 
 from actors.active_deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
-from actors.backoff import Wait, back_off, back_off_message
+from actors.backoff import back_off, back_off_message
 from actors.container_starts import ContainerStarts, Place
 from actors.container_stops import stop_in_turn
 from actors.history_messages import HistoryKind, PodWait
@@ -18,6 +18,7 @@ from actors.messages import LookAgain, RuntimeStateObserved
 from actors.observed import ObservedPod
 from actors.pod_action_types import BackingOff, Kill, KillCause, PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
+from actors.pod_admission import PodAdmission
 from actors.pod_lifecycle import PodLife
 from actors.pod_names import PodNames
 from actors.pod_probes import PodProbes
@@ -29,7 +30,6 @@ from actors.pod_users import PodUsers, check_handler
 from actors.pod_view import PodView, Question, RetryLaterError
 from actors.pod_waits import container_waits
 from actors.restart_all import Reset
-from actors.start.admission import refusal
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import sandbox_config
 from actors.termination import (
@@ -89,11 +89,9 @@ class PodSync:
         self._held_up: PodWait | None = None
         self._said = ("", "")
         self._killing_since_ns: int | None = None
-        self._owed: dict[str, Wait] = {}
-        """The back-off of containers whose end has restarted all: it does not go with what is removed."""
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
-        self._taken = False
+        self.admission = PodAdmission(worker, services)
 
     def volumes_prepared(self, message: VolumesPrepared) -> bool:
         """Take the answer; whether it is news."""
@@ -139,8 +137,9 @@ class PodSync:
             self._say_once("NetworkNotReady", text)
             self._held_up = PodWait("the pod", "NetworkNotReady", text, "its sandbox is made when it is ready")
             raise RetryLaterError(NETWORK_RETRY_NS)
-        if self._is_refused(pod, observed):
-            return await self._show.publish(observed, life) in TERMINAL
+        if not self.admission.is_taken(pod, runs=bool(observed.sandboxes), groups_policy=runtime.groups_policy):
+            self._held_up = self.admission.wait()
+            return False
         if not self._volumes_are_ready(pod):
             return False
         actions = compute_pod_actions(
@@ -151,7 +150,7 @@ class PodSync:
             probes=self._probes.results,
             in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy() | view.stops.busy()),
             killed=view.stops.killed,
-            owed=self._owed,
+            owed=view.decided.owed,
         )
         self._note_backing_off(pod, actions.backing_off)
         view.history.decided(actions)
@@ -194,19 +193,6 @@ class PodSync:
         if paths and paths != self._warned:
             self._view.say("Warning", "FieldsNotHonoured", unhonoured_warning(paths))
         self._warned = paths
-
-    def _is_refused(self, pod: Pod, observed: ObservedPod) -> bool:
-        """Whether the node does not take the pod at all. What was taken once is not looked at again."""
-        if self._taken or observed.sandboxes:
-            self._taken = True
-            return False
-        refused = refusal(pod, self._services.node.abilities, groups_policy=self._runtime.groups_policy)
-        self._taken = refused is None
-        if refused is None:
-            return False
-        self._view.say("Warning", refused.reason, refused.message)
-        self._view.forced = refused
-        return True
 
     def _volumes_are_ready(self, pod: Pod) -> bool:
         """Ask for the volumes once. What fails is tried again without being asked for, and told when it changes."""
@@ -414,14 +400,24 @@ class PodSync:
             self._view.stops.request(Ending(each.id, each.name, 0, (), None, why), each.container)
         if running:
             return
-        observed, crash_loop = self._view.seen(), self._services.crash_loop
+        await self._keep_back_off(resets)
         for each in resets:
-            last = observed.newest(each.name)
-            if last is not None and each.id == last.id and each.source:
-                self._owed[each.name] = back_off(each.container, last, crash_loop, self._worker.wall_ns())
             await self._view.deeds.remove_container(each.id)
         await self._view.look()
         self._worker.ref.tell(LookAgain())
+
+
+    async def _keep_back_off(self, resets: tuple[Reset, ...]) -> None:
+        """What those owe whose end has restarted all does not go with what is removed."""
+        observed, crash_loop, decided = self._view.seen(), self._services.crash_loop, self._view.decided
+        owed = {
+            each.name: back_off(each.container, last, crash_loop, self._worker.wall_ns())
+            for each in resets
+            if each.source and (last := observed.newest(each.name)) is not None and each.id == last.id
+        }
+        if owed:
+            decided.owed.update(owed)
+            await decided.keep()
 
 
 def _differs(pod: Pod, before: Pod) -> bool:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.container_stops import StopEnded
+from actors.admission_messages import AdmissionWaits, AllocationReleased, PodAdmitted, PodRejected
+from actors.container_stops import EndNoted, StopEnded
 from actors.event_messages import pod_event
 from actors.history_messages import PodWait
 from actors.hook_rules import HookKind
@@ -102,7 +103,7 @@ class PodWorker(Actor):
     def announce(self, _: AnnounceYourself) -> None:
         started = PodWorkerStarted(self._uid, self.ref)
         services = self._services
-        for listener in (services.pleg, services.container_gc, services.sync_loop):
+        for listener in (services.pleg, services.container_gc, services.sync_loop, services.resources):
             listener.tell(started)
         self._references.announce()
 
@@ -209,6 +210,7 @@ class PodWorker(Actor):
             await self._end.terminate(self._life)
             self._meet(ContainersStopped())
         elif stage is Stage.TERMINATED:
+            self._services.resources.tell(AllocationReleased(self._uid))
             self._show.publish_final()
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
@@ -230,6 +232,22 @@ class PodWorker(Actor):
             )
 
     # --- answers ----------------------------------------------------------------------------------------------------
+
+    @handles(PodAdmitted)
+    def admitted(self, _: PodAdmitted) -> None:
+        self._sync.admission.admitted()
+        self._look_soon()
+
+    @handles(PodRejected)
+    def rejected(self, message: PodRejected) -> None:
+        self._view.forced = self._sync.admission.rejected(message)
+        self._view.say("Warning", message.reason, message.message)
+        self._look_soon()
+
+    @handles(AdmissionWaits)
+    def admission_waits(self, message: AdmissionWaits) -> None:
+        self._sync.admission.waits(message)
+        self._tell_history(None)
 
     @handles(ObjectsRead)
     def objects_read(self, message: ObjectsRead) -> None:
@@ -304,6 +322,11 @@ class PodWorker(Actor):
         else:
             self._view.post_starts.ended(message)
         self._look_soon()
+
+    @handles(EndNoted)
+    def end_noted(self, message: EndNoted) -> None:
+        self._view.stops.end_noted(message)
+        self._tell_history(None)
 
     @handles(StopEnded)
     def stop_ended(self, message: StopEnded) -> None:

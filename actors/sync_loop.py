@@ -17,6 +17,7 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
+from actors.admission_messages import ResourceManagerStarted
 from actors.event_messages import pod_event
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.history_words import name_wait, shortened
@@ -351,7 +352,7 @@ class SyncLoopActor(Actor):
             return
         entry.worker = None
         services = self._services
-        for listener in (services.pleg, services.container_gc, services.images, services.historian):
+        for listener in (services.pleg, services.container_gc, services.images, services.historian, services.resources):
             listener.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
             entry.ended = False
@@ -430,8 +431,8 @@ class SyncLoopActor(Actor):
         if not self._all_ready or self._unknown is None:
             return
         known = KnownPods(frozenset(self._entries))
-        self._services.container_gc.tell(known)
-        self._services.volumes.tell(known)
+        for listener in (self._services.container_gc, self._services.volumes, self._services.resources):
+            listener.tell(known)
         self.after(KNOWN_PODS_NS, TellKnownPods())
 
     def _consider_orphans(self) -> None:
@@ -471,6 +472,12 @@ class SyncLoopActor(Actor):
         for entry in self._entries.values():
             if entry.worker is not None:
                 entry.worker.tell(RenewVolumes())
+
+    @handles(ResourceManagerStarted)
+    def resource_manager_started(self, _: ResourceManagerStarted) -> None:
+        for uid, entry in self._entries.items():
+            if entry.worker is not None:
+                self._services.resources.tell(PodWorkerStarted(uid, entry.worker))
 
     @handles(PlegStarted, ObjectCacheStarted)
     def announce_workers(self, _: PlegStarted | ObjectCacheStarted) -> None:

@@ -82,7 +82,7 @@ def agent(kubeconfig: str, qps: int, burst: int) -> None:
         counted = ApiLines(*(Counting(line, counts) for line in (lines.main, lines.leases, lines.events)))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
-        start = load_kubelet_configuration(parse_flags([f"--pod-logs-dir={root}/log"]))
+        start = load_kubelet_configuration(parse_flags([f"--pod-logs-dir={root}/log", "--max-pods=20000"]))
         plan = plan_of(start, this_machine(NODE), root, "simulated", f"{root}/log/containers")
         settings = Settings(images=("busybox:1.36",))
         node = Node(dispatcher, plan, simulated_capabilities(dispatcher, plan, loop, settings, counted))

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from actors.admission.abilities import Abilities
 from actors.container_gc_rules import GcPolicy
 from actors.kernel import PoolDispatcher
 from actors.node_object.addresses import node_ips
 from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_version
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
-from actors.start.admission import Abilities
 from actors.start.container_config import NodeRules
 from actors.start.resources import ResourceRules
 from cli.main import own_version
@@ -21,6 +21,7 @@ from config.feature_gates import FeatureGates
 from config.kubeconfig import ApiAccess
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.start_configuration import StartConfiguration
+from runtime.allocation_file import LocalAllocationFile
 from runtime.api import ApiLines
 from runtime.api.lines import HttpApiLines, api_lines
 from runtime.cri import Cri
@@ -42,13 +43,13 @@ from runtime.volumes.config_volume import config_volume_plugins
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts
+from runtime.volumes.node_volumes import LocalNodeVolumes
 from runtime.volumes.pod_directories import PodDirectories
-from runtime.volumes.whole_pods import LocalPodVolumes
 from simulation.cri import Settings, SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller
-from simulation.host import SimulatedHost, SimulatedIdFiles
+from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import SimulatedHostFacts
-from simulation.pod_volumes import SimulatedPodVolumes
+from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.prober import SimulatedProber
 
 CONTAINER_LOGS = "/var/log/containers"
@@ -183,9 +184,10 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         files=LocalPodFiles(),
         logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
         log_files=LocalLogFiles(),
-        volumes=LocalPodVolumes(PodDirectories(facts.root_directory, mounts), plugins),
+        volumes=LocalNodeVolumes(PodDirectories(facts.root_directory, mounts), plugins),
         host=LocalHostFacts(),
         ids=LocalIdFiles(facts.root_directory),
+        allocations=LocalAllocationFile(facts.root_directory),
         api=api,
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
         manifest_store=LocalManifestStore(),
@@ -209,8 +211,9 @@ def simulated_capabilities(
         files=host.pod_files,
         logs=host.pod_logs,
         log_files=host.log_files,
-        volumes=SimulatedPodVolumes(host.tree, plan.facts.root_directory),
+        volumes=SimulatedNodeVolumes(host.tree, plan.facts.root_directory),
         ids=SimulatedIdFiles(host.tree, plan.facts.root_directory),
+        allocations=SimulatedAllocationFile(host.tree, plan.facts.root_directory),
         host=SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips),
         api=api,
     )

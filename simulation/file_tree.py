@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -75,16 +75,20 @@ class FileTree:
 
     def gate(self, path: str, deed: Callable[[], T]) -> T:
         """Do `deed`, which touches `path`, unless a fault lies there: then raise, or give a promise of the result."""
-        path = _normal(path)
+        return self.gate_all((path,), deed)
+
+    def gate_all(self, paths: Iterable[str], deed: Callable[[], T]) -> T:
+        """As `gate`, of a deed that touches several paths: the first of them that is sick decides."""
         with self._lock:
-            for prefix, number in self._failing.items():
-                if _lies_in(path, prefix):
-                    raise OSError(number, os.strerror(number), path)
-            for prefix, waiting in self._hanging.items():
-                if _lies_in(path, prefix):
-                    promise: Promise[Any] = Promise()
-                    waiting.append((promise, deed))
-                    return promise  # type: ignore[return-value]  # what the simulated lane takes for a hang
+            for path in map(_normal, paths):
+                for prefix, number in self._failing.items():
+                    if _lies_in(path, prefix):
+                        raise OSError(number, os.strerror(number), path)
+                for prefix, waiting in self._hanging.items():
+                    if _lies_in(path, prefix):
+                        promise: Promise[Any] = Promise()
+                        waiting.append((promise, deed))
+                        return promise  # type: ignore[return-value]  # what the simulated lane takes for a hang
             return deed()
 
     def fail(self, path: str, number: int = errno.EIO) -> None:

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from runtime.allocation_file import NAME as ALLOCATIONS
 from runtime.id_files import RECORD
 from runtime.log_files import LogFiles
 from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
@@ -105,6 +106,14 @@ class SimulatedPodFiles:
 
         return self._tree.gate(path, read)
 
+    def write_record(self, path: str, text: str) -> None:
+        def write() -> None:
+            if not self._tree.is_directory(os.path.dirname(path)):
+                raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
+            self._tree.write(path, text.encode(), 0o600)
+
+        return self._tree.gate(path, write)
+
     def write_hosts(self, path: str, text: str) -> None:
         def write() -> None:
             self._tree.make_directories(os.path.dirname(path))
@@ -197,6 +206,27 @@ class SimulatedIdFiles:
 
     def _record(self, uid: str) -> str:
         return os.path.join(self._pods, uid, RECORD)
+
+
+class SimulatedAllocationFile:
+    """`runtime.allocation_file.AllocationFile`. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        self._tree = tree
+        self._path = os.path.join(root, ALLOCATIONS)
+
+    def load(self) -> bytes | None:
+        tree, path = self._tree, self._path
+        return tree.gate(path, lambda: tree.read(path) if tree.exists(path) else None)
+
+    def save(self, content: bytes) -> None:
+        tree, path = self._tree, self._path
+
+        def save() -> None:
+            tree.make_directories(os.path.dirname(path))
+            tree.write(path, content, 0o600)
+
+        return tree.gate(path, save)
 
 
 class SimulatedManifests:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import errno
 import gzip
 import os
-from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Sequence
 
 from runtime.log_files import GZIP, HALF, LEVEL
 from runtime.log_source import OpenLog
 from simulation.file_tree import File, FileTree
-
-T = TypeVar("T")
 
 
 class SimulatedLogFiles:
@@ -26,12 +23,7 @@ class SimulatedLogFiles:
             return tuple(map(self._size, logs))
 
         # One that lies on a sick disk spoils the look at all of them, as it does on a real one.
-        return self._at_each(logs, measure)
-
-    def _at_each(self, paths: Sequence[str], deed: Callable[[], T]) -> T:
-        if not paths:
-            return deed()
-        return self._tree.gate(paths[0], lambda: self._at_each(paths[1:], deed))
+        return self._tree.gate_all(logs, measure)
 
     def _size(self, log: str) -> int | None:
         tree = self._tree
@@ -91,7 +83,7 @@ class SimulatedLogFiles:
             for path in paths:
                 self._tree.remove_all(path)
 
-        return self._at_each(paths, remove)
+        return self._tree.gate_all(paths, remove)
 
     def compress(self, rotated: str) -> None:
         tree, half = self._tree, rotated + HALF

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from actors.admission.abilities import Abilities
 from actors.container_gc_rules import GcPolicy
 from actors.kernel import Dispatcher, broken
 from actors.node import Node
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
-from actors.start.admission import Abilities
 from actors.start.container_config import NodeRules
 from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods
@@ -30,15 +30,17 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
 from simulation.hook_caller import SimulatedHookCaller
-from simulation.host import SimulatedHost, SimulatedIdFiles
+from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
-from simulation.pod_volumes import SimulatedPodVolumes
+from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.prober import SimulatedProber
 
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
 MEMORY_BYTES = 16 * 2**30
+MAX_PODS = 20_000
+"""Pods on a simulated node, unless its configuration says otherwise: here the number of pods is the point."""
 
 
 class NoManifestServer:
@@ -68,7 +70,7 @@ class SimulatedNode:
         api: ApiLines | None = None,
         accept_manifests: bool = False,
     ) -> None:
-        configuration = configuration or KubeletConfiguration()
+        configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
             configuration = msgspec.structs.replace(configuration, static_pod_path=MANIFESTS)
         self.dispatcher = dispatcher
@@ -98,7 +100,7 @@ class SimulatedNode:
         )
         self.host.tree.make_directories(configuration.static_pod_path)
         self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
-        self.volumes = SimulatedPodVolumes(self.host.tree, ROOT)
+        self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)
         self.machine = SimulatedHostFacts(name)
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
@@ -124,6 +126,7 @@ class SimulatedNode:
             volumes=self.volumes,
             host=self.machine,
             ids=SimulatedIdFiles(self.host.tree, ROOT),
+            allocations=SimulatedAllocationFile(self.host.tree, ROOT),
             api=self._api_of(agent),
         )
         return agent, Node(agent, self.plan, capabilities)

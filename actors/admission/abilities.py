@@ -1,18 +1,15 @@
-"""What of a pod this node refuses for good, before anything of it is made (spec 10.14, 17.4, 17.5).
+"""What of a pod this machine and its runtime are not able to do, or must not (spec 10.14, 17.4, 17.5).
 
-A pod with such a fault ends as Failed with the reason; only another pod helps. Pure: what the machine and its runtime
-are able to do is given.
+A pod that asks for it is rejected; only another pod helps. Pure: what the machine is able to do is given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 
-from actors.pod_status.api_status import Forced
-from actors.pod_status.phase import FAILED
+from actors.admission.verdict import Rejected
 from actors.start.security import apparmor_profile
 from config.kubelet.validation import IPC_SYSCTLS
 from config.objects import Container, Pod
@@ -50,11 +47,29 @@ class Abilities(msgspec.Struct, frozen=True):
     apparmor: bool = True
 
 
-def refusal(pod: Pod, abilities: Abilities, *, groups_policy: bool) -> Forced | None:
-    """The end of a pod that cannot be taken; None when it can. `groups_policy`: whether the runtime knows `Strict`."""
-    for reason, message in _faults(pod, abilities, groups_policy):
-        return Forced(FAILED, reason, f"Pod was rejected: {message}")
+def sysctl_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
+    """Whether the pod asks for a parameter of the kernel that it may not have."""
+    whole = pod.spec.security_context
+    for sysctl in whole.sysctls if whole is not None else ():
+        fault = sysctl_fault(sysctl.name, pod, abilities)
+        if fault:
+            return Rejected(FORBIDDEN, fault)
     return None
+
+
+def groups_rejection(pod: Pod, groups_policy: bool) -> Rejected | None:
+    """Whether the pod wants its groups strictly as listed. `groups_policy`: the runtime knows how."""
+    whole = pod.spec.security_context
+    if whole is not None and whole.supplemental_groups_policy == "Strict" and not groups_policy:
+        return Rejected(GROUPS_POLICY, "SupplementalGroupsPolicy=Strict is not supported in this node")
+    return None
+
+
+def apparmor_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
+    """Whether the pod wants to be confined by what the kernel does not have."""
+    if abilities.apparmor or not any(_confined(pod, each) for each in _everyone(pod)):
+        return None
+    return Rejected(APPARMOR, "Cannot enforce AppArmor: AppArmor is not enabled on the host")
 
 
 def sysctl_fault(name: str, pod: Pod, abilities: Abilities) -> str:
@@ -78,18 +93,6 @@ def dotted(name: str) -> str:
     if first is None or first[0] == ".":
         return name
     return name.translate(str.maketrans("./", "/."))
-
-
-def _faults(pod: Pod, abilities: Abilities, groups_policy: bool) -> Iterator[tuple[str, str]]:
-    whole = pod.spec.security_context
-    for sysctl in whole.sysctls if whole is not None else ():
-        fault = sysctl_fault(sysctl.name, pod, abilities)
-        if fault:
-            yield FORBIDDEN, fault
-    if whole is not None and whole.supplemental_groups_policy == "Strict" and not groups_policy:
-        yield GROUPS_POLICY, "SupplementalGroupsPolicy=Strict is not supported in this node"
-    if not abilities.apparmor and any(_confined(pod, each) for each in _everyone(pod)):
-        yield APPARMOR, "Cannot enforce AppArmor: AppArmor is not enabled on the host"
 
 
 def _everyone(pod: Pod) -> tuple[Container, ...]:

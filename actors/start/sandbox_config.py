@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from actors.admission.abilities import dotted
 from actors.id_ranges import IdRange
-from actors.start.admission import dotted
 from actors.start.hostname import pod_hostname
 from actors.start.identity import pod_labels
 from actors.start.resources import ResourceRules, pod_overhead, pod_sum

@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from config.node_selection import selected, tolerated
+from config.objects import PodSpec, Taint
+from config.pod_requests import Amounts, Port, clash, host_ports, spec_requests
 from config.quantity import NANOS, parse_quantity
-from config.selectors import LabelRequirement, Operator
 
 Json = Mapping[str, Any]
-Amounts = Mapping[str, int]
-"""Resource -> billionths of its unit."""
 
 UNSCHEDULABLE = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
@@ -33,36 +35,24 @@ NO_NODES = "no nodes available to schedule pods"
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _NO_VICTIMS = "No preemption victims found for incoming pod"
 
-_UNSCHEDULABLE_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _READY_TAINTS = {
     "True": (),
-    "False": ({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},),
-    "Unknown": ({"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},),
+    "False": (Taint(key="node.kubernetes.io/not-ready", effect="NoSchedule"),),
+    "Unknown": (Taint(key="node.kubernetes.io/unreachable", effect="NoSchedule"),),
 }
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
-_OPERATORS = {
-    "In": Operator.IN,
-    "NotIn": Operator.NOT_IN,
-    "Exists": Operator.EXISTS,
-    "DoesNotExist": Operator.ABSENT,
-    "Gt": Operator.ABOVE,
-    "Lt": Operator.BELOW,
-}
-_ANY_ADDRESS = ("", "0.0.0.0", "::")
-
-Port = tuple[str, str, int]
-"""Address, protocol and number of a port on the host."""
+_WHAT_COUNTS = ("containers", "initContainers", "resources", "overhead", "nodeSelector", "affinity", "tolerations")
+_NOTHING = PodSpec()
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a pod asks of a node. `terms`: of required node affinity, one of which must hold; None for no affinity."""
+    """What a pod asks of a node. `spec`: where it may run."""
 
     amounts: Amounts = field(default_factory=dict)
     ports: tuple[Port, ...] = ()
-    selector: Mapping[str, str] = field(default_factory=dict)
-    terms: tuple[Json, ...] | None = None
-    tolerations: tuple[Json, ...] = ()
+    spec: PodSpec = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +61,20 @@ class Offer:
 
     name: str
     labels: Mapping[str, str]
-    taints: tuple[Json, ...]
+    taints: tuple[Taint, ...]
     unschedulable: bool
     amounts: Amounts
     pods: int
 
 
 def demand_of(pod: Json) -> Demand:
-    """What the pod asks for. Amounts that cannot be read count as none: the server has refused them already."""
-    spec = pod.get("spec") or {}
-    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    )
-    return Demand(
-        amounts=_amounts_of(spec),
-        ports=tuple(_ports_of(spec)),
-        selector=spec.get("nodeSelector") or {},
-        terms=None if affinity is None else tuple(affinity.get("nodeSelectorTerms") or ()),
-        tolerations=tuple(spec.get("tolerations") or ()),
-    )
+    """What the pod asks for. One that cannot be read asks for nothing: its node says what is wrong with it."""
+    whole = pod.get("spec") or {}
+    try:
+        spec = msgspec.convert({name: whole[name] for name in _WHAT_COUNTS if whole.get(name) is not None}, PodSpec)
+        return Demand(spec_requests(spec), host_ports(spec), spec)
+    except (msgspec.ValidationError, ValueError):
+        return Demand()
 
 
 def offer_of(node: Json) -> Offer:
@@ -97,8 +82,11 @@ def offer_of(node: Json) -> Offer:
     metadata, spec, status = (node.get(part) or {} for part in ("metadata", "spec", "status"))
     conditions = status.get("conditions") or ()
     ready = next((condition.get("status") for condition in conditions if condition.get("type") == "Ready"), "False")
-    taints = [taint for taint in spec.get("taints") or () if taint.get("effect") in _KEEPS_AWAY]
-    taints += [taint for taint in _READY_TAINTS.get(ready, _READY_TAINTS["Unknown"]) if taint not in taints]
+    there = msgspec.convert(spec.get("taints") or (), tuple[Taint, ...])
+    taints = [taint for taint in there if taint.effect in _KEEPS_AWAY]
+    known = {(taint.key, taint.effect) for taint in taints}
+    own = _READY_TAINTS.get(ready, _READY_TAINTS["Unknown"])
+    taints += [taint for taint in own if (taint.key, taint.effect) not in known]
     amounts = _read(status.get("allocatable") or status.get("capacity") or {})
     return Offer(
         name=str(metadata.get("name", "")),
@@ -116,13 +104,13 @@ def refusals(demand: Demand, offer: Offer, used: Amounts, ports: Iterable[Port],
     `used`, `ports` and `pods`: what is taken already. Only the first rule that refuses is told, as all nodes go
     through the rules in the same order; the rule of room tells of every resource that is short.
     """
-    if offer.unschedulable and not _tolerated(_UNSCHEDULABLE_TAINT, demand.tolerations):
+    if offer.unschedulable and not tolerated(_UNSCHEDULABLE_TAINT, demand.spec.tolerations):
         return [UNSCHEDULABLE]
-    if not all(_tolerated(taint, demand.tolerations) for taint in offer.taints):
+    if not all(tolerated(taint, demand.spec.tolerations) for taint in offer.taints):
         return [TAINTED]
-    if not _selected(demand, offer):
+    if not selected(demand.spec, offer.labels, offer.name):
         return [NOT_SELECTED]
-    if demand.ports and any(_clash(mine, other) for mine in demand.ports for other in ports):
+    if demand.ports and any(clash(mine, other) for mine in demand.ports for other in ports):
         return [NO_PORTS]
     short = [TOO_MANY_PODS] if pods >= offer.pods else []
     for resource, amount in demand.amounts.items():
@@ -251,89 +239,6 @@ def _counted(reasons: Counter[str]) -> str:
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
 
 
-# --- the rules --------------------------------------------------------------------------------------------------------
-
-
-def _tolerated(taint: Json, tolerations: Iterable[Json]) -> bool:
-    return any(_tolerates(toleration, taint) for toleration in tolerations)
-
-
-def _tolerates(toleration: Json, taint: Json) -> bool:
-    if toleration.get("effect") not in (None, "", taint.get("effect")):
-        return False
-    exists = toleration.get("operator") == "Exists"
-    key = toleration.get("key") or ""
-    if not key:
-        return exists
-    if key != taint.get("key"):
-        return False
-    return exists or (toleration.get("value") or "") == (taint.get("value") or "")
-
-
-def _selected(demand: Demand, offer: Offer) -> bool:
-    if any(offer.labels.get(key) != value for key, value in demand.selector.items()):
-        return False
-    if demand.terms is None:
-        return True
-    fields = {"metadata.name": offer.name}
-    return any(
-        _holds(term.get("matchExpressions") or (), offer.labels) and _holds(term.get("matchFields") or (), fields)
-        for term in demand.terms
-        # An empty term selects nothing.
-        if term.get("matchExpressions") or term.get("matchFields")
-    )
-
-
-def _holds(expressions: Iterable[Json], values: Mapping[str, str]) -> bool:
-    for expression in expressions:
-        operator = _OPERATORS.get(expression.get("operator", ""))
-        if operator is None:
-            return False
-        wanted = frozenset(expression.get("values") or ())
-        if operator in (Operator.ABOVE, Operator.BELOW) and not wanted:
-            return False
-        if not LabelRequirement(expression.get("key", ""), operator, wanted).matches(values):
-            return False
-    return True
-
-
-def _clash(mine: Port, other: Port) -> bool:
-    if mine[1:] != other[1:]:
-        return False
-    return mine[0] == other[0] or mine[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
-
-
-# --- what a pod asks for ----------------------------------------------------------------------------------------------
-
-
-def _amounts_of(spec: Json) -> dict[str, int]:
-    """What containers and sidecars ask for together, or an init container beside the sidecars before it, if that is
-    more; then what the pod as a whole asks for instead, and its overhead.
-    """
-    total: dict[str, int] = {}
-    for container in spec.get("containers") or ():
-        _add(total, _requests(container))
-    sidecars: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for container in spec.get("initContainers") or ():
-        requests = _requests(container)
-        if container.get("restartPolicy") == "Always":
-            _add(sidecars, requests)
-            _raise_to(peak, sidecars)
-        else:
-            _add(requests, sidecars)
-            _raise_to(peak, requests)
-    _add(total, sidecars)
-    _raise_to(total, peak)
-    total |= _requests(spec)
-    _add(total, _read(spec.get("overhead") or {}))
-    return {resource: amount for resource, amount in total.items() if amount > 0}
-
-
-def _requests(part: Json) -> dict[str, int]:
-    return _read((part.get("resources") or {}).get("requests") or {})
-
-
 def _read(amounts: Json) -> dict[str, int]:
     read = {}
     for resource, text in amounts.items():
@@ -342,22 +247,3 @@ def _read(amounts: Json) -> dict[str, int]:
         except ValueError:
             continue
     return read
-
-
-def _add(total: dict[str, int], amounts: Amounts) -> None:
-    for resource, amount in amounts.items():
-        total[resource] = total.get(resource, 0) + amount
-
-
-def _raise_to(total: dict[str, int], amounts: Amounts) -> None:
-    for resource, amount in amounts.items():
-        total[resource] = max(total.get(resource, 0), amount)
-
-
-def _ports_of(spec: Json) -> Sequence[Port]:
-    return [
-        (port.get("hostIP") or "", port.get("protocol") or "TCP", port["hostPort"])
-        for container in spec.get("containers") or ()
-        for port in container.get("ports") or ()
-        if port.get("hostPort")
-    ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.admission_messages import AdmitPod, PodAdmitted
+from actors.kernel import Actor, ActorSystem, SimulatedDispatcher, handles
 from actors.pod_services import NodeFacts, PodServices
 from actors.start.container_config import NodeRules
 from config.feature_gates import FeatureGates
@@ -13,6 +14,14 @@ from config.kubelet import KubeletConfiguration, crash_loop_periods
 from simulation.cri import SimulatedCri
 from simulation.host import SimulatedHost
 from tests.actors.probes import Recorder
+
+
+class TakesAll(Actor):
+    """In place of the `ResourceManagerActor`: a node that takes every pod."""
+
+    @handles(AdmitPod)
+    def admit(self, message: AdmitPod) -> None:
+        message.worker.tell(PodAdmitted())
 
 
 def services_for(dispatcher: SimulatedDispatcher, system: ActorSystem, **given: Any) -> PodServices:
@@ -24,6 +33,7 @@ def services_for(dispatcher: SimulatedDispatcher, system: ActorSystem, **given: 
         "files": SimulatedHost().pod_files,
         "node": NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, NodeRules("/root")),
         "configuration": configuration,
+        "resources": system.spawn(TakesAll, name="resources"),
         "crash_loop": crash_loop_periods(configuration, FeatureGates({})),
         **given,
     }

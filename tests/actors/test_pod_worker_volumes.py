@@ -33,6 +33,7 @@ from simulation.host import SimulatedHost
 from simulation.prober import SimulatedProber
 from tests.actors.pod_pictures import PERIODS, container, pod
 from tests.actors.probes import Recorder
+from tests.actors.services import TakesAll
 
 SECOND_NS = 1_000_000_000
 DOWN = Volume(name="down", downward_api=DownwardAPIVolumeSource())
@@ -85,6 +86,7 @@ class World:
             ids=others,
             cluster=others,
             historian=others,
+            resources=self.system.spawn(TakesAll, name="resources"),
         )
         self.worker: ActorRef = self.system.spawn(PodWorker, "uid-1", services, None, name="worker")
         self.tell(RuntimeStateObserved("", "", "simulated"))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from actors.start.admission import SAFE_SYSCTLS, Abilities, dotted, refusal, sysctl_fault
+from actors.admission.abilities import (
+    SAFE_SYSCTLS,
+    Abilities,
+    apparmor_rejection,
+    dotted,
+    groups_rejection,
+    sysctl_fault,
+    sysctl_rejection,
+)
 from config.objects import AppArmorProfile, Pod, PodSecurityContext, SecurityContext, Sysctl
 from tests.actors.pod_pictures import container, pod
 
@@ -100,24 +108,24 @@ def confined(whole: str | None, own: str | None) -> Pod:
 def test_17_4_a_pod_that_needs_apparmor_is_rejected_where_there_is_none(
     whole: str | None, own: str | None, refused: bool
 ) -> None:
-    verdict = refusal(confined(whole, own), Abilities(apparmor=False), groups_policy=True)
+    verdict = apparmor_rejection(confined(whole, own), Abilities(apparmor=False))
     assert (verdict is not None and verdict.reason == "AppArmor") is refused
-    assert refusal(confined(whole, own), Abilities(apparmor=True), groups_policy=True) is None
+    assert apparmor_rejection(confined(whole, own), Abilities(apparmor=True)) is None
 
 
 def test_10_14_the_strict_groups_policy_is_rejected_where_the_runtime_does_not_know_it() -> None:
     strict = pod("a", security_context=PodSecurityContext(supplemental_groups_policy="Strict"))
-    verdict = refusal(strict, Abilities(), groups_policy=False)
+    verdict = groups_rejection(strict, False)
     assert verdict is not None
     assert verdict.reason == "SupplementalGroupsPolicyNotSupported"
-    assert refusal(strict, Abilities(), groups_policy=True) is None
+    assert groups_rejection(strict, True) is None
     merge = pod("a", security_context=PodSecurityContext(supplemental_groups_policy="Merge"))
-    assert refusal(merge, Abilities(), groups_policy=False) is None
+    assert groups_rejection(merge, False) is None
 
 
-def test_10_14_a_rejected_pod_is_failed_with_reason_and_message() -> None:
+def test_10_14_the_sysctl_that_is_forbidden_is_named() -> None:
     context = PodSecurityContext(sysctls=(Sysctl(name="net.ipv4.tcp_syncookies"), Sysctl(name="kernel.sem")))
-    verdict = refusal(pod("a", security_context=context), Abilities(), groups_policy=True)
+    verdict = sysctl_rejection(pod("a", security_context=context), Abilities())
     assert verdict is not None
-    assert (verdict.phase, verdict.reason) == ("Failed", "SysctlForbidden")
-    assert verdict.message == "Pod was rejected: forbidden sysctl: 'kernel.sem' not allowlisted"
+    assert verdict.reason == "SysctlForbidden"
+    assert verdict.message == "forbidden sysctl: 'kernel.sem' not allowlisted"

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.admission.abilities import Abilities
 from actors.id_ranges import IdRange, read_document
-from actors.start.admission import Abilities
 from config.kubelet import KubeletConfiguration
 from runtime.cri.enums import NamespaceMode
 from runtime.cri.messages import PodSandboxConfig

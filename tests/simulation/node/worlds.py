@@ -14,13 +14,13 @@ from runtime.cri.enums import ContainerState
 from simulation.cri import Settings
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord
-from simulation.simulated_node import SimulatedNode
+from simulation.simulated_node import MAX_PODS, SimulatedNode
 
 SECOND = 10**9
 MS = 10**6
 IMAGE = "docker.io/library/busybox:1.36"
 OTHER_IMAGE = "docker.io/library/busybox:1.37"
-IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.96.0.10",), cluster_domain="cluster.local")
+IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.96.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS)
 """A node that knows no DNS of the cluster says so of every pod."""
 READY_IMAGES = Settings(images=(IMAGE, OTHER_IMAGE))
 

@@ -1,0 +1,90 @@
+"""What the node has given away: one `Allocation` per pod that it took, and the sums (spec 10.14, 10.16). Pure.
+
+An allocation holds from the admission of its pod until nothing of the pod runs any more. It holds all that a later
+decision needs, so that it can be kept on disk: after a restart the node knows what it gave away before it has heard of
+the pods again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from config.objects import Pod
+from config.pod_identity import QosClass, is_critical, qos_class
+from config.pod_requests import Port, clash, host_ports, pod_requests
+
+
+class Allocation(msgspec.Struct, frozen=True):
+    """What one pod has. `requests`: billionths of the resource's unit."""
+
+    uid: str
+    namespace: str
+    name: str
+    requests: Mapping[str, int]
+    ports: tuple[Port, ...] = ()
+    priority: int | None = None
+    critical: bool = False
+    qos: QosClass = QosClass.BEST_EFFORT
+
+
+def allocation_of(pod: Pod) -> Allocation:
+    """What the pod would have. Raises QuantityError."""
+    meta, spec = pod.metadata, pod.spec
+    return Allocation(
+        uid=meta.uid,
+        namespace=meta.namespace,
+        name=meta.name,
+        requests=pod_requests(pod),
+        ports=host_ports(spec),
+        priority=spec.priority,
+        critical=is_critical(pod),
+        qos=qos_class(pod),
+    )
+
+
+class Book:
+    """All allocations of a node, added up."""
+
+    def __init__(self, allocations: Iterable[Allocation] = ()) -> None:
+        self._by_uid: dict[str, Allocation] = {}
+        self._used: dict[str, int] = {}
+        self._ports: Counter[Port] = Counter()
+        for allocation in allocations:
+            self.put(allocation)
+
+    def __len__(self) -> int:
+        return len(self._by_uid)
+
+    def __iter__(self) -> Iterator[Allocation]:
+        return iter(self._by_uid.values())
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._by_uid
+
+    def put(self, allocation: Allocation) -> None:
+        """The pod has this now, in place of what it had."""
+        self.remove(allocation.uid)
+        self._by_uid[allocation.uid] = allocation
+        self._ports.update(allocation.ports)
+        for resource, amount in allocation.requests.items():
+            self._used[resource] = self._used.get(resource, 0) + amount
+
+    def remove(self, uid: str) -> Allocation | None:
+        """The pod has nothing any more; what it had."""
+        allocation = self._by_uid.pop(uid, None)
+        if allocation is not None:
+            self._ports -= Counter(allocation.ports)
+            for resource, amount in allocation.requests.items():
+                self._used[resource] -= amount
+        return allocation
+
+    def used(self, resource: str) -> int:
+        """How much of it is given away, in billionths."""
+        return self._used.get(resource, 0)
+
+    def takes_port(self, wanted: Port) -> bool:
+        """Whether some pod has that port of the host."""
+        return any(clash(wanted, port) for port in self._ports)

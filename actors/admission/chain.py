@@ -1,0 +1,135 @@
+"""Whether this node takes a pod: every rule in its order (spec 10.14, 7.7). Pure, over a snapshot of the node.
+
+The first rule that says no is the reason of the status, and so the order is part of what users see. A critical pod that
+only lacks room is not rejected: others make way for it. Pinned CPUs, devices and the topology of the machine would be
+one more step, after sysctls and before room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from actors.admission.abilities import Abilities, apparmor_rejection, groups_rejection, sysctl_rejection
+from actors.admission.allocation import Allocation, Book
+from actors.admission.predicates import NODE_AFFINITY, Mismatch, Shortage, failures, os_rejection, rejection
+from actors.admission.preemption import NoVictimsError, victims
+from actors.admission.verdict import Rejected
+from config.node_selection import tolerated
+from config.objects import Node, Pod, Taint
+from config.pod_identity import QosClass, qos_class
+
+EVICTED = "Evicted"
+SHUTDOWN = Rejected("NodeShutdown", "Pod was rejected as the node is shutting down.")
+MEMORY_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
+
+
+class Pressure(msgspec.Struct, frozen=True):
+    """What the node is short of (spec 7.2)."""
+
+    memory: bool = False
+    disk: bool = False
+    pid: bool = False
+
+    def names(self) -> tuple[str, ...]:
+        """The conditions of the node that say so."""
+        found = {"MemoryPressure": self.memory, "DiskPressure": self.disk, "PIDPressure": self.pid}
+        return tuple(name for name, there in found.items() if there)
+
+
+NO_PRESSURE = Pressure()
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The node at the moment of the question. `book`: without the pod itself.
+
+    `groups_policy`: the runtime knows the policy Strict of supplemental groups.
+    """
+
+    node: Node
+    book: Book
+    abilities: Abilities
+    groups_policy: bool = True
+    pressure: Pressure = NO_PRESSURE
+    shutting_down: bool = False
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """The node takes the pod."""
+
+
+class Preempts(msgspec.Struct, frozen=True):
+    """The node takes the pod when these have ended."""
+
+    victims: tuple[Allocation, ...]
+
+
+class NodeIsStale(msgspec.Struct, frozen=True):
+    """Nothing but the labels of the node is in the way, and they may have changed since they were read: read the node
+    again, and take `otherwise` if it still says so then.
+    """
+
+    otherwise: Rejected
+
+
+Verdict: TypeAlias = Admitted | Rejected | Preempts | NodeIsStale
+ADMITTED = Admitted()
+
+
+def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
+    """See the module."""
+    before = _first(_before_room(pod, wanted, node))
+    if before is not None:
+        return before
+    room = _room(pod, wanted, node)
+    if isinstance(room, Rejected | NodeIsStale):
+        return room
+    after = _first(_after_room(pod, node))
+    return room if after is None else after
+
+
+def pressure_rejection(pod: Pod, critical: bool, pressure: Pressure) -> Rejected | None:
+    """Whether a node under pressure turns the pod away (spec 7.7)."""
+    names = pressure.names()
+    if not names or critical:
+        return None
+    if names == ("MemoryPressure",) and (
+        qos_class(pod) is not QosClass.BEST_EFFORT or tolerated(MEMORY_TAINT, pod.spec.tolerations)
+    ):
+        return None
+    return Rejected(EVICTED, f"The node had condition: [{', '.join(names)}]. ")
+
+
+def _before_room(pod: Pod, wanted: Allocation, node: Snapshot) -> Iterator[Rejected | None]:
+    yield pressure_rejection(pod, wanted.critical, node.pressure)
+    yield sysctl_rejection(pod, node.abilities)
+    yield os_rejection(pod)
+    yield groups_rejection(pod, node.groups_policy)
+
+
+def _after_room(pod: Pod, node: Snapshot) -> Iterator[Rejected | None]:
+    yield apparmor_rejection(pod, node.abilities)
+    yield SHUTDOWN if node.shutting_down else None
+
+
+def _first(verdicts: Iterator[Rejected | None]) -> Rejected | None:
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def _room(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
+    found = failures(pod, wanted, node.node, node.book)
+    if not found:
+        return ADMITTED
+    if all(isinstance(failure, Mismatch) and failure.predicate == NODE_AFFINITY for failure in found):
+        return NodeIsStale(rejection(found[0]))
+    mismatches = [failure for failure in found if isinstance(failure, Mismatch)]
+    if not wanted.critical or mismatches:
+        return rejection(mismatches[0] if wanted.critical else found[0])
+    shortages = [failure for failure in found if isinstance(failure, Shortage)]
+    try:
+        return Preempts(victims(wanted, node.book, shortages))
+    except NoVictimsError as failure:
+        text = f"Unexpected error while attempting to recover from admission failure: preemption: {failure}"
+        return Rejected("UnexpectedAdmissionError", text)

@@ -68,6 +68,11 @@ class Cluster:
     def conditions(self, name: str) -> dict[str, str]:
         return {each.type: each.status for each in self.status(name).conditions}
 
+    def restarts(self, name: str, container: str = "main") -> int:
+        """How often a container was started again; -1 while nothing is said of it."""
+        counts = {each.name: each.restart_count for each in self.status(name).container_statuses}
+        return counts.get(container, -1)
+
     def change_spec(self, name: str, subresource: str = "", **fields: Any) -> None:
         """Replace fields of a pod's spec."""
         found = self.pod(name)

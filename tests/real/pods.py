@@ -17,14 +17,23 @@ from runtime.cri.messages import (
     ListContainersRequest,
     ListPodSandboxRequest,
     PodSandbox,
+    RemoveContainerRequest,
     StopPodSandboxRequest,
 )
-from runtime.cri.verbs import CONTAINER_STATUS, EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX, STOP_POD_SANDBOX
+from runtime.cri.verbs import (
+    CONTAINER_STATUS,
+    EXEC_SYNC,
+    LIST_CONTAINERS,
+    LIST_POD_SANDBOX,
+    REMOVE_CONTAINER,
+    STOP_POD_SANDBOX,
+)
 from tests.real.agent import NODE
 from tests.real.images import BUSYBOX
 from tests.real.waiting import until
 
 PATIENCE_S = 60.0
+RUNS_SOON_S = 5.0
 
 STAY = "trap 'exit 0' TERM; sleep 1000000 & wait"
 """A script that runs until it is told to stop, and then does at once. The first process of a container ignores what it
@@ -143,9 +152,15 @@ class Truth:
         return life
 
     def running(self, pod: str, container: str = "main") -> Life:
-        """The one container of that name that runs."""
-        (life,) = (life for life in self.lives(pod, container) if life.running)
-        return life
+        """The one container of that name that runs, which it may be about to."""
+        found: list[Life] = []
+
+        def one() -> bool:
+            found[:] = [life for life in self.lives(pod, container) if life.running]
+            return len(found) == 1
+
+        until(one, RUNS_SOON_S, lambda: f"not one {container} of {pod} runs: {self.lives(pod, container)}")
+        return found[0]
 
     def run(self, life: Life, *command: str) -> str:
         """What a command says in a container."""
@@ -156,6 +171,10 @@ class Truth:
     def end(self, life: Life) -> None:
         """Make a container end by itself. It may take the messenger with it, so his fate is not asked."""
         self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=("kill", "1"), timeout=20))
+
+    def remove(self, life: Life) -> None:
+        """Let the runtime forget a container, dead or alive."""
+        self.ask(REMOVE_CONTAINER, RemoveContainerRequest(container_id=life.id))
 
     def variable(self, life: Life, name: str) -> str:
         """A variable of the environment of a container's first process; empty when it has just ended."""

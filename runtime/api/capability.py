@@ -7,7 +7,7 @@ the caller; a failure is always an `ApiError` in the answer, never an exception 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
@@ -52,3 +52,5 @@ class ApiLines:
     main: Api
     leases: Api
     events: Api
+    server: str = field(default="in-process", kw_only=True)
+    """Who the server is, for people: host and port."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from config.kubeconfig import ApiAccess
 from runtime.api.capability import Api, ApiLines
@@ -72,6 +73,7 @@ def api_lines(
         main=limited_main,
         leases=leases,
         events=limited_events,
+        server=urlsplit(access.cluster.server).netloc or access.cluster.server,
         connections=connections,
         loop=loop,
         closers=(*closers, main, leases, events),

@@ -15,6 +15,7 @@ from prometheus_client import Counter, Gauge, Histogram
 from runtime.metrics import own
 from runtime.metrics.exposition import Row, Told
 from runtime.metrics.families import Family, Kind
+from runtime.metrics.pull_times import PullTimes
 
 NS_PER_SECOND = 1_000_000_000
 _CLASSES: dict[Kind, Any] = {Kind.COUNTER: Counter, Kind.GAUGE: Gauge, Kind.HISTOGRAM: Histogram}
@@ -28,6 +29,7 @@ class Meters:
         self._metrics: dict[str, Any] = {}
         self._series: dict[str, dict[tuple[str, ...], Any]] = {}
         """By name of the family: its series by the values of their labels."""
+        self.pulls = PullTimes()
 
     # --- measuring --------------------------------------------------------------------------------------------------
 
@@ -122,3 +124,7 @@ class Meters:
                 labels = [sample.labels[name] for name in names]
                 rows.append(Row(labels, sample.value, None, ending, sample.labels.get("le", "")))
         return rows
+
+
+UNMEASURED = Meters()
+"""For those of whom nobody asks."""

@@ -1,0 +1,116 @@
+"""`MeasuredCri`: a runtime, with every call counted and timed by its verb, as a kubelet names them (spec 11.7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+
+from runtime.cri import Cri, CriError, StatusCode
+from runtime.cri.enums import NamespaceMode
+from runtime.cri.messages import ContainerEventResponse, RunPodSandboxRequest
+from runtime.cri.verbs import GET_CONTAINER_EVENTS, Req, Res, Verb
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
+from runtime.pending import Pending, Subscription
+
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+_OTHERWISE = {"update_container_resources": "update_container"}
+
+
+class MeasuredCri:
+    """See the module. `now_ns` is monotonic, `wall_ns` the time of day."""
+
+    def __init__(self, cri: Cri, meters: Meters, now_ns: Callable[[], int], wall_ns: Callable[[], int]) -> None:
+        self._cri = cri
+        self._meters = meters
+        self._now_ns = now_ns
+        self._wall_ns = wall_ns
+        self._names: dict[str, str] = {}
+
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+        """See `Cri.call`."""
+        name = self._names.get(verb.name)
+        if name is None:
+            name = self._names[verb.name] = operation_type(verb.name)
+        meters, began_ns = self._meters, self._now_ns()
+        meters.count(names.RUNTIME_OPERATIONS, name)
+        sandbox = request if isinstance(request, RunPodSandboxRequest) else None
+        if sandbox is not None:
+            self._sandbox_begins(sandbox)
+        pending = self._cri.call(verb, request, timeout_ns=timeout_ns)
+
+        def ended(done: Pending[Res]) -> None:
+            took_ns, failed = self._now_ns() - began_ns, has_failed(done)
+            meters.took(names.RUNTIME_DURATION, took_ns, name)
+            if failed:
+                meters.count(names.RUNTIME_ERRORS, name)
+            if sandbox is not None:
+                self._sandbox_ends(sandbox, took_ns, failed=failed)
+
+        pending.add_done_callback(ended)
+        return pending
+
+    def _sandbox_begins(self, request: RunPodSandboxRequest) -> None:
+        self._meters.count(names.STARTED_PODS)
+        if _has_own_users(request):
+            self._meters.count(names.STARTED_USERNS_PODS)
+
+    def _sandbox_ends(self, request: RunPodSandboxRequest, took_ns: int, *, failed: bool) -> None:
+        meters, handler = self._meters, request.runtime_handler
+        meters.took(names.SANDBOX_DURATION, took_ns, handler)
+        if failed:
+            meters.count(names.SANDBOX_ERRORS, handler)
+            meters.count(names.STARTED_PODS_ERRORS)
+            if _has_own_users(request):
+                meters.count(names.STARTED_USERNS_PODS_ERRORS)
+
+    def stream(
+        self,
+        verb: Verb[Req, Res],
+        request: Req,
+        on_item: Callable[[Res], None],
+        on_end: Callable[[CriError | None], None],
+    ) -> Subscription:
+        """See `Cri.stream`."""
+        if verb.name != GET_CONTAINER_EVENTS.name:
+            return self._cri.stream(verb, request, on_item, on_end)
+        meters, heard = self._meters, False
+
+        def item(event: Res) -> None:
+            nonlocal heard
+            if not heard:
+                heard = True
+                meters.count(names.EVENTED_CONNECTIONS)
+            if isinstance(event, ContainerEventResponse) and event.created_at:
+                meters.took(names.EVENTED_LATENCY, max(0, self._wall_ns() - event.created_at))
+            on_item(event)
+
+        def end(failure: CriError | None) -> None:
+            if failure is not None and failure.code != StatusCode.UNIMPLEMENTED:
+                meters.count(names.EVENTED_ERRORS)
+            on_end(failure)
+
+        return self._cri.stream(verb, request, item, end)
+
+
+def operation_type(verb: str) -> str:
+    """`RunPodSandbox` -> `run_podsandbox`."""
+    name = _WORD.sub("_", verb).lower().replace("pod_sandbox", "podsandbox")
+    return _OTHERWISE.get(name, name)
+
+
+def has_failed(done: Pending[Res]) -> bool:
+    """What nobody wanted any more has not failed."""
+    try:
+        return done.exception(0) is not None
+    except CancelledError:
+        return False
+
+
+def _has_own_users(request: RunPodSandboxRequest) -> bool:
+    linux = None if request.config is None else request.config.linux
+    context = None if linux is None else linux.security_context
+    options = None if context is None else context.namespace_options
+    users = None if options is None else options.userns_options
+    return users is not None and users.mode == NamespaceMode.POD

@@ -1,0 +1,46 @@
+"""What the agent's own process uses: `process_*`, as every client of Prometheus tells it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+
+from runtime.metrics import kubelet as names
+from runtime.metrics.exposition import Row, Told
+from runtime.metrics.families import Family
+from runtime.stats import kernel_files as files
+from runtime.stats.cgroups import read_text
+
+TICKS_PER_SECOND = 100
+NS_PER_SECOND = 1_000_000_000
+
+
+def process_metrics() -> list[Told]:
+    """Of this process, now. What cannot be read is left out."""
+    found: dict[str, float] = {}
+    times = files.process_times(read_text("/proc/self/stat"))
+    if times is not None:
+        used_ns, began_ticks = times
+        found[names.PROCESS_CPU.name] = used_ns / NS_PER_SECOND
+        booted_s = files.boot_time_s(read_text("/proc/stat"))
+        found[names.PROCESS_START.name] = booted_s + began_ticks / TICKS_PER_SECOND
+    sizes = [int(each) for each in read_text("/proc/self/statm").split()[:2]]
+    if len(sizes) == 2:
+        page = os.sysconf("SC_PAGE_SIZE")
+        found[names.PROCESS_VIRTUAL.name] = sizes[0] * page
+        found[names.PROCESS_RESIDENT.name] = sizes[1] * page
+    with contextlib.suppress(OSError):
+        found[names.PROCESS_FDS.name] = len(os.listdir("/proc/self/fd"))
+    found[names.PROCESS_MAX_FDS.name] = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return [Told(family, [Row((), found[family.name])]) for family in OF_PROCESS if family.name in found]
+
+
+OF_PROCESS: tuple[Family, ...] = (
+    names.PROCESS_CPU,
+    names.PROCESS_MAX_FDS,
+    names.PROCESS_FDS,
+    names.PROCESS_RESIDENT,
+    names.PROCESS_START,
+    names.PROCESS_VIRTUAL,
+)

@@ -1,0 +1,43 @@
+"""Kinds of volumes that are not served say what to use instead; images are the runtime's."""
+
+from __future__ import annotations
+
+import pytest
+
+from config.objects import ImageVolumeSource, PersistentVolumeSpec, Pod, Volume
+from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.image_volume import ImagePlugin
+from runtime.volumes.refused_kinds import REFUSED, refused_plugins
+
+PLACE = VolumePlace("u", "p", "v", False, "/nowhere")
+
+
+def say(*words: str) -> None:
+    raise AssertionError(words)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("git_repo", "gitRepo volumes .* are disabled; clone in an init container into an emptyDir"),
+        ("flex_volume", "use a persistent volume of its CSI driver"),
+        ("rbd", "rbd volumes have no plugin in Kubernetes any more; use a persistent volume of its CSI driver"),
+    ],
+)
+def test_a_kind_that_is_not_served_says_what_to_use_instead(source: str, said: str):
+    plugin = next(each for each in refused_plugins() if each.source == source)
+    spec = VolumeSpec(name="v", volume=Volume(name="v"), source=source)
+    with pytest.raises(VolumeError, match=said):
+        plugin.prepare(Pod(), spec, PLACE, say)
+
+
+def test_every_refused_kind_is_one_of_the_api():
+    assert set(REFUSED) <= {*Volume.__struct_fields__, *PersistentVolumeSpec.__struct_fields__}
+
+
+def test_nothing_of_an_image_lies_on_disk():
+    spec = VolumeSpec(name="v", volume=Volume(name="v", image=ImageVolumeSource(reference="a")), source="image")
+    assert ImagePlugin().prepare(Pod(), spec, PLACE, say) == ""
+    spec = VolumeSpec(name="v", volume=Volume(name="v", image=ImageVolumeSource()), source="image")
+    with pytest.raises(VolumeError, match="names no image"):
+        ImagePlugin().prepare(Pod(), spec, PLACE, say)

@@ -60,6 +60,7 @@ from actors.node_object.settings import NodeSettings
 from actors.node_object.status import Seen, next_node, wanted_conditions
 from actors.node_survey import NodeSurveyActor
 from actors.node_watch import NodeWatchActor
+from actors.plugin_messages import DriversOnNodeObserved
 from config.api_resources import NODES
 from config.objects import Node, NodeStatus
 from runtime.api import Api, ApiCall, ApiError, create, get, patch
@@ -420,7 +421,15 @@ class NodeStatusActor(Actor):
 
     @handles(VolumesInUseObserved)
     def volumes_in_use(self, message: VolumesInUseObserved) -> None:
+        """Pods wait for it: a volume is used only once the node says so, or somebody might detach it."""
         self._learn(volumes_in_use=tuple(sorted(message.names)))
+        if self._node is not None and _status(self._node).volumes_in_use != self._seen.volumes_in_use:
+            self._publish_soon()
+
+    @handles(DriversOnNodeObserved)
+    def drivers_on_node(self, message: DriversOnNodeObserved) -> None:
+        self._learn(drivers=message)
+        self._publish_soon()
 
     @handles(TellConditions)
     def tell_conditions(self, _: TellConditions) -> tuple[Verdict, ...]:
@@ -445,6 +454,11 @@ class NodeStatusActor(Actor):
         if self._wanted_now(status, self._machine) != self._wanted:
             self._look_soon(SOON_NS if is_ready(status.conditions) else FIRST_NS)
         self._wait_for_silence()
+
+    def _publish_soon(self) -> None:
+        """Look soon for what is not a condition. What fails has its own pace."""
+        if self._registered and not self._failing:
+            self._look_soon(SOON_NS)
 
     def _look_soon(self, pause_ns: int) -> None:
         """Look at once, but not within the pause after the last look."""

@@ -1,8 +1,8 @@
 """`PluginSocket`: a plugin of this node (a storage driver, say) at its unix socket, asked one thing at a time.
 
-Calls block until the answer, at most as long as their time: actors run them on a lane. They may be repeated, as calls of
-plugins are: one that fails while somebody listens again at the socket, because the plugin has just restarted, is asked
-once more. Nothing else is retried here. Every failure is a `PluginError` with a code of gRPC.
+Calls block until the answer, at most as long as their time: actors run them on a lane. They may be repeated, as calls
+of plugins may be: one that fails while somebody listens again at the socket, because the plugin has just restarted, is
+asked once more. Nothing else is retried here. Every failure is a `PluginError` with a code of gRPC.
 """
 
 from __future__ import annotations
@@ -73,6 +73,18 @@ class PluginSocket:
             raise PluginError(StatusCode.INVALID_ARGUMENT, str(failure), "dial") from None
         self._channel = grpc.insecure_channel(self.endpoint.target, options=CHANNEL_OPTIONS)
 
+    def dial(self, timeout_ns: int) -> None:
+        """Connect, for a plugin that may be slow to take connections. Raises PluginError."""
+        ready = grpc.channel_ready_future(self._channel)
+        try:
+            ready.result(timeout_ns / NS_PER_SECOND)
+        except grpc.FutureTimeoutError:
+            why = knock(self.endpoint)
+            text = "it takes connections but does not speak gRPC" if why is None else _why(why)
+            raise PluginError(StatusCode.UNAVAILABLE, f"{self.endpoint}: {text}", "dial") from None
+        finally:
+            ready.cancel()
+
     def ask(
         self, path: str, request: WireMessage, answer: type[M], *, timeout_ns: int, wait_for_ready: bool = False
     ) -> M:
@@ -88,9 +100,9 @@ class PluginSocket:
             first = failure
         try:
             return self._ask(path, request, answer, min(timeout_ns, DIAL_NS), wait_for_ready=True)
-        except PluginError as failure:
+        except PluginError as second:
             # That it did not come to be ready says less than why it was not.
-            raise (first if failure.code == StatusCode.DEADLINE_EXCEEDED else failure) from None
+            raise (first if second.code is StatusCode.DEADLINE_EXCEEDED else second) from None
 
     def _ask(self, path: str, request: WireMessage, answer: type[M], timeout_ns: int, *, wait_for_ready: bool) -> M:
         method = path.rpartition("/")[2]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from actors.csi_node_rules import with_node_ids
 from actors.node_messages import NodePressureObserved
 from actors.node_object import capacity as amounts
 from actors.node_object.addresses import NodeIps, node_addresses
@@ -16,6 +17,7 @@ from actors.node_object.node_info import system_info
 from actors.node_object.readiness import RuntimeHealth, unready_reasons
 from actors.node_object.registration import provided_ip
 from actors.node_object.settings import NodeSettings
+from actors.plugin_messages import DriversOnNodeObserved
 from config.objects import ContainerImage, DaemonEndpoint, Node, NodeDaemonEndpoints, NodeStatus
 from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
 from runtime.host_machine import MachineFacts
@@ -35,6 +37,7 @@ class Seen(msgspec.Struct, frozen=True):
     pressures: NodePressureObserved = NodePressureObserved()
     troubles: Mapping[str, str] = {}
     volumes_in_use: tuple[str, ...] = ()
+    drivers: DriversOnNodeObserved | None = None
 
 
 def next_node(
@@ -46,6 +49,10 @@ def next_node(
     handed_on = provided_ip(settings)
     if handed_on:
         metadata = msgspec.structs.replace(metadata, annotations={**metadata.annotations, **handed_on})
+    if seen.drivers is not None:
+        annotations = with_node_ids(metadata.annotations, seen.drivers.node_ids, seen.drivers.withdrawn)
+        labels = {**metadata.labels, **seen.drivers.labels}
+        metadata = msgspec.structs.replace(metadata, annotations=annotations, labels=labels)
     return msgspec.structs.replace(
         existing, metadata=metadata, status=next_status(old, machine, seen, settings, now_ns=now_ns, wall_ns=wall_ns)
     )

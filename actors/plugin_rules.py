@@ -1,0 +1,87 @@
+"""Whether a plugin that introduces itself is taken (spec 8.8): its type, name, versions, and who has that name already.
+
+Pure. Texts are for whoever runs the plugin: they are sent to it, and logged.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from runtime.plugin_registration.capability import CSI_PLUGIN, DEVICE_PLUGIN, DRA_PLUGIN, PluginInfo
+
+MILLISECOND_NS = 1_000_000
+RETRY_INITIAL_NS = 500 * MILLISECOND_NS
+RETRY_MAX_NS = 122_000 * MILLISECOND_NS
+NAME_MAX = 63
+
+_VERSION = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+].*)?")
+_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?")
+Version = tuple[int, int, int]
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """The plugin is a driver that is to be registered. `version`: the highest that both speak."""
+
+    name: str
+    endpoint: str
+    version: Version
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """It is not, and why. `for_good`: another try would end the same, until it comes with another socket."""
+
+    reason: str
+    for_good: bool = True
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who has a name: the socket at which it introduced itself, and its version."""
+
+    socket: str
+    version: Version
+
+
+def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | Refused:
+    """What to do with the plugin at `socket`. `holder`: who is registered under its name now."""
+    if info.kind in (DEVICE_PLUGIN, DRA_PLUGIN):
+        return Refused(f"plugins of type {info.kind} are not served by this agent: {info.name} at {socket} is not used")
+    if info.kind != CSI_PLUGIN:
+        return Refused(f"no handler registered for plugin type: {info.kind or 'none'} at socket {socket}")
+    if len(info.name) > NAME_MAX or _NAME.fullmatch(info.name) is None:
+        return Refused(f"{info.name!r} cannot be the name of a driver: it must be a domain name of up to 63 characters")
+    version = highest_supported(info.versions)
+    if version is None:
+        told = ", ".join(info.versions) or "none"
+        return Refused(f"driver {info.name} speaks no version of csi.v1 that is understood here (it says: {told})")
+    if holder is not None and holder.socket != socket and holder.version >= version:
+        return Refused(
+            f"a driver of the name {info.name} is registered already at {holder.socket} "
+            f"with version {_text(holder.version)}; only a higher one takes its place",
+            for_good=False,
+        )
+    return Taken(info.name, info.endpoint or socket, version)
+
+
+def highest_supported(versions: tuple[str, ...]) -> Version | None:
+    """The highest of these that is csi.v1; None where none is. What is no version does not count."""
+    found = [version for text in versions if (version := _version(text)) is not None and version[0] == 1]
+    return max(found, default=None)
+
+
+def retry_ns(failures: int) -> int:
+    """How long to wait after so many failures in a row."""
+    return min(RETRY_INITIAL_NS << min(max(failures - 1, 0), 20), RETRY_MAX_NS)
+
+
+def _version(text: str) -> Version | None:
+    match = _VERSION.fullmatch(text.strip())
+    if match is None:
+        return None
+    major, minor, patch = (int(part or 0) for part in match.groups())
+    return major, minor, patch
+
+
+def _text(version: Version) -> str:
+    return ".".join(str(part) for part in version)

@@ -62,6 +62,7 @@ from config.objects import Container, Pod
 from runtime.cri import CriError
 from runtime.cri.messages import ContainerConfig, Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
 from runtime.cri.verbs import IMAGE_STATUS
+from runtime.metrics import kubelet as names
 
 T = TypeVar("T")
 HostPaths = Mapping[str, str]
@@ -234,6 +235,8 @@ class ContainerStarts:
         if is_pulled and this.image is not None:
             return ImageFound()
         verdict = judge_image(image, policy, this.image is not None)
+        present, pulls = this.image is not None, verdict.deed is ImageDeed.PULL
+        self._services.meters.count(names.ENSURE_IMAGE, policy, _said(present), _said(pulls))
         if verdict.deed is ImageDeed.REFUSE:
             return self._refused_image(name, verdict)
         if verdict.deed is ImageDeed.PULL:
@@ -375,3 +378,7 @@ class ContainerStarts:
             return FileText(await self._on_disk(read, directory, path, ENV_FILE_BYTES))
         except OSError as failure:
             return FileText(error=failure.strerror or str(failure))
+
+
+def _said(fact: bool) -> str:
+    return "true" if fact else "false"

@@ -39,6 +39,8 @@ from runtime.cri.messages import (
 )
 from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
 from runtime.docker_config_files import DockerConfigFiles, NodeCredentials
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
 
 SECOND_NS = 1_000_000_000
 CREDENTIALS_LIMIT_NS = 5 * SECOND_NS
@@ -105,8 +107,10 @@ class ImagePullActor(Actor):
         limits: PullLimits,
         node_status: ActorRef | None = None,
         docker_config: DockerConfigFiles | None = None,
+        meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__()
+        self._meters = meters
         self._cri = cri
         self._events = events
         self._node_status = node_status
@@ -280,6 +284,7 @@ class ImagePullActor(Actor):
             # Who joined a flight in the air has waited for less than all of it.
             since_ns = max(flight.started_ns or 0, waiter.since_ns)
             waited.append((request, now_ns - since_ns, now_ns - waiter.since_ns))
+            self._meters.pulls.pulled(uid, waiter.since_ns, now_ns)
         self._measure(flight.image, tuple(waited))
 
     def _measure(self, image: str, waited: tuple[tuple[PullImage, int, int], ...]) -> None:
@@ -289,6 +294,8 @@ class ImagePullActor(Actor):
 
     @handles(ImageMeasured)
     def image_measured(self, message: ImageMeasured) -> None:
+        longest_ns = max((pull_ns for _, pull_ns, _ in message.waited), default=0)
+        self._meters.took(names.PULL_DURATION, longest_ns, rules.size_range(message.size_bytes))
         for request, pull_ns, waited_ns in message.waited:
             self._say(request, rules.pulled(request.image, pull_ns, waited_ns, message.size_bytes))
 

@@ -193,3 +193,26 @@ class PullRate(msgspec.Struct, frozen=True):
         if count >= ONE:
             return Tokens(count - ONE, now_ns), 0
         return Tokens(count, now_ns), -(-(ONE - count) // self.per_second)
+
+
+_MIB, _GIB = 2**20, 2**30
+_SIZES = (
+    (10 * _MIB, "0-10MB"),
+    (100 * _MIB, "10MB-100MB"),
+    (500 * _MIB, "100MB-500MB"),
+    (_GIB, "500MB-1GB"),
+    (5 * _GIB, "1GB-5GB"),
+    (10 * _GIB, "5GB-10GB"),
+    (20 * _GIB, "10GB-20GB"),
+    (30 * _GIB, "20GB-30GB"),
+    (40 * _GIB, "30GB-40GB"),
+    (60 * _GIB, "40GB-60GB"),
+    (100 * _GIB, "60GB-100GB"),
+)
+
+
+def size_range(size_bytes: int) -> str:
+    """How metrics call the size of an image (spec 11.7)."""
+    if size_bytes <= 0:
+        return "N/A"
+    return next((name for bound, name in _SIZES if size_bytes < bound), "GT100GB")

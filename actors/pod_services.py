@@ -13,6 +13,7 @@ from actors.start.container_config import NodeRules
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.cri import Cri
 from runtime.hooks import HookCaller
+from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.pod_files import PodFiles
 from runtime.probes import Prober
 
@@ -67,3 +68,4 @@ class PodServices:
     """Whether there is an API server, and services with it."""
     mirrors: ActorRef | None = None
     """None where the node stands alone."""
+    meters: Meters = UNMEASURED

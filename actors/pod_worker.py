@@ -61,8 +61,10 @@ from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassR
 from actors.restart_all import without_rules
 from actors.status_messages import PodFinished, StatusManagerStarted
 from actors.volume_messages import RenewVolumes, VolumesPrepared, VolumesReleased
+from actors.worker_measures import WorkerMeasures
 from config.objects import Pod
 from runtime.cri import CriError
+from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
@@ -90,6 +92,7 @@ class PodWorker(Actor):
         self._end = PodEnd(self, services, self._view, self._show)
         self._runtime = RuntimeStateObserved("", "")
         self._last_trouble = ""
+        self._measures = WorkerMeasures(services.meters)
 
     def on_start(self) -> None:
         self._probes.start()
@@ -174,6 +177,7 @@ class PodWorker(Actor):
         self.cancel_timer("look")
         failed: PodWait | None = None
         before: Stage | None = None
+        began, began_ns = self._life.stage, self.now_ns()
         try:
             while before is not self._life.stage:
                 before = self._life.stage
@@ -188,6 +192,7 @@ class PodWorker(Actor):
             failed = PodWait("the pod", "FailedSync", text, "it is tried again", self.wall_ns() + retry_ns)
         else:
             self._last_trouble = ""
+        self._measures.passed(began, self._view.pod, self.now_ns() - began_ns, self.wall_ns())
         self._tell_history(failed)
 
     def _tell_history(self, failed: PodWait | None) -> None:
@@ -241,6 +246,7 @@ class PodWorker(Actor):
     @handles(PodRejected)
     def rejected(self, message: PodRejected) -> None:
         self._view.forced = self._sync.admission.rejected(message)
+        self._services.meters.count(names.ADMISSION_REJECTIONS, message.reason)
         self._view.say("Warning", message.reason, message.message)
         self._look_soon()
 

@@ -19,6 +19,7 @@ from actors.history_messages import HistoryKind, note_of
 from actors.history_words import shortened
 from actors.kernel import Actor, ActorRef, Message, Pending, handles
 from actors.pod_services import PodServices
+from actors.probe_measures import forget_probes, measure_probe
 from actors.probe_messages import (
     ContainersSeen,
     ProbeRunnerStarted,
@@ -109,6 +110,10 @@ class ProbeRunner(Actor):
     def on_start(self) -> None:
         self._worker.tell(ProbeRunnerStarted())
 
+    def on_stop(self) -> None:
+        if self._seen is not None:
+            forget_probes(self._services.meters, self._seen.pod, self._containers)
+
     @handles(TellVerdicts)
     def tell_verdicts(self, _: TellVerdicts) -> None:
         self._told = None
@@ -191,6 +196,10 @@ class ProbeRunner(Actor):
         check = None if asked is None else asked.check
         answer = judged(check, message.answer, now_ns - life.asked_at_ns, life.terms.timeout_ns)
         self._meet(message.key, Answered(message.number, answer.outcome, now_ns))
+        if self._seen is not None:
+            took_ns, key = now_ns - life.asked_at_ns, message.key
+            meters = self._services.meters
+            measure_probe(meters, self._seen.pod, key.container, key.kind, answer.outcome, took_ns)
         if answer.outcome is Outcome.LATE:
             self.log.warning("%s probe of %s: %s", message.key.kind.heading, message.key.container, answer.text)
         elif self._lives[message.key].stage is not Stage.CHECKING:

@@ -25,8 +25,6 @@ _FAILURES = frozenset(
     }
 )
 """Reasons of a container that waits which are failures; what backs off has failed before."""
-_NOT_REFUSED = frozenset({"Evicted", "DeadlineExceeded", "NodeShutdown", "Terminated", "PreemptContainer"})
-"""Reasons of a failed pod that come after it was taken."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -45,8 +43,6 @@ class Changes(msgspec.Struct, frozen=True):
     failed: tuple[tuple[str, str], ...] = ()
     runs: bool = False
     """The pod runs, and did not."""
-    refused: str = ""
-    """Why the node did not take it; empty when it did."""
 
 
 def changes(before: PodStatus, after: PodStatus) -> Changes:
@@ -69,10 +65,7 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
         if reason in _FAILURES and waited.get((kind, status.name)) != reason:
             failed.append((kind, reason))
     runs = after.phase == "Running" and before.phase in ("Pending", None, "")
-    refused = ""
-    if after.phase == "Failed" and before.phase != "Failed" and after.reason and after.reason not in _NOT_REFUSED:
-        refused = "" if any(_ids(status) for _, status in _containers(after)) else after.reason
-    return Changes(tuple(started), tuple(ended), tuple(failed), runs, refused)
+    return Changes(tuple(started), tuple(ended), tuple(failed), runs)
 
 
 def _containers(status: PodStatus) -> Iterator[tuple[str, ContainerStatus]]:
@@ -123,8 +116,6 @@ class StatusMeasures:
             meters.count(names.TERMINATED_CONTAINERS, end.kind, str(end.exit_code), end.reason)
         for kind, reason in found.failed:
             meters.count(names.STARTED_CONTAINERS_ERRORS, kind, reason)
-        if found.refused:
-            meters.count(names.ADMISSION_REJECTIONS, found.refused)
         if found.runs:
             self._runs(pod, after, wall_ns)
 

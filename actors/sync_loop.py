@@ -18,6 +18,7 @@ import enum
 from typing import ClassVar
 
 from actors.admission_messages import ResourceManagerStarted
+from actors.count_messages import CountPods, PodCount
 from actors.event_messages import pod_event
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.history_words import name_wait, shortened
@@ -55,6 +56,7 @@ from actors.mirror_messages import (
     StaticPodGone,
     StaticSourcesReady,
 )
+from actors.pod_census import CountedPod, pod_count
 from actors.pod_lifecycle import Stage
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
@@ -63,6 +65,7 @@ from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, PodS
 from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
 from config.objects import Pod, PodStatus
 from config.pod_identity import SOURCE_API, full_name, is_mirror, is_static
+from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
 
@@ -202,6 +205,7 @@ class SyncLoopActor(Actor):
             entry.adopt(message.pod, message.source)
             self._start_if_allowed(uid, entry)
         elif entry.is_ending():
+            self._services.meters.count(names.RESTARTED_PODS, "true" if entry.static else "")
             entry.restart = message.pod
             entry.source = message.source
         else:
@@ -435,6 +439,14 @@ class SyncLoopActor(Actor):
             listener.tell(known)
         self.after(KNOWN_PODS_NS, TellKnownPods())
 
+    @handles(CountPods)
+    def count_pods(self, _: CountPods) -> PodCount:
+        known = (
+            CountedPod(each.pod, each.static, each.standing.name, has_worker=each.worker is not None)
+            for each in self._entries.values()
+        )
+        return pod_count(known, len(self._mirrors))
+
     def _consider_orphans(self) -> None:
         if not self._all_ready:
             return
@@ -446,6 +458,7 @@ class SyncLoopActor(Actor):
         self.log.info(
             "the runtime runs pod %s/%s (%s) that nobody desires; ending it", pod.namespace, pod.name, pod.uid
         )
+        self._services.meters.count(names.ORPHANED_PODS)
         entry = self._entries[pod.uid] = _Entry()
         entry.standing = _Standing.ORPHAN
         entry.orphan = pod

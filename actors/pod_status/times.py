@@ -30,3 +30,12 @@ def seconds_of(text: str | None) -> int | None:
     if moment.tzinfo is None:
         return None
     return int(moment.timestamp())
+
+
+def ns_of(text: str | None) -> int | None:
+    """The same in ns, to the microsecond."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else int(moment.timestamp() * 1_000_000) * 1_000

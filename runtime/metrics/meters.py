@@ -61,14 +61,12 @@ class Meters:
         """Put a time into a histogram of seconds."""
         self.observe(family, ns / NS_PER_SECOND, *labels)
 
-    def forget(self, family: Family, *labels: str) -> None:
-        """Drop every series whose first labels are these."""
+    def drop(self, family: Family, *labels: str) -> None:
+        """Forget one series, if there is one."""
         with self._lock:
             series = self._series.get(family.name)
-            for each in [each for each in series or () if each[: len(labels)] == labels]:
-                assert series is not None, "it was looked through"
-                del series[each]
-                self._metrics[family.name].remove(*each)
+            if series is not None and series.pop(labels, None) is not None:
+                self._metrics[family.name].remove(*labels)
 
     # --- looking ----------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ def look(node: Node, version: str) -> Mapping[str, bytes]:
     for verdict in node.conditions():
         parts[f"condition/{verdict.type}"] = verdict
     for actor in report.actors:
-        parts[f"actor/{actor.path}"] = _actor(actor, wall_ns, actor.path in late)
+        parts[f"actor/{actor.path or '/'}"] = _actor(actor, wall_ns, actor.path in late)
     for lane in report.lanes:
         lost = [{"key": key, "call": call} for key, call, _ in lane.written_off]
         parts[f"lane/{lane.name}"] = {

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import secrets
 import shutil
 import signal
 import sys
@@ -111,12 +112,12 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
             cri = after.enter_context(GrpcCri(options.runtime))
             capabilities = real_capabilities(cri, plan, loop, api)
         window = NodeWindow()
-        plan = _served(plan, embedded, root, window, capabilities, after)
+        plan, link = _served(plan, embedded, root, window, capabilities, after)
         window.node = node = Node(dispatcher, plan, capabilities)
         node.start()
         after.callback(node.stop, STOP_TIMEOUT_NS)
         wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
-        with _screen(options, title, kubeconfig) as screen:
+        with _screen(options, title, kubeconfig, link) as screen:
             outcome = _watch(node, dispatcher, screen, options, wanted, signals)
     return _verdict(options, outcome, len(wanted))
 
@@ -128,34 +129,34 @@ def _served(
     window: NodeWindow,
     capabilities: NodeCapabilities,
     after: ExitStack,
-) -> NodePlan:
-    """Start the node's own server, for the API server and whom that lets in; the plan with its port.
+) -> tuple[NodePlan, str]:
+    """Start the node's own server, for the API server and whom that lets in; the plan with its port, and a link to
+    the observer.
 
-    Without an API server nobody could be asked who may, and nobody needs it. Raises OSError.
+    Without an API server nobody could be asked who may, and only the observer is served. Raises OSError.
     """
     replace = msgspec.structs.replace
-    if embedded is None:
-        return dataclasses.replace(plan, configuration=replace(plan.configuration, enable_server=False))
-    authentication = Authentication(x509=X509Authentication(client_ca_file=embedded.authority))
-    configuration = replace(
-        plan.configuration,
-        address=plan.facts.host_ips[0] if plan.facts.host_ips else "127.0.0.1",
-        authentication=authentication,
-        authorization=Authorization(),
-        read_only_port=0,
-        healthz_port=0,
-    )
+    configuration = replace(plan.configuration, enable_server=embedded is not None, read_only_port=0, healthz_port=0)
+    if embedded is not None:
+        configuration = replace(
+            configuration,
+            address=plan.facts.host_ips[0] if plan.facts.host_ips else "127.0.0.1",
+            authentication=Authentication(x509=X509Authentication(client_ca_file=embedded.authority)),
+            authorization=Authorization(),
+        )
     loop = after.enter_context(closing(LoopThread("http-server")))
     names = (plan.facts.name, *plan.facts.host_ips)
-    serving = Serving(plan.facts.name, configuration, os.path.join(root, "pki"), names, {})
-    ports = Ports(main=0, read_only=None, health=None)
+    serving = Serving(plan.facts.name, configuration, os.path.join(root, "pki"), names, {}, root=root)
+    ports = Ports(main=0 if embedded is not None else None, read_only=None, health=None)
+    token = secrets.token_urlsafe(18)
     try:
         server = node_server(serving, ports, window, capabilities.cri, capabilities.log_files, capabilities.api, loop)
         server.start()
+        link = f"http://actorlet:{token}@127.0.0.1:{server.observe(token)}/ui"
     except (CertificateError, PortTakenError) as error:
         raise OSError(str(error)) from None
     after.callback(server.close)
-    return dataclasses.replace(plan, configuration=replace(configuration, port=server.ports.main or 0))
+    return dataclasses.replace(plan, configuration=replace(configuration, port=server.ports.main or 0)), link
 
 
 def _api_server(options: argparse.Namespace, root: str, after: ExitStack) -> EmbeddedApi | None:
@@ -207,15 +208,15 @@ def _verdict(options: argparse.Namespace, outcome: Progress, wanted: int) -> int
     return 1
 
 
-def _screen(options: argparse.Namespace, title: str, kubeconfig: str) -> Screen:
+def _screen(options: argparse.Namespace, title: str, kubeconfig: str, link: str) -> Screen:
     if options.output == "json":
         log_to(sys.stderr, lowest=30)
-        return JsonScreen(sys.stdout, options.once, kubeconfig)
+        return JsonScreen(sys.stdout, options.once, kubeconfig, link)
     console = Console()
     if console.is_terminal:
-        return LiveScreen(console, title, kubeconfig)
+        return LiveScreen(console, title, kubeconfig, link)
     log_to(sys.stderr, lowest=30)
-    return LineScreen(sys.stdout, title, kubeconfig)
+    return LineScreen(sys.stdout, title, kubeconfig, link)
 
 
 def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> dict[str, str]:

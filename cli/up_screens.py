@@ -49,10 +49,11 @@ class RecentWarnings(logging.Handler):
 class LiveScreen:
     """Redraws tables of pods, pulls and actors in place, within the height of the terminal."""
 
-    def __init__(self, console: Console, title: str, kubeconfig: str = "") -> None:
+    def __init__(self, console: Console, title: str, kubeconfig: str = "", link: str = "") -> None:
         self._console = console
         self._title = title
         self._kubeconfig = kubeconfig
+        self._link = link
         self._warnings = RecentWarnings()
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
@@ -65,8 +66,10 @@ class LiveScreen:
         if self._kubeconfig:
             # On a line of its own and never cut, for people to copy.
             parts.append(Text(export_of(self._kubeconfig), style="bold green", overflow="fold"))
+        if self._link:
+            parts.append(Text(observer_line(self._link), style="bold cyan", overflow="fold"))
         parts += ["", pod_table(pod_line(pod, look.wall_ns) for pod in look.pods)]
-        rows = _ROWS_AROUND + len(look.pods) + bool(self._kubeconfig)
+        rows = _ROWS_AROUND + len(look.pods) + bool(self._kubeconfig) + bool(self._link)
         if look.pulls:
             parts += ["", pull_table(look.pulls)]
             rows += len(look.pulls) + 2
@@ -95,6 +98,11 @@ def export_of(kubeconfig: str) -> str:
     return f"export KUBECONFIG={shlex.quote(kubeconfig)}"
 
 
+def observer_line(link: str) -> str:
+    """What a person opens in a browser."""
+    return f"observer: {link}"
+
+
 def _cut(text: str, style: str) -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
@@ -102,10 +110,11 @@ def _cut(text: str, style: str) -> Text:
 class LineScreen:
     """A line for each thing that is new: good for logs and pipes."""
 
-    def __init__(self, out: TextIO, title: str, kubeconfig: str = "") -> None:
+    def __init__(self, out: TextIO, title: str, kubeconfig: str = "", link: str = "") -> None:
         self._out = out
         self._title = title
         self._kubeconfig = kubeconfig
+        self._link = link
         self._told: dict[Hashable, object] = {}
 
     def show(self, look: Look, outcome: Progress) -> None:
@@ -136,6 +145,8 @@ class LineScreen:
         print(self._title, file=self._out, flush=True)
         if self._kubeconfig:
             print(export_of(self._kubeconfig), file=self._out, flush=True)
+        if self._link:
+            print(observer_line(self._link), file=self._out, flush=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -145,9 +156,10 @@ class LineScreen:
 class JsonScreen:
     """One JSON document a line: with `only_last` the last one, otherwise one for each change."""
 
-    def __init__(self, out: TextIO, only_last: bool, kubeconfig: str = "") -> None:
+    def __init__(self, out: TextIO, only_last: bool, kubeconfig: str = "", link: str = "") -> None:
         self._out = out
         self._kubeconfig = kubeconfig
+        self._link = link
         self._only_last = only_last
         self._last = ""
         self._told: object = None
@@ -156,6 +168,8 @@ class JsonScreen:
         document = as_document(look, outcome)
         if self._kubeconfig:
             document = {"kubeconfig": self._kubeconfig, **document}
+        if self._link:
+            document = {"observer": self._link, **document}
         self._last = msgspec.json.encode(document).decode()
         if not self._only_last and (news := _without_ages(document)) != self._told:
             self._told = news

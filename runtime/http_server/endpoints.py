@@ -8,6 +8,7 @@ an actor that does not answer costs the one who asked.
 from __future__ import annotations
 
 import asyncio
+import hmac
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,12 +25,12 @@ from runtime.cri import Cri, CriError
 from runtime.http_server import manifest_door
 from runtime.http_server.checkpoints import Checkpoints
 from runtime.http_server.doorman import Way
-from runtime.http_server.gate import Gate
+from runtime.http_server.gate import Gate, bearer_of
 from runtime.http_server.heads import Head, Refusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.manifest_door import ManifestDoor
-from runtime.http_server.observer import Observer, ObserverView
+from runtime.http_server.observer import Observer, ObserverView, asking_for_token, is_observed
 from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, Endpoint, Switch, asked
 from runtime.http_server.profiles import Profiles
 from runtime.http_server.running import run_command, running_pods
@@ -124,8 +125,28 @@ class NodeEndpoints:
         """Raises Refusal."""
         path = sound_path(request.path)
         certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
-        await self._gate.admit(request.method, path, request.headers.get("Authorization", ""), certificate)
+        authorization = request.headers.get("Authorization", "")
+        if is_observed(path):
+            # Browsers ask people for a name and a password; the password is the token.
+            authorization = f"Bearer {bearer_of(authorization)}" if authorization else ""
+        try:
+            await self._gate.admit(request.method, path, authorization, certificate)
+        except Refusal as refusal:
+            raise asking_for_token(refusal) if is_observed(path) else refusal from None
         return await self._answer(request, asked(request.method, path, self._facts.on))
+
+    def observer(self, token: str) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+        """A handler that shows the observer alone, to whoever has the token."""
+
+        async def answer(request: web.BaseRequest) -> web.StreamResponse:
+            path = sound_path(request.path)
+            if not hmac.compare_digest(bearer_of(request.headers.get("Authorization", "")).encode(), token.encode()):
+                raise asking_for_token(Refusal(401, "Unauthorized"))
+            if not is_observed(path):
+                raise Refusal(404, "there is /ui here, and nothing else")
+            return await self._answer(request, asked(request.method, path, self._facts.on))
+
+        return answer
 
     async def upgrade(self, head: Head, transport: asyncio.Transport) -> Way:
         """Raises Refusal."""

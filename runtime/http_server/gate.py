@@ -8,6 +8,7 @@ permission: 401 for a token, 500 for the question whether he may.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import logging
 from collections.abc import Mapping
@@ -154,6 +155,19 @@ class _Tokens:
         user = status.user
         extra = tuple((name, tuple(values)) for name, values in sorted(user.extra.items()))
         return User(user.username or "", tuple(user.groups), user.uid or "", extra)
+
+
+def bearer_of(authorization: str) -> str:
+    """The token in an Authorization header: as browsers send it too, who know only names and passwords."""
+    scheme, _, value = authorization.strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
+        except ValueError:
+            return ""
+    return ""
 
 
 def gate_faults(authentication: Authentication, authorization: Authorization, joined: bool) -> tuple[str, ...]:

@@ -106,6 +106,14 @@ class NodeServer:
             raise
         self.ports = Ports(main, read_only, health)
 
+    def observe(self, token: str, port: int = 0) -> int:
+        """Serve the observer alone on loopback, without TLS, to whoever has the token; the port.
+
+        Raises PortTakenError.
+        """
+        listener = HttpListener(self._loop, self._endpoints.observer(token), host="127.0.0.1", port=port)
+        return self._listen(listener, "the observer")
+
     def close(self) -> None:
         """Serve no more. May be called more than once."""
         listeners, self._listeners = self._listeners, []

@@ -34,9 +34,21 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+CHALLENGE = ("WWW-Authenticate", 'Basic realm="actorlet: any name, and a token as the password", charset="UTF-8"')
+
 Look = Mapping[str, bytes]
 """Key such as `pod/<uid>` -> what is to be seen of it, as JSON."""
 _NOTHING: Look = {}
+
+
+def is_observed(path: str) -> bool:
+    """Whether it is the observer's."""
+    return path == "/ui" or path.startswith("/ui/")
+
+
+def asking_for_token(refusal: Refusal) -> Refusal:
+    """So that a browser asks the person for one."""
+    return Refusal(401, refusal.text, (CHALLENGE,)) if refusal.status == 401 else refusal
 
 
 class ObserverView(Protocol):

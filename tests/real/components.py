@@ -24,6 +24,7 @@ NEEDED = {
     "runc": "runc",
     "busybox": "busybox-static",
     "docker-registry": "docker-registry",
+    "chromium": "chromium",
     "ip": "iproute2",
     "iptables": "iptables",
     "patchelf": "patchelf",

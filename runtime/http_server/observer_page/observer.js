@@ -1,0 +1,345 @@
+// Draws what the stream tells. Nothing here changes the node, and nothing that comes from it is taken for markup.
+"use strict";
+
+const SHOWN_WORKERS = 12;
+// Without the name and the password that the address may carry, and behind whatever proxy.
+const HOME = location.origin + location.pathname.replace(/ui\/?$/, "");
+const parts = new Map();
+let chosen = "";
+let chosenByHand = false;
+let unfolded = new Set();
+let drawAsked = false;
+let storyAsked = 0;
+let storyTold = "";
+
+const at = (id) => document.getElementById(id);
+
+function make(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") made.className = value;
+    else if (value !== undefined && value !== null) made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+function of(kind) {
+  const found = [];
+  for (const [key, part] of parts) if (key.startsWith(kind + "/")) found.push([key.slice(kind.length + 1), part]);
+  return found;
+}
+
+// --- ages -----------------------------------------------------------------------------------------------------------
+
+function age(stamp) {
+  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(stamp)) / 1000));
+  if (seconds < 120) return seconds + "s";
+  if (seconds < 7200) return Math.floor(seconds / 60) + "m";
+  return seconds < 172800 ? Math.floor(seconds / 3600) + "h" : Math.floor(seconds / 86400) + "d";
+}
+
+function since(stamp, before = "") {
+  return stamp ? make("span", { "data-since": stamp, "data-before": before, title: stamp }, before + age(stamp)) : "";
+}
+
+setInterval(() => {
+  for (const each of document.querySelectorAll("[data-since]")) {
+    each.textContent = each.dataset.before + age(each.dataset.since);
+  }
+}, 1000);
+
+// --- the stream -----------------------------------------------------------------------------------------------------
+
+function listen() {
+  const stream = new EventSource(HOME + "ui/live/stream");
+  stream.onmessage = (message) => {
+    const told = JSON.parse(message.data);
+    if (told.whole) parts.clear();
+    for (const key of told.gone) parts.delete(key);
+    for (const [key, part] of Object.entries(told.parts)) parts.set(key, part);
+    linked("live", "good");
+    askDraw();
+    if (Object.keys(told.parts).some((key) => key === "pod/" + chosen || key.endsWith("/" + chosen))) tellStory();
+  };
+  stream.onerror = () => {
+    linked("no answer", "bad");
+    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
+  };
+}
+
+function linked(text, kind) {
+  at("link").textContent = text;
+  at("link").className = "chip " + kind;
+}
+
+function askDraw() {
+  if (drawAsked) return;
+  drawAsked = true;
+  requestAnimationFrame(() => {
+    drawAsked = false;
+    draw();
+  });
+}
+
+// A table is drawn anew only when what it shows has changed, so that texts can be marked and copied.
+const drawn = new Map();
+function place(element, data, build) {
+  const text = JSON.stringify(data);
+  if (drawn.get(element) === text) return;
+  drawn.set(element, text);
+  element.replaceChildren(...build());
+}
+
+// --- drawing --------------------------------------------------------------------------------------------------------
+
+function draw() {
+  drawNode();
+  drawPods();
+  drawActors();
+  drawSide();
+}
+
+function drawNode() {
+  const node = parts.get("node");
+  if (!node) return;
+  const ready = of("condition").find(([type]) => type === "Ready");
+  document.title = node.name + " - actorlet";
+  at("node").textContent = node.name;
+  at("version").textContent = "actorlet " + node.version;
+  const well = ready ? ready[1].status === "True" : undefined;
+  document.querySelector(".mark").className = "mark" + (well === undefined ? "" : well ? " good" : " bad");
+  place(at("conditions"), of("condition"), () =>
+    of("condition").map(([type, one]) => {
+      const good = type === "Ready" ? one.status === "True" : one.status === "False";
+      const kind = good ? "good" : one.status === "Unknown" ? "warn" : "bad";
+      const text = type === "Ready" ? (good ? "Ready" : "not Ready") : (good ? "no " : "") + type;
+      return make("li", { class: "chip " + kind, title: one.reason + ": " + one.message }, text);
+    })
+  );
+  const wrong = [];
+  if (ready && !well) wrong.push("The node is not ready: " + ready[1].message);
+  if (node.late.length) wrong.push("Late: " + node.late.map(shortPath).join(", "));
+  if (node.stuck) wrong.push(node.stuck + " handlers block their threads");
+  at("banner").hidden = !wrong.length;
+  at("banner").textContent = wrong.join(" - ");
+}
+
+function drawPods() {
+  const order = ([, a], [, b]) => a.well - b.well || a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name);
+  const pods = of("pod").sort(order);
+  // Until somebody chooses, the first in trouble is shown.
+  const there = parts.get("pod/" + chosen);
+  if (pods.length && (!there || (!chosenByHand && there.well && !pods[0][1].well))) choose(pods[0][0], false);
+  const well = pods.filter(([, pod]) => pod.well).length;
+  at("pods-count").textContent = pods.length ? well + " of " + pods.length + " well" : "none";
+  place(at("pods").tBodies[0], [pods, chosen], () =>
+    pods.map(([uid, pod]) => {
+      const kind = pod.well ? "good" : /Err|Crash|BackOff|Failed|OOM|Invalid/.test(pod.status) ? "bad" : "warn";
+      return make(
+        "tr",
+        { "data-uid": uid, class: uid === chosen ? "chosen" : "", tabindex: 0, title: pod.why },
+        make("td", { class: "name" }, make("span", { class: "quiet" }, pod.namespace + "/"), pod.name),
+        make("td", {}, pod.ready),
+        make("td", {}, make("span", { class: "chip " + kind }, pod.status)),
+        make("td", { class: "number" + (pod.restarts ? " warn" : "") }, String(pod.restarts)),
+        make("td", {}, since(pod.since)),
+        make("td", {}, pod.ip)
+      );
+    })
+  );
+}
+
+const KINDS = { parked: "bad", "backing off": "bad", waiting: "busy", handling: "busy", idle: "", stopping: "warn" };
+
+function isTroubled(actor) {
+  return actor.late || /park|back/i.test(actor.state) || actor.dropped > 0 || actor.restarts > 0;
+}
+
+function podOf(uid) {
+  const pod = parts.get("pod/" + uid);
+  return pod ? pod.namespace + "/" + pod.name : "";
+}
+
+function shortPath(path) {
+  return path.split("/").map((part) => podOf(part) || part).join("/");
+}
+
+// The rows of the tree: parents before children; of many alike only some, and all that are in trouble.
+function rowsOf(actors) {
+  const children = new Map();
+  for (const [path, actor] of actors) {
+    const up = path === "/" ? "" : path.slice(0, path.lastIndexOf("/")) || "/";
+    if (!children.has(up)) children.set(up, []);
+    children.get(up).push([path, actor]);
+  }
+  const rows = [];
+  const walk = (up, depth) => {
+    const here = (children.get(up) || []).sort(([a], [b]) => (isUid(a) && isUid(b) ? shortPath(a).localeCompare(shortPath(b)) : a.localeCompare(b)));
+    const workers = here.filter(([path]) => isUid(path));
+    const folded = workers.length > SHOWN_WORKERS && !unfolded.has(up);
+    let shown = 0;
+    for (const [path, actor] of here) {
+      if (folded && isUid(path) && !isTroubled(actor) && ++shown > SHOWN_WORKERS) continue;
+      rows.push({ path, actor, depth });
+      walk(path, depth + 1);
+    }
+    if (folded && shown > SHOWN_WORKERS) rows.push({ more: shown - SHOWN_WORKERS, up, depth });
+  };
+  walk("", 0);
+  return rows;
+}
+
+function isUid(path) {
+  return path.split("/").length === 4 && path.startsWith("/node/sync-loop/");
+}
+
+function drawActors() {
+  const actors = of("actor");
+  const troubled = actors.filter(([, actor]) => isTroubled(actor));
+  at("actors-count").textContent = actors.length + (troubled.length ? ", " + troubled.length + " troubled" : ", all well");
+  const only = at("troubled").checked;
+  const rows = only ? troubled.map(([path, actor]) => ({ path, actor, depth: 0 })) : rowsOf(actors);
+  const names = rows.map((row) => (row.path ? shortPath(row.path) : ""));
+  place(at("actors").tBodies[0], [rows, names], () => rows.map((row) => actorRow(row, only)));
+}
+
+function actorRow({ path, actor, depth, more, up }, flat) {
+  if (more) {
+    const text = "  ".repeat(depth) + "and " + more + " more that are well";
+    return make("tr", { class: "more", "data-up": up }, make("td", { colspan: 6 }, make("span", { class: "tree" }, "  ".repeat(depth)), text.trim()));
+  }
+  const last = path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1);
+  const name = flat ? shortPath(path) : podOf(last) || last;
+  const words = actor.waitingFor && actor.handlingSince ? "waits for " + actor.waitingFor : actor.failure;
+  const isFailure = words === actor.failure && /park|back/i.test(actor.state);
+  return make(
+    "tr",
+    { title: path },
+    make("td", { class: "name" }, make("span", { class: "tree" }, flat ? "" : "  ".repeat(depth)), name, make("span", { class: "class" }, actor.class)),
+    make("td", {}, make("span", { class: "chip " + (actor.late ? "bad" : KINDS[actor.state] || "") }, actor.late ? "late" : actor.state)),
+    make("td", { class: "number" + (actor.oldest ? " warn" : "") }, String(actor.mailbox), actor.oldest ? since(actor.oldest, " \u00b7 ") : ""),
+    make("td", { class: "number" }, String(actor.handled)),
+    make("td", { class: "number" + (actor.restarts ? " bad" : "") }, String(actor.restarts)),
+    make("td", { class: "words" + (isFailure ? " bad" : ""), title: words }, words)
+  );
+}
+
+function drawSide() {
+  const slow = of("actor").filter(([, actor]) => actor.slowest).sort(([, a], [, b]) => b.slowestMs - a.slowestMs).slice(0, 8);
+  const slowRows = slow.map(([path, actor]) => [shortPath(path).replace(/^\/node\//, ""), actor.slowest.replace(/\(.*$/, ""), actor.slowestMs]);
+  place(at("slowest").tBodies[0], slowRows, () =>
+    slowRows.map(([path, handler, ms]) =>
+      make("tr", {}, make("td", { class: "name" }, handler), make("td", { class: "words", title: path }, path), make("td", { class: "number" }, ms.toFixed(1) + "\u00a0ms"))
+    )
+  );
+  const lanes = of("lane");
+  place(at("lanes").tBodies[0], lanes, () =>
+    lanes.map(([name, lane]) =>
+      make(
+        "tr",
+        { title: lane.lost.map((one) => one.key + ": " + one.call).join("\n") },
+        make("td", {}, name),
+        make("td", { class: "number" }, String(lane.running)),
+        make("td", { class: "number" + (lane.waiting ? " warn" : "") }, String(lane.waiting)),
+        make("td", { class: "number" }, String(lane.size)),
+        make("td", { class: "number" + (lane.lost.length ? " bad" : "") }, String(lane.lost.length))
+      )
+    )
+  );
+  const problems = of("problem");
+  at("problems").className = problems.length ? "" : "none";
+  place(at("problems"), problems, () =>
+    problems.length ? problems.map(([, one]) => make("li", { class: one.fatal ? "fatal" : "" }, one.text)) : [make("li", { class: "quiet" }, "none")]
+  );
+}
+
+// --- the timeline of a pod --------------------------------------------------------------------------------------------
+
+function choose(uid, byHand) {
+  chosen = uid;
+  chosenByHand = chosenByHand || byHand;
+  storyTold = "";
+  tellStory(true);
+}
+
+async function tellStory(now = false) {
+  if (!chosen || (!now && Date.now() - storyAsked < 900)) return;
+  storyAsked = Date.now();
+  const uid = chosen;
+  try {
+    const answer = await fetch(HOME + "ui/pods/" + encodeURIComponent(uid), { credentials: "same-origin" });
+    if (!answer.ok || uid !== chosen) return;
+    const text = await answer.text();
+    const story = JSON.parse(text);
+    const told = JSON.stringify({ ...story, asked: "" });
+    if (told === storyTold) return;
+    storyTold = told;
+    drawStory(story);
+  } catch (error) {
+    // The stream says that nobody answers.
+  }
+}
+
+function clock(stamp) {
+  return make("time", { datetime: stamp, title: stamp }, stamp.slice(11, 19));
+}
+
+function drawStory(story) {
+  at("story-of").textContent = story.namespace + "/" + story.name + (story.stage ? ", " + story.stage : "");
+  const box = at("story");
+  const low = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
+  const made = [];
+  if (story.why.length) made.push(...story.why.map((line) => make("div", { class: "why" }, line)));
+  else made.push(make("div", { class: "why well" }, story.status));
+  const next = [];
+  if (story.doing) next.push(make("li", {}, "its worker waits for " + story.doing));
+  for (const wait of story.waits) {
+    const when = wait.until ? make("span", { class: "quiet" }, " at " + wait.until.slice(11, 19)) : "";
+    next.push(make("li", {}, wait.subject + ": " + wait.then, when));
+  }
+  if (next.length) made.push(make("h3", {}, "What comes next"), make("ul", {}, ...next));
+  made.push(make("h3", {}, "What happened (UTC), the last first"));
+  const happened = [...story.happened].reverse().map((one) =>
+    make(
+      "li",
+      { class: one.kind },
+      clock(one.last),
+      one.text,
+      one.detail ? make("span", { class: "detail" }, " [" + one.detail + "]") : "",
+      one.count > 1 ? make("span", { class: "times" }, " \u00d7" + one.count) : ""
+    )
+  );
+  if (story.forgotten) happened.push(make("li", { class: "quiet" }, story.forgotten + " more are not remembered"));
+  made.push(make("ol", { class: "happened" }, ...happened));
+  box.replaceChildren(...made);
+  if (low && box.scrollTop) box.scrollTop = 0;
+}
+
+// --- hands ------------------------------------------------------------------------------------------------------------
+
+at("pods").addEventListener("click", (event) => {
+  const row = event.target.closest("tr[data-uid]");
+  if (row) {
+    choose(row.dataset.uid, true);
+    askDraw();
+  }
+});
+at("pods").addEventListener("keydown", (event) => {
+  const row = event.target.closest("tr[data-uid]");
+  if (row && (event.key === "Enter" || event.key === " ")) {
+    event.preventDefault();
+    choose(row.dataset.uid, true);
+    askDraw();
+  }
+});
+at("actors").addEventListener("click", (event) => {
+  const row = event.target.closest("tr[data-up]");
+  if (row) {
+    unfolded.add(row.dataset.up);
+    askDraw();
+  }
+});
+at("troubled").addEventListener("change", askDraw);
+setInterval(() => tellStory(), 2000);
+listen();

@@ -1,0 +1,134 @@
+"""The observer's page in a browser: what a person sees of a node that has troubles. Pictures are kept in `.artifacts`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from actors.kernel import Actor, Message, PoolDispatcher, RestartStrategy, handles
+from cli.node_server import NodeWindow, Serving, node_server
+from config.kubelet import KubeletConfiguration
+from config.kubelet.configuration import Authentication, Authorization, WebhookAuthentication
+from runtime.event_loop import LoopThread
+from runtime.http_server.node_server import Ports
+from simulation.cri import Settings
+from simulation.simulated_node import SimulatedNode
+from tests.real.browser import Browser, browser
+from tests.real.components import missing
+from tests.real.waiting import until
+from tests.simulation.node.worlds import IMAGE, container, manifest
+
+PICTURES = Path(__file__).parents[2] / ".artifacts"
+TOKEN = "a-token-of-the-test"
+WELL = {"well": manifest("well"), "other": manifest("other", [container("a"), container("b")])}
+LOOPS = manifest("loops", behaviour={"run-for": "50ms", "exit-code": "3"})
+HASTY = RestartStrategy(
+    name="hasty", budget=1, window_ns=10**12, initial_ns=10**6, max_ns=10**6, parked_retry_ns=10**13
+)
+IN_2_S = 2.0
+
+
+class Fail(Message, frozen=True):
+    """To the actor below."""
+
+
+class Fails(Actor):
+    """An actor that always fails."""
+
+    @handles(Fail)
+    def fail(self, _: Fail) -> None:
+        raise RuntimeError("the disk has gone away")
+
+
+@dataclass
+class Watched:
+    node: SimulatedNode
+    link: str
+
+
+@contextmanager
+def watched(directory: Path) -> Iterator[Watched]:
+    """A node with a few pods that are well, and its observer."""
+    with ExitStack() as after:
+        dispatcher = PoolDispatcher()
+        after.callback(dispatcher.close)
+        configuration = KubeletConfiguration(
+            enable_server=False,
+            cluster_dns=("10.0.0.10",),
+            authentication=Authentication(webhook=WebhookAuthentication(enabled=False)),
+            authorization=Authorization(mode="AlwaysAllow"),
+        )
+        settings = Settings(images=(IMAGE,))
+        manifests = {f"{name}.yaml": text for name, text in WELL.items()}
+        node = SimulatedNode(
+            dispatcher, name="worker-7", manifests=manifests, settings=settings, configuration=configuration
+        )
+        loop = after.enter_context(closing(LoopThread("observed")))
+        serving = Serving("worker-7", configuration, str(directory), ("worker-7",), {}, root=str(directory))
+        ports = Ports(None, None, None)
+        server = node_server(serving, ports, NodeWindow(node.node), node.cri, node.host.log_files, None, loop)
+        server.start()
+        after.callback(server.close)
+        node.start()
+        after.callback(node.stop)
+        yield Watched(node, f"http://person:{TOKEN}@127.0.0.1:{server.observe(TOKEN)}/ui")
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Browser]:
+    gone = missing()
+    if "chromium" in gone:
+        pytest.fail("chromium is missing here; run `apt-get install chromium` or `tox -e real`, which does it")
+    with browser(tmp_path) as opened:
+        yield opened
+
+
+def shows(text: str) -> str:
+    return f"!!document.body && document.body.innerText.includes({text!r})"
+
+
+def test_a_crash_loop_and_a_parked_actor_are_seen_within_two_seconds(page: Browser, tmp_path: Path) -> None:
+    with watched(tmp_path) as found:
+        page.open(found.link)
+        page.until(shows("2 of 2 well"))
+        page.until(shows("source-file"))
+        assert "worker-7" in page.text()
+        page.picture(PICTURES / "observer-well.png")
+
+        found.node.put_manifest("loops.yaml", LOOPS)
+        system = found.node.node.system
+        until_restarting(found.node)
+        broken = system.spawn(Fails, name="broken", strategy=HASTY)
+        broken.tell(Fail())
+        broken.tell(Fail())
+        broken.tell(Fail())
+        began = time.monotonic()
+        page.until(f"{shows('CrashLoopBackOff')} && {shows('parked')}", IN_2_S)
+        assert time.monotonic() - began < IN_2_S
+        page.until(shows("the disk has gone away"))
+        page.until("document.getElementById('story').innerText.includes('back-off')")
+        page.picture(PICTURES / "observer-troubled.png")
+        page.dark()
+        page.picture(PICTURES / "observer-dark.png")
+        assert not [line for line in page.messages if '"error"' in line], page.messages
+
+
+def until_restarting(node: SimulatedNode) -> None:
+    """The pod has begun to crash, so that what is measured is the page and not the back-off."""
+
+    def loops() -> bool:
+        return any("CrashLoopBackOff" in str(pod.status) for pod in node.pods())
+
+    until(loops, 30, "it does not crash")
+
+
+def test_nobody_sees_anything_without_the_token(page: Browser, tmp_path: Path) -> None:
+    with watched(tmp_path) as found:
+        told = page.call("Page.navigate", url=found.link.replace(TOKEN, "another"))
+        assert told.get("errorText") == "net::ERR_INVALID_AUTH_CREDENTIALS"
+        assert "worker-7" not in page.text()

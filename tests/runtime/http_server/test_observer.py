@@ -1,0 +1,124 @@
+"""The stream of the observer: what is sent when, to whom, and how many may watch."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+from aiohttp import web
+
+from runtime.http_server.gate import bearer_of
+from runtime.http_server.heads import Refusal
+from runtime.http_server.listener import HttpListener
+from runtime.http_server.observer import WATCHERS_AT_MOST, Look, Observer, asking_for_token, is_observed
+from tests.real.waiting import until
+from tests.runtime.http_server.clients import Client, ask, listening
+
+
+class Scene:
+    """Parts that a test changes."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, bytes] = {"pod/1": b'"one"', "pod/2": b'"two"'}
+        self.looks = 0
+
+    def look(self) -> Look:
+        self.looks += 1
+        return dict(self.parts)
+
+    def timeline(self, uid: str) -> bytes | None:
+        return None
+
+
+@contextmanager
+def watched(scene: Scene) -> Iterator[HttpListener]:
+    async def directly(deed: Callable[[], Look]) -> Look:
+        return deed()
+
+    made: list[Observer] = []
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        if not made:
+            made.append(Observer(scene, directly, every_seconds=0.02))
+        told: Awaitable[web.StreamResponse] = made[0].stream(request)
+        return await told
+
+    with listening(answer) as listener:
+        yield listener
+
+
+def watch(client: Client) -> Iterator[dict[str, object]]:
+    """Events as they come."""
+    client.send("GET /ui/live/stream HTTP/1.1\r\nHost: n\r\n\r\n")
+    held = b""
+    while data := client.socket.recv(65536):
+        held += data
+        while b"\n\n" in held:
+            event, _, held = held.partition(b"\n\n")
+            if b"data: " in event:
+                yield json.loads(event.partition(b"data: ")[2])
+
+
+def test_who_comes_sees_all_and_then_what_changes_and_what_goes() -> None:
+    scene = Scene()
+    with watched(scene) as listener, closing(Client(listener.port)) as client:
+        events = watch(client)
+        assert next(events) == {"whole": True, "gone": [], "parts": {"pod/1": "one", "pod/2": "two"}}
+        scene.parts = {"pod/1": b'"one"', "pod/2": b'"changed"'}
+        assert next(events) == {"whole": False, "gone": [], "parts": {"pod/2": "changed"}}
+        scene.parts = {"pod/2": b'"changed"'}
+        assert next(events) == {"whole": False, "gone": ["pod/1"], "parts": {}}
+        with closing(Client(listener.port)) as other:
+            assert next(watch(other)) == {"whole": True, "gone": [], "parts": {"pod/2": "changed"}}
+
+
+def test_nobody_looks_while_nobody_watches() -> None:
+    scene = Scene()
+    with watched(scene) as listener:
+        with closing(Client(listener.port)) as client:
+            next(watch(client))
+        rested = threading.Event()
+
+        def still() -> bool:
+            before = scene.looks
+            rested.wait(0.1)
+            return scene.looks == before
+
+        until(still, 10, "it goes on looking")
+
+
+def test_so_many_may_watch_and_no_more() -> None:
+    scene = Scene()
+    with watched(scene) as listener:
+        clients = [Client(listener.port) for _ in range(WATCHERS_AT_MOST)]
+        for each in clients:
+            next(watch(each))
+        assert ask(listener.port).status == 503
+        for each in clients:
+            each.close()
+
+
+@pytest.mark.parametrize(
+    ("header", "token"),
+    [
+        ("Bearer abc", "abc"),
+        ("Basic YW55Ym9keTphYmM=", "abc"),
+        ("Basic YW55Ym9keTphOmI=", "a:b"),
+        ("Basic !!!", ""),
+        ("Digest x", ""),
+        ("", ""),
+    ],
+)
+def test_a_password_is_a_token(header: str, token: str) -> None:
+    assert bearer_of(header) == token
+
+
+def test_browsers_are_asked_for_a_token_where_the_page_is() -> None:
+    assert is_observed("/ui")
+    assert is_observed("/ui/live/stream")
+    assert not is_observed("/uix")
+    assert asking_for_token(Refusal(401, "no")).headers[0][0] == "WWW-Authenticate"
+    assert asking_for_token(Refusal(403, "no")).headers == ()

@@ -4,18 +4,22 @@ An end is asked for at every look, and begun once. It is never awaited: the hook
 begin, and the end of that is a reason to look. Asked for again with less time, it is hurried; the hook is not run a
 second time. What is left of the grace after the hook is the timeout of StopContainer, down to a floor.
 
-Also kept here: why single containers were killed, until their successors are there. What comes after an end that we
-have made is not the container's own doing, and its restart policy has no say in it where its definition has changed.
+An end is written down before it is begun (`actors.decided_ends`), and why single containers were killed, until their
+successors are there. What comes after an end that we have made is not the container's own doing, and its restart policy
+has no say in it where its definition has changed. An end that was begun by a worker, or an agent, before this one goes
+on in the time that it was given then. A hook that was begun then is not run again: it ended with who had begun it. What
+is left of a sleep is slept.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actors.decided_ends import EndNote
 from actors.history_messages import PodWait
-from actors.hook_rules import HookImpossibleError, HookKind, hook_of, known_by_notes
+from actors.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes
 from actors.hook_runner import HookEnded, HookRunner, HookTimeIsUp
 from actors.kernel import Message, Pending
 from actors.messages import LookAgain
@@ -39,6 +43,12 @@ NOT_GONE_RETRY_NS = SECOND_NS
 """The runtime says that it has stopped and shows it running: it is asked again after this."""
 
 
+class EndNoted(Message, frozen=True):
+    """To the worker itself: that a container is to end is written down, or cannot be."""
+
+    container_id: str
+
+
 class StopEnded(Message, frozen=True):
     """To the worker itself: a StopContainer has ended. `error` is empty when the container is gone."""
 
@@ -48,12 +58,17 @@ class StopEnded(Message, frozen=True):
 
 
 class _End(msgspec.Struct):
-    """One that is under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then."""
+    """One that is under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then.
+
+    `hook`: its preStop hook, until it has ended; `in_hook`: it runs. `noted`: that it ends is on the disk.
+    """
 
     ending: Ending
     container: Container
     deadline_ns: int
+    hook: Hook | None = None
     in_hook: bool = False
+    noted: bool = False
     number: int = 0
     timeout_seconds: int = 0
     asked_wall_ns: int = 0
@@ -68,10 +83,11 @@ class ContainerStops:
         self._view = view
         self._hooks = hooks
         self._ends: dict[str, _End] = {}
-        self._hooked: set[str] = set()
-        """Ids of containers whose preStop hook has been begun; it is run once."""
-        self.killed: dict[str, KillCause] = {}
+
+    @property
+    def killed(self) -> dict[str, KillCause]:
         """Container id -> why it was killed while its pod lives on."""
+        return self._view.decided.killed
 
     def busy(self) -> frozenset[str]:
         """Names of containers that are being ended: nothing is decided about them until that has come to something."""
@@ -91,15 +107,15 @@ class ContainerStops:
         end = self._ends.get(ending.id)
         if end is None:
             self._view.say("Normal", "Killing", ending.message, ending.name)
-            end = self._ends[ending.id] = _End(ending, container, deadline_ns)
-            if not self._begin_hook(end, ip):
-                self._stop(end)
+            self._begin(ending, container, deadline_ns, ip)
         elif end.retry_at_ns is not None:
             if now_ns >= end.retry_at_ns:
                 end.ending, end.deadline_ns = ending, min(end.deadline_ns, deadline_ns)
                 self._stop(end)
         elif deadline_ns < end.deadline_ns and ending.grace_seconds < end.ending.grace_seconds:
             end.ending, end.deadline_ns = ending, deadline_ns
+            if not end.noted:
+                return  # it goes on with the new time
             if end.in_hook:
                 self._hooks.limit(ending.id, HookKind.PRE_STOP, deadline_ns - now_ns)
             else:
@@ -132,41 +148,81 @@ class ContainerStops:
 
     def settle(self, observed: ObservedPod) -> None:
         """Take note of those that have ended."""
-        if not self._ends and not self.killed and not self._hooked:
+        decided = self._view.decided
+        if not self._ends and not decided.killed and not decided.ends:
             return
         known = {each.id: each for each in observed.containers()}
         for container_id in [each for each in self._ends if each not in known or not known[each].may_run]:
             del self._ends[container_id]
             self._hooks.drop(container_id, HookKind.PRE_STOP)
             self._worker.cancel_timer(f"stop {container_id}")
-        self._hooked &= known.keys()
-        newest = {group[0].id for group in observed.by_name.values()}
-        self.killed = {each: cause for each, cause in self.killed.items() if each in newest}
+        newest = frozenset(group[0].id for group in observed.by_name.values())
+        decided.forget_others_than(frozenset(known), newest)
 
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
         return tuple(_wait(end, ahead_ns) for end in self._ends.values())
 
-    def _begin_hook(self, end: _End, ip: str) -> bool:
-        """Whether a preStop hook runs now."""
+    # --- one end ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, ending: Ending, container: Container, deadline_ns: int, ip: str) -> None:
+        """Decide, and write it down; what was decided before goes on."""
+        ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
+        before = self._view.decided.ends.get(ending.id)
+        if before is not None:
+            deadline_ns = min(deadline_ns, before.deadline_wall_ns - ahead_ns)
+        end = self._ends[ending.id] = _End(ending, container, deadline_ns)
+        end.hook = self._hook_of(end, before, ip)
+        container_id, decided = ending.id, self._view.decided
+        if before is None:
+            begun_ns = self._worker.wall_ns()
+            decided.ends[container_id] = EndNote(begun_ns, deadline_ns + ahead_ns, end.hook is not None)
+
+        def then(done: Pending[Any]) -> EndNoted:
+            decided.written(done)
+            return EndNoted(container_id)
+
+        self._worker.begin(decided.write, then)
+
+    def end_noted(self, message: EndNoted) -> None:
+        """It may begin: the hook first."""
+        end = self._ends.get(message.container_id)
+        if end is None or end.noted:
+            return
+        end.noted = True
+        left_ns = self._left_ns(end)
+        if end.hook is None or left_ns <= 0:
+            self._stop(end)
+            return
+        end.in_hook = True
+        self._hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns)
+
+    def _left_ns(self, end: _End) -> int:
+        """So long a hook may take from now on; 0: it is not run."""
         grace = end.ending.grace_seconds
-        elapsed_ns = self._worker.now_ns() - (end.deadline_ns - grace * SECOND_NS)
-        handler, left_ns = end.ending.pre_stop, pre_stop_deadline_ns(grace, elapsed_ns)
-        if handler is None or left_ns <= 0 or end.ending.id in self._hooked:
-            return False
-        self._hooked.add(end.ending.id)
+        return pre_stop_deadline_ns(grace, self._worker.now_ns() - (end.deadline_ns - grace * SECOND_NS))
+
+    def _hook_of(self, end: _End, before: EndNote | None, ip: str) -> Hook | None:
+        """What is to be done before the container is asked to stop."""
+        handler = end.ending.pre_stop
+        if handler is None or self._left_ns(end) <= 0:
+            return None
         try:
             hook = hook_of(end.container, handler, ip)
         except HookImpossibleError as impossible:
-            self._say_failed(end, str(impossible))
-            return False
-        end.in_hook = True
-        self._hooks.begin(end.ending.id, HookKind.PRE_STOP, hook, left_ns)
-        return True
+            if before is None:
+                self._say_failed(end, str(impossible))
+            return None
+        if before is None or not before.hooked:
+            return hook
+        if isinstance(hook, SleepHook):
+            left_ns = before.begun_wall_ns + hook.ns - self._worker.wall_ns()
+            return SleepHook(min(hook.ns, left_ns)) if left_ns > 0 else None
+        return None
 
     def _stop(self, end: _End) -> None:
-        end.in_hook, end.retry_at_ns = False, None
+        end.hook, end.in_hook, end.retry_at_ns = None, False, None
         end.number += 1
         container_id, number = end.ending.id, end.number
         grace = end.ending.grace_seconds
@@ -197,6 +253,8 @@ def _failure(done: Pending[StopContainerResponse]) -> str:
 
 def _wait(end: _End, ahead_ns: int) -> PodWait:
     subject = f"the end of container {end.ending.name}"
+    if not end.noted:
+        return PodWait(subject, "Terminating", "it is being written down", "it is begun then")
     if end.retry_at_ns is not None:
         at_ns = end.retry_at_ns + ahead_ns
         return PodWait(subject, "Terminating", "the runtime has not stopped it", "it is asked again", at_ns)

@@ -64,7 +64,10 @@ class PodEnd:
             first = self._grace is None
             self._grace, self._since_ns = grace, (life.terminating_at_ns or wall_ns) if first else wall_ns
         pod = self._view.pod
-        plan = plan_orphan_ending(observed, grace) if pod is None else plan_ending(pod, observed, grace)
+        if pod is None:
+            plan = plan_orphan_ending(observed, grace, self._view.decided.graces())
+        else:
+            plan = plan_ending(pod, observed, grace)
         elapsed_ns = max(0, wall_ns - self._since_ns)
         return stop_in_turn(self._view, plan, elapsed_ns) or RETRY_NS
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from actors.container_stops import ContainerStops
+from actors.decided_ends import DecidedEnds, path_of
 from actors.event_messages import pod_event
 from actors.hook_runner import HookRunner
 from actors.kernel import Actor, Pending
@@ -87,6 +88,7 @@ class PodView:
         self.start_lives = StartLives()
         self.deeds = Deeds(worker, services.cri)
         self.history = PodHistory(worker, uid, services.historian)
+        self.decided = DecidedEnds(worker, services.files, path_of(services.node.root_directory, uid), self.on_disk)
         self.hooks = HookRunner(worker, services)
         self.stops = ContainerStops(worker, self, self.hooks)
         self.post_starts = PostStarts(self, self.hooks, self.stops)
@@ -110,14 +112,16 @@ class PodView:
             return f"{root}/{meta.namespace}_{meta.name}_{self.uid}"
         return f"{root}/{self._orphan.namespace}_{self._orphan.name}_{self.uid}" if self._orphan is not None else ""
 
-    def on_disk(self, deed: Callable[..., T], *args: Any) -> Pending[T]:
+    def on_disk(self, deed: Callable[..., T], *args: Any, deadline_ns: int = DISK_TIMEOUT_NS) -> Pending[T]:
         """Do something short with the pod's files, which may hang where the disk does."""
         lane = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        return lane.submit(self.uid, deed, *args, deadline_ns=DISK_TIMEOUT_NS)
+        return lane.submit(self.uid, deed, *args, deadline_ns=deadline_ns)
 
     async def look(self) -> ObservedPod:
         """Ask the runtime for everything of this pod. Raises CriError."""
-        await self._observer.look()
+        sandboxes, _ = await self._observer.look()
+        if sandboxes:
+            await self.decided.recall()  # a pod of which nothing is there yet has no past
         observed = self.seen()
         self.stops.settle(observed)
         self.post_starts.settle(observed)

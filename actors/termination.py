@@ -11,7 +11,7 @@ The spec of a pod may be lost (an orphan of the runtime). Then the plan is made 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -28,6 +28,7 @@ from config.pod_identity import is_sidecar
 MINIMUM_STOP_SECONDS = 2
 """What StopContainer is given at least, so that a process always hears of its end before it is killed."""
 _SECOND_NS = 1_000_000_000
+_NOTHING_DECIDED: Mapping[str, int] = {}
 
 
 class GraceCause(enum.Enum):
@@ -116,9 +117,18 @@ def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) ->
     return (*first, *last)
 
 
-def plan_orphan_ending(observed: ObservedPod, override: int | None = None) -> tuple[Ending, ...]:
-    """The same where only the runtime knows the pod: nothing is known of an order, so there is none."""
-    return tuple(_orphan_ending(container, override) for container in observed.containers() if container.may_run)
+def plan_orphan_ending(
+    observed: ObservedPod, override: int | None = None, decided: Mapping[str, int] = _NOTHING_DECIDED
+) -> tuple[Ending, ...]:
+    """The same where only the runtime knows the pod: nothing is known of an order, so there is none.
+
+    `decided`: container id -> the grace in seconds that its end was begun with, when the pod was still known. It holds.
+    """
+    return tuple(
+        _orphan_ending(container, decided.get(container.id, override))
+        for container in observed.containers()
+        if container.may_run
+    )
 
 
 def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:

@@ -53,6 +53,10 @@ class PodFiles(Protocol):
         """The text of a file of the node, such as /etc/resolv.conf. Raises OSError, also where it is larger."""
         ...
 
+    def write_record(self, path: str, text: str) -> None:
+        """Give a file of the agent's own that text (0600), all of it or nothing; its directory is there. OSError."""
+        ...
+
     def write_hosts(self, path: str, text: str) -> None:
         """Give the hosts file of a pod that text (0644), in place: containers may have it mounted. OSError."""
         ...
@@ -132,6 +136,14 @@ class LocalPodFiles:
         if len(data) > limit_bytes:
             raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
         return data.decode("utf-8", "replace")
+
+    def write_record(self, path: str, text: str) -> None:
+        # What it tells of does not outlive the machine, so nobody waits for the disk itself.
+        temporary = f"{path}.new"
+        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+        os.replace(temporary, path)
 
     def write_hosts(self, path: str, text: str) -> None:
         os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from tests.real.agent import NODE, Agent
@@ -140,3 +141,41 @@ def test_one_end_restarts_all_containers_in_place(agent: Agent, truth: Truth) ->
     assert counts == {"main": 1, "source": 1}
     conditions = {each.type: each.status for each in agent.status("all").conditions}
     assert conditions["AllContainersRestarting"] == "False"
+
+
+def test_killed_while_a_hook_runs_the_next_agent_does_not_run_it_again_and_keeps_to_the_grace(
+    agent: Agent, truth: Truth
+) -> None:
+    """Of a container that hears no signal: it is gone when the grace is over that it was given first."""
+    witness = Witness(agent.directory)
+    drain = {"exec": {"command": ["sh", "-c", "echo drains >> /witness/log; sleep 60"]}}
+    script = "trap '' TERM; while true; do sleep 1000; done"
+    deaf = container("main", script, volumeMounts=[witness.mount], lifecycle={"preStop": drain})
+    manifest = agent.drop("drain.json", pod("drain", deaf, volumes=[witness.volume], terminationGracePeriodSeconds=8))
+    agent.start()
+    agent.await_running("drain")
+    began = time.monotonic()
+    manifest.unlink()
+    agent.await_that(lambda: "drains" in witness.said(), f"{witness.said()}")
+    agent.kill()
+    agent.start()
+    truth.await_none("drain")
+    assert 5 < time.monotonic() - began < 14
+    assert witness.said().count("drains") == 1
+
+
+def test_killed_while_a_post_start_hook_runs_the_next_agent_takes_the_container_for_started(
+    agent: Agent, truth: Truth
+) -> None:
+    witness = Witness(agent.directory)
+    slow = {"postStart": {"exec": {"command": ["sh", "-c", "echo hook begins >> /witness/log; sleep 60"]}}}
+    pair = [witness.container("first", "first", lifecycle=slow), witness.container("second", "second")]
+    agent.drop("begun.json", pod("begun", *pair, volumes=[witness.volume]))
+    agent.start()
+    agent.await_that(lambda: "hook begins" in witness.said(), f"{witness.said()}")
+    first = truth.life("begun", "first").key
+    agent.kill()
+    agent.start()
+    agent.await_running("begun")
+    assert truth.life("begun", "first").key == first
+    assert witness.said().count("hook begins") == 1

@@ -169,7 +169,90 @@ def test_an_agent_that_is_restarted_in_the_middle_ends_the_pod_all_the_same():
     assert world.running() == []
 
 
+def restarted(world: World, after_s: float, dead_s: float = 1) -> None:
+    """Time passes, the agent is killed, time passes, another begins."""
+    world.run(int(after_s * SECOND))
+    world.node.kill()
+    world.run(int(dead_s * SECOND))
+    world.node.restart_agent()
+
+
+@pytest.mark.parametrize("after_s", [2, 9, 12])
+def test_a_hook_that_was_begun_before_the_agent_was_killed_is_not_run_again_and_the_grace_goes_on(after_s: int):
+    behaviour = {"exec-delay": "10s", "ignore-stop-signal": "true"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    began_ns = world.dispatcher.now_ns()
+    world.node.remove_manifest("web")
+    restarted(world, after_s)
+    world.run(60 * SECOND)
+    assert record(world).commands == [("drain",)]
+    assert 29 <= lived_on_s(world, began_ns) <= 31
+
+
+@pytest.mark.parametrize(("after_s", "dead_s", "lived_s"), [(5, 1, 20), (5, 18, 24), (5, 40, 45)])
+def test_a_sleep_is_slept_to_its_end_and_not_anew(after_s: int, dead_s: int, lived_s: int):
+    world = World({"web": manifest("web", [hooked(pre_stop={"sleep": {"seconds": 20}})], **WEB)}).start()
+    world.run(5 * SECOND)
+    began_ns = world.dispatcher.now_ns()
+    world.node.remove_manifest("web")
+    restarted(world, after_s, dead_s)
+    world.run(60 * SECOND)
+    assert lived_s - 1 <= lived_on_s(world, began_ns) <= lived_s + 2
+
+
+def test_a_container_without_a_hook_has_no_second_grace_either():
+    behaviour = {"ignore-stop-signal": "true"}
+    world = World({"web": manifest("web", behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    began_ns = world.dispatcher.now_ns()
+    world.node.remove_manifest("web")
+    restarted(world, 20)
+    world.run(60 * SECOND)
+    assert 29 <= lived_on_s(world, began_ns) <= 32
+
+
+def test_an_image_that_changes_in_place_is_run_even_with_never_by_the_agent_that_comes_after():
+    spec: dict[str, Any] = {"restartPolicy": "Never", "uid": "same", **WEB}
+    behaviour = {"exec-delay": "3s", "stop-exit-code": "0"}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **spec)}).start()
+    world.run(5 * SECOND)
+    changed = hooked(pre_stop=EXEC, image=OTHER_IMAGE)
+    world.node.put_manifest("web", manifest("web", [changed], behaviour=behaviour, **spec))
+    world.until(lambda: bool(record(world).commands))
+    world.node.kill()
+    world.cri.kill_container(record(world).id)
+    world.node.restart_agent()
+    world.run(20 * SECOND)
+    assert len(world.starts_of("web")) == 2
+    assert world.phases() == {"web": "Running"}
+
+
+def test_a_disk_that_hangs_holds_up_the_end_of_a_container_for_two_seconds_and_no_longer():
+    spec = {"uid": "uid-web", **WEB}
+    world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour={"exec-delay": "1s"}, **spec)}).start()
+    world.run(5 * SECOND)
+    world.node.host.tree.hang("/var/lib/actorlet/pods/uid-web")
+    began_ns = world.dispatcher.now_ns()
+    world.node.remove_manifest("web")
+    world.run(10 * SECOND)
+    assert record(world).commands == [("drain",)]
+    assert 3 <= lived_on_s(world, began_ns) <= 4
+
+
 # --- postStart ------------------------------------------------------------------------------------------------------
+
+
+def test_a_container_whose_post_start_hook_was_running_when_the_agent_was_killed_has_started():
+    pair = [hooked("first", post_start=EXEC), container("second")]
+    world = World({"web": manifest("web", pair, behaviour={"exec-delay": "20s"})}).start()
+    restarted(world, 5)
+    world.run(2 * SECOND)
+    assert world.running() == ["web/first", "web/second"]
+    assert (world.status("web", "first").started, world.phases()) == (True, {"web": "Running"})
+    world.run(60 * SECOND)
+    assert record(world, "first").commands == [("drain",)]
+    assert len(world.starts_of("web", "first")) == 1
 
 
 def test_a_container_has_not_started_before_its_post_start_hook_has_ended():

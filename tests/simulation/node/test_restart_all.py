@@ -97,6 +97,15 @@ def test_a_container_that_keeps_failing_so_backs_off():
     assert 3 <= len(world.starts_of("web", "app")) <= 7
 
 
+def test_what_it_owes_survives_the_agent_as_well():
+    behaviour = {"run-for.app": "1s", "exit-code.app": "42", "run-for.setup": "1s"}
+    world = world_with(behaviour)
+    for _ in range(24):
+        world.run(5 * SECOND)
+        world.node.restart_agent()
+    assert 3 <= len(world.starts_of("web", "app")) <= 7
+
+
 def test_a_rule_restarts_what_its_policy_would_not():
     pod = manifest(
         "web", [ruled(action="Restart")], behaviour={"run-for": "3s,3s", "exit-code": "42,1"}, restartPolicy="Never"

@@ -1,0 +1,136 @@
+"""What a worker has decided about containers and could not find again by looking: kept on disk, in the pod's directory.
+
+That a container was asked to end, until when it has time, whether its preStop hook was begun, and why it is killed
+while its pod lives on, is written down before the deed. So is the back-off of a container whose remains go with all
+others of its pod. Whoever comes after a crash of the worker or of the agent reads it once, and goes on from there: no
+hook runs twice, no grace begins anew. What is not there, or cannot be read, was not decided. A disk that does not
+answer holds up an end for `PATIENCE_NS` and no longer.
+
+Nothing is written for a pod that has no directory (any more), and what is on disk goes with the directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from actors.backoff import Wait
+from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, Pending
+from actors.pod_action_types import KillCause
+from runtime.pod_files import PodFiles
+
+LIMIT_BYTES = 256 * 1024
+SECOND_NS = 1_000_000_000
+PATIENCE_NS = 2 * SECOND_NS
+_NOTHING: Mapping[str, Any] = {}
+
+
+class EndNote(msgspec.Struct, frozen=True):
+    """A container was asked to end at `begun_wall_ns`, with time until `deadline_wall_ns`. `hooked`: its preStop hook
+    was begun then.
+    """
+
+    begun_wall_ns: int
+    deadline_wall_ns: int
+    hooked: bool = False
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """The document. `ends` and `killed` are by container id, `owed` by container name; causes are named."""
+
+    ends: Mapping[str, EndNote] = _NOTHING
+    killed: Mapping[str, str] = _NOTHING
+    owed: Mapping[str, Wait] = _NOTHING
+
+
+def path_of(root_directory: str, uid: str) -> str:
+    """Where it lies."""
+    return f"{root_directory.rstrip('/')}/pods/{uid}/decided-ends"
+
+
+def decided_of(text: str) -> Decided:
+    """What was written; nothing where it is no such document."""
+    try:
+        return msgspec.json.decode(text, type=Decided)
+    except (msgspec.MsgspecError, UnicodeError):
+        return Decided()
+
+
+def causes_of(decided: Decided) -> dict[str, KillCause]:
+    """Container id -> why it was killed; without causes that this version does not know."""
+    known = KillCause.__members__
+    return {each: known[name] for each, name in decided.killed.items() if name in known}
+
+
+OnDisk = Callable[..., Pending[Any]]
+
+
+class DecidedEnds:
+    """See the module. One per worker; `on_disk` does something with the pod's files."""
+
+    def __init__(self, worker: Actor, files: PodFiles, path: str, on_disk: OnDisk) -> None:
+        self._worker = worker
+        self._files = files
+        self._path = path
+        self._on_disk = on_disk
+        self.recalled = False
+        self.ends: dict[str, EndNote] = {}
+        self.killed: dict[str, KillCause] = {}
+        """Container id -> why it was killed while its pod lives on."""
+        self.owed: dict[str, Wait] = {}
+        """Container name -> the back-off of one whose remains have gone with all others."""
+
+    async def recall(self) -> None:
+        """Read what one before us has decided, once. What is known by now stays."""
+        if self.recalled:
+            return
+        try:
+            text = await self._worker.wait(
+                self._on_disk(self._files.read_node_file, self._path, LIMIT_BYTES),
+                timeout_ns=PATIENCE_NS,
+                what="what was decided about its containers",
+            )
+        except FileNotFoundError:
+            text = "{}"
+        except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            self._worker.log.warning("what was decided about containers of the pod cannot be read: %s", failure)
+            text = "{}"
+        self.recalled = True
+        decided = decided_of(text)
+        self.ends = {**decided.ends, **self.ends}
+        self.killed = {**causes_of(decided), **self.killed}
+        self.owed = {**decided.owed, **self.owed}
+
+    def write(self) -> Pending[Any]:
+        """Write all of it down."""
+        causes = {each: cause.name for each, cause in self.killed.items()}
+        text = msgspec.json.encode(Decided(self.ends, causes, self.owed)).decode()
+        return self._on_disk(self._files.write_record, self._path, text, deadline_ns=PATIENCE_NS)
+
+    def graces(self) -> dict[str, int]:
+        """Container id -> seconds that it was given when its end was begun."""
+        return {each: -(-(note.deadline_wall_ns - note.begun_wall_ns) // SECOND_NS) for each, note in self.ends.items()}
+
+    async def keep(self) -> None:
+        """Write all of it down, and wait for that."""
+        writing = self.write()
+        with contextlib.suppress(Exception):
+            await self._worker.wait(writing, what="what was decided about its containers")
+        self.written(writing)
+
+    def written(self, done: Pending[Any]) -> None:
+        """What has come of it. It goes on either way: an end that cannot be written down is an end all the same."""
+        try:
+            done.result(0)
+        except FileNotFoundError:
+            return  # a pod without a directory is one that only the runtime knows
+        except BaseException as failure:  # the end of an effect of any kind
+            self._worker.log.warning("what was decided about containers of the pod is not written down: %r", failure)
+
+    def forget_others_than(self, known: frozenset[str], newest: frozenset[str]) -> None:
+        """Of containers that are gone nothing is to be remembered; `newest`: ids that have no successor yet."""
+        self.ends = {each: note for each, note in self.ends.items() if each in known}
+        self.killed = {each: cause for each, cause in self.killed.items() if each in newest}

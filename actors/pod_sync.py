@@ -419,19 +419,6 @@ class PodSync:
             await decided.keep()
 
 
-    async def _keep_back_off(self, resets: tuple[Reset, ...]) -> None:
-        """What those owe whose end has restarted all does not go with what is removed."""
-        observed, crash_loop, decided = self._view.seen(), self._services.crash_loop, self._view.decided
-        owed = {
-            each.name: back_off(each.container, last, crash_loop, self._worker.wall_ns())
-            for each in resets
-            if each.source and (last := observed.newest(each.name)) is not None and each.id == last.id
-        }
-        if owed:
-            decided.owed.update(owed)
-            await decided.keep()
-
-
 def _differs(pod: Pod, before: Pod) -> bool:
     """Whether anything is different that a volume may show."""
     old, new = before.metadata, pod.metadata

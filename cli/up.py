@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-import secrets
 import shutil
 import signal
 import sys
@@ -148,11 +147,10 @@ def _served(
     names = (plan.facts.name, *plan.facts.host_ips)
     serving = Serving(plan.facts.name, configuration, os.path.join(root, "pki"), names, {}, root=root)
     ports = Ports(main=0 if embedded is not None else None, read_only=None, health=None)
-    token = secrets.token_urlsafe(18)
     try:
         server = node_server(serving, ports, window, capabilities.cri, capabilities.log_files, capabilities.api, loop)
         server.start()
-        link = f"http://actorlet:{token}@127.0.0.1:{server.observe(token)}/ui"
+        link = server.observe()
     except (CertificateError, PortTakenError) as error:
         raise OSError(str(error)) from None
     after.callback(server.close)

@@ -7,6 +7,7 @@ before anything is served: certificates (`CertificateError`), an API server that
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from runtime.event_loop import LoopThread
 from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.serving_certificate import ServingFiles, ServingTls, self_signed
+
+
+LOOPBACK = "127.0.0.1"
 
 
 class PortTakenError(Exception):
@@ -106,13 +110,14 @@ class NodeServer:
             raise
         self.ports = Ports(main, read_only, health)
 
-    def observe(self, token: str, port: int = 0) -> int:
-        """Serve the observer alone on loopback, without TLS, to whoever has the token; the port.
+    def observe(self, token: str = "") -> str:
+        """Serve the observer alone, on loopback at any port and without TLS, to whoever has the token (empty: a new one).
 
-        Raises PortTakenError.
+        A link with the token in it. Raises PortTakenError.
         """
-        listener = HttpListener(self._loop, self._endpoints.observer(token), host="127.0.0.1", port=port)
-        return self._listen(listener, "the observer")
+        token = token or secrets.token_urlsafe(18)
+        listener = HttpListener(self._loop, self._endpoints.observer(token), host=LOOPBACK, port=0)
+        return f"http://actorlet:{token}@{LOOPBACK}:{self._listen(listener, 'the observer')}/ui"
 
     def close(self) -> None:
         """Serve no more. May be called more than once."""

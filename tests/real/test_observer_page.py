@@ -1,4 +1,4 @@
-"""The observer's page in a browser: what a person sees of a node that has troubles. Pictures are kept in `.artifacts`."""
+"""The observer's page in a browser: what a person sees of a node in trouble. Pictures are kept in `.artifacts`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def watched(directory: Path) -> Iterator[Watched]:
         after.callback(server.close)
         node.start()
         after.callback(node.stop)
-        yield Watched(node, f"http://person:{TOKEN}@127.0.0.1:{server.observe(TOKEN)}/ui")
+        yield Watched(node, server.observe(TOKEN))
 
 
 @pytest.fixture

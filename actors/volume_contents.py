@@ -8,7 +8,6 @@ refusal like any other. Nothing is kept of objects and tokens once their content
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import msgspec
@@ -24,9 +23,11 @@ from actors.reference_messages import (
     TokenIssued,
     TokenRefused,
 )
+from actors.volume_claim_messages import ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
 from actors.volume_payloads import Answers, TokenWant, Wants, contents_of, wants_of
 from config.objects import ConfigMap, Pod, Secret
-from runtime.volumes.capability import Contents
+from runtime.volumes.capability import Contents, VolumeSpec
+from runtime.volumes.pod_volumes import specs_of
 
 SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 120 * SECOND_NS
@@ -39,12 +40,14 @@ WATCHED_RESYNC = 10
 class ContentSources(msgspec.Struct, frozen=True):
     """Who is asked: the ObjectCacheActor and the TokenActor, None on a node without API server; the NodeStatusActor.
 
-    `resync_ns`: how often objects are read again though nobody has said that they have changed.
+    `claims`: who resolves claims, None without API server as well. `resync_ns`: how often objects are read again though
+    nobody has said that they have changed.
     """
 
     objects: ActorRef | None = None
     tokens: ActorRef | None = None
     node: ActorRef | None = None
+    claims: ActorRef | None = None
     resync_ns: int = RESYNC_NS
 
 
@@ -66,13 +69,15 @@ class GatheringLate(Message, frozen=True):
 class Gathered(msgspec.Struct, frozen=True):
     """The contents of a pod's volumes. `refresh_wall_ns`: when a token is to be renewed; 0 for never.
 
-    `refers`: whether anything in it came from the API server.
+    `refers`: whether anything in it came from the API server. `specs`, `waits`: as in `ClaimsResolved`.
     """
 
     pod: Pod
     contents: Contents
     refresh_wall_ns: int
     refers: bool
+    specs: Mapping[str, VolumeSpec] = {}
+    waits: Mapping[str, VolumeWait] = {}
 
 
 class _Gathering(msgspec.Struct):
@@ -85,6 +90,13 @@ class _Gathering(msgspec.Struct):
     refusals: dict[TokenWant, str]
     waiting: int
     refresh_wall_ns: int = 0
+    specs: Mapping[str, VolumeSpec] = {}
+    waits: Mapping[str, VolumeWait] = {}
+
+    def refresh_at(self, wall_ns: int) -> None:
+        """Something is to be renewed then."""
+        if wall_ns:
+            self.refresh_wall_ns = min(self.refresh_wall_ns or wall_ns, wall_ns)
 
 
 class VolumeContents:
@@ -122,6 +134,8 @@ class VolumeContents:
             self._ask_objects(gathering)
         for want in wants.tokens:
             self._ask_token(gathering, want)
+        if claimed_volumes(pod):
+            self._ask_claims(gathering)
         if not gathering.waiting:
             return self._end(gathering)
         self._actor.after(GATHER_LIMIT_NS, GatheringLate(uid, gathering.number), key=("gather", uid))
@@ -139,8 +153,15 @@ class VolumeContents:
         if gathering is None:
             return None
         gathering.tokens[message.tag.token] = message.token
-        at_ns = message.refresh_wall_ns
-        gathering.refresh_wall_ns = min(gathering.refresh_wall_ns or at_ns, at_ns)
+        gathering.refresh_at(message.refresh_wall_ns)
+        return self._answered(gathering)
+
+    def claims_resolved(self, message: ClaimsResolved) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.specs, gathering.waits = message.specs, message.waits
+        gathering.refresh_at(message.refresh_wall_ns)
         return self._answered(gathering)
 
     def token_refused(self, message: TokenRefused) -> Gathered | None:
@@ -158,6 +179,7 @@ class VolumeContents:
         reason = f"no answer within {GATHER_LIMIT_NS // SECOND_NS} s"
         missing = [ref for ref in gathering.wants.refs if ref not in gathering.objects]
         gathering.failures = {**dict.fromkeys(missing, ReadFailure(False, reason)), **gathering.failures}
+        gathering.waits = {**dict.fromkeys(claimed_volumes(gathering.pod), VolumeWait(reason)), **gathering.waits}
         return self._end(gathering)
 
     def forget(self, uid: str) -> None:
@@ -186,6 +208,15 @@ class VolumeContents:
             RequestToken(self._actor.ref, tag, gathering.pod, want.audience, want.expiration_seconds)
         )
 
+    def _ask_claims(self, gathering: _Gathering) -> None:
+        pod = gathering.pod
+        if self._sources.claims is None:
+            gathering.waits = dict.fromkeys(claimed_volumes(pod), VolumeWait("this node has no API server"))
+            return
+        gathering.waiting += 1
+        tag = GatherTag(pod.metadata.uid, gathering.number)
+        self._sources.claims.tell(ResolveClaims(self._actor.ref, tag, pod))
+
     def _of(self, tag: GatherTag) -> _Gathering | None:
         gathering = self._open.get(tag.uid)
         return gathering if gathering is not None and gathering.number == tag.number else None
@@ -199,23 +230,17 @@ class VolumeContents:
         answers = Answers(
             gathering.objects, gathering.failures, gathering.tokens, gathering.refusals, self._allocatable
         )
-        wants = gathering.wants
-        refers = bool(wants.refs or wants.tokens)
-        return Gathered(gathering.pod, contents_of(gathering.pod, answers), gathering.refresh_wall_ns, refers)
+        pod, wants = gathering.pod, gathering.wants
+        refers = bool(wants.refs or wants.tokens or claimed_volumes(pod))
+        contents, refresh_wall_ns = contents_of(pod, answers), gathering.refresh_wall_ns
+        return Gathered(pod, contents, refresh_wall_ns, refers, gathering.specs, gathering.waits)
+
+
+def claimed_volumes(pod: Pod) -> tuple[str, ...]:
+    """Names of the volumes that containers use and that stand in the cluster."""
+    return tuple(spec.volume.name for spec in specs_of(pod) if is_claimed(spec.volume))
 
 
 def resync_ns(sync_frequency_ns: int, strategy: str) -> int:
     """How often to read again without a reason (`configMapAndSecretChangeDetectionStrategy`)."""
     return sync_frequency_ns * (WATCHED_RESYNC if strategy == "Watch" else 1)
-
-
-def digest_of(contents: Contents) -> bytes:
-    """What tells contents apart; kept instead of them, because they may be secret, and many."""
-    digest = hashlib.blake2b(digest_size=16)
-    for volume, payload in sorted(contents.payloads.items()):
-        for path, file in sorted(payload.items()):
-            digest.update(f"{volume}\0{path}\0{file.mode}\0{file.uid}\0{len(file.data)}\0".encode())
-            digest.update(file.data)
-    for volume, reason in sorted(contents.refusals.items()):
-        digest.update(f"{volume}\0\0{reason}\0".encode())
-    return digest.digest()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+import msgspec
+
 from actors.kernel import ActorRef, Message
 from actors.start.sub_paths import WantedSubPath
 from config.objects import Pod
@@ -84,3 +86,23 @@ class SubPathsPrepared(Message, frozen=True):
     wanted: tuple[WantedSubPath, ...]
     paths: Mapping[int, str]
     error: str = ""
+
+
+class PodVolume(msgspec.Struct, frozen=True):
+    """A volume of a pod that containers may have now. `name`: in the pod; `path`: on the host.
+
+    `claim`: the name of its claim, where it has one. `block`: it is a device.
+    """
+
+    uid: str
+    name: str
+    plugin: str
+    path: str
+    claim: str = ""
+    block: bool = False
+
+
+class ListPodVolumes(Message, frozen=True):
+    """Edge -> VolumeReconcilerActor (ask): the volumes of the pod, or of all pods, as `tuple[PodVolume, ...]`."""
+
+    uid: str = ""

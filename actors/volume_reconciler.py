@@ -1,83 +1,71 @@
 """`VolumeReconcilerActor`: the one owner of pod directories and volumes on this node (spec 8, 16).
 
-It brings the disk to what was last asked for each pod: prepared, or released. Each call runs on a lane under the
-pod's UID with a deadline, so a dead mount costs its own pod alone. Of one pod one call is awaited at a time; what is
-asked meanwhile waits, and the newest wins. Everything may be asked again, and is then done again, which changes
-nothing.
+It keeps two worlds: what the pods are to have (`volume_desired`) and what there is (`volume_actual`). Whatever changes
+in one of them, `volume_plan` says for the pods concerned what to do next, and that is begun, one call per thing
+(`volume_calls`). Nothing is looked at without a reason but for a slow tick, and then only what is not as it should be.
 
-Volumes made of objects (config maps, secrets, tokens, the pod's own labels) are prepared when their contents have been
-gathered (`volume_contents`), and again when those may have changed: an object or the pod has, a token grows old, a
-while has gone by. Then the pod's worker is told to ask again (`RenewVolumes`), because it has the newest form of the
-pod, and knows whether the pod still runs; nothing is kept here but a digest of what was written. The same way whatever
-cannot be had is tried again, with a growing delay, and at once when something it refers to changes.
+A pod passes through here again and again, always in the same way: what its volumes are made of is gathered
+(`volume_contents`), steps are begun as long as there are any, and when nothing is under way any more the pod is
+settled: its worker is told what there is, and what is not. Then nothing is kept of secrets and files but a digest. It
+passes again when somebody asks, when something it refers to changes or grows old, and, where something could not be
+had, after a back-off.
 
-What is on disk of pods that nobody knows (a crash in the middle of a release, a pod removed while the agent was down)
-is released as soon as every source has spoken (`KnownPods`), and at each later word until it is gone.
+A pod that has ended is released: everything that lies on disk for it is listed first, because the disk knows more than
+any record, then taken down and removed. So it is with pods that nobody knows, once every source has spoken
+(`KnownPods`): a crash in the middle of a release, a pod removed while the agent was down. No volume of a pod that runs
+is ever taken down. A device goes when no pod needs it any more; which pods may need it is known only after one look at
+the whole disk.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import msgspec
 
 from actors.event_messages import pod_event
-from actors.kernel import Actor, ActorRef, Lane, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, Lane, Message, handles
 from actors.messages import KnownPods, NodeObserved
 from actors.reference_messages import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
-from actors.volume_contents import ContentSources, Gathered, GatheringLate, VolumeContents, digest_of
+from actors.volume_actual import ActualWorld, Device, Thing, Trouble, back_off_ns
+from actors.volume_calls import (
+    LANE_PER_THING,
+    LANE_SIZE,
+    Call,
+    CallEnded,
+    CallLate,
+    VolumeCalls,
+    late_trouble,
+)
+from actors.volume_claim_messages import ClaimsChanged, ClaimsResolved, ForgetClaims
+from actors.volume_contents import ContentSources, Gathered, GatheringLate, VolumeContents
+from actors.volume_desired import DesiredVolume, desired_volumes, with_places_of, without_secrets
+from actors.volume_devices import DeviceDue, VolumeDevices
 from actors.volume_messages import (
+    ListPodVolumes,
+    PodVolume,
+    PrepareSubPaths,
     PrepareVolumes,
     ReleaseVolumes,
-    RenewVolumes,
     VolumeReconcilerStarted,
     VolumesPrepared,
-    VolumesReleased,
 )
-from actors.volume_payloads import has_config_volumes
+from actors.volume_orphans import DiskScanned, PodsListed, ScanDisk, VolumeOrphans
+from actors.volume_plan import POD_ITSELF, TAKING_DOWN, Do, PodPlan, Step, plan_wanted
+from actors.volume_release import ReleaseDue, VolumeReleases, VolumesListed
+from actors.volume_state import Failed, Late, LostEnded, MakeBegun, Succeeded, UnmakeBegun, is_usable
+from actors.volume_sub_paths import SubPathsMounted, VolumeSubPaths
 from config.objects import Pod
-from runtime.volumes.capability import NO_CONTENTS, Contents, PodVolumes, PreparedVolumes, VolumeFault
-from runtime.volumes.pod_volumes import used_volumes
+from runtime.volumes.capability import NodeVolumes, VolumePlace
+from runtime.volumes.sub_path import SubPaths
 
 SECOND_NS = 1_000_000_000
-PREPARE_LIMIT_NS = 123 * SECOND_NS
-RELEASE_LIMIT_NS = 123 * SECOND_NS
-LIST_LIMIT_NS = 60 * SECOND_NS
-LANE_SIZE = 3
-LANE_PER_POD = 2
-"""One for a call that hangs, one so that the pod can still be released."""
-
-RETRY_INITIAL_NS = SECOND_NS // 2
-RETRY_MAX_NS = 122 * SECOND_NS
+TICK_NS = 60 * SECOND_NS
+"""How often what is not settled is looked at without a reason, should one have been lost."""
 REFRESH_AT_LEAST_NS = 5 * SECOND_NS
 """Not sooner is anything renewed, whatever a token says."""
 RESYNC_JITTER = 0.5
-
-
-class _Prepare(msgspec.Struct, frozen=True):
-    """The contents are known: make the volumes. `asked`: the worker waits for an answer.
-
-    `refresh_wall_ns`, `refers`: as in `Gathered`.
-    """
-
-    worker: ActorRef
-    pod: Pod
-    asked: bool
-    contents: Contents = NO_CONTENTS
-    digest: bytes = b""
-    refresh_wall_ns: int = 0
-    refers: bool = False
-
-
-Wish = _Prepare | ReleaseVolumes
-
-
-class WishEnded(Message, frozen=True):
-    """To itself: the call for this wish has ended. `error` is empty when it went well."""
-
-    wish: Wish
-    prepared: PreparedVolumes | None
-    error: str
 
 
 class RenewalDue(Message, frozen=True):
@@ -86,33 +74,29 @@ class RenewalDue(Message, frozen=True):
     uid: str
 
 
-class PodsListed(Message, frozen=True):
-    """To itself: the pods that have something on disk."""
-
-    uids: tuple[str, ...]
-    error: str
-
-
-class _Work(msgspec.Struct):
-    """What is being done for a pod, and what was asked since."""
-
-    current: Wish
-    next: Wish | None = None
+class Tick(Message, frozen=True):
+    """To itself, now and then."""
 
 
 class _Pod(msgspec.Struct):
-    """A pod whose volumes have to be looked at again some time.
+    """A pod that is to have volumes.
 
-    `asked`: its worker has asked since contents were last gathered. `answer`: what it was told last. `digest`: of the
-    contents that lie on disk, empty when that is not known or not all. `failures`: how often in a row something could
-    not be had.
+    `asked`: its worker has asked since it was last answered; `answer`: what it was told last. `passing`: contents are
+    known and steps may be begun; in this pass `attempted` volumes are tried and what is wrong with them is said.
+    `failures`, `retry_at_ns`: of waiting for what others have to change. `refers`, `refresh_wall_ns`: as in `Gathered`.
     """
 
     worker: ActorRef
+    pod: Pod
     asked: bool = False
     answer: VolumesPrepared | None = None
-    digest: bytes = b""
+    volumes: tuple[DesiredVolume, ...] = ()
+    passing: bool = False
+    attempted: frozenset[str] = frozenset()
     failures: int = 0
+    retry_at_ns: int = 0
+    refers: bool = False
+    refresh_wall_ns: int = 0
 
 
 ALONE = ContentSources()
@@ -126,22 +110,35 @@ class VolumeReconcilerActor(Actor):
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(
-        self, volumes: PodVolumes, events: ActorRef, sources: ContentSources = ALONE, sync_loop: ActorRef | None = None
+        self,
+        volumes: NodeVolumes,
+        events: ActorRef,
+        sources: ContentSources = ALONE,
+        sync_loop: ActorRef | None = None,
+        sub_paths: SubPaths | None = None,
     ) -> None:
         super().__init__()
         self._volumes = volumes
         self._events = events
         self._sources = sources
         self._sync_loop = sync_loop
+        self._actual = ActualWorld()
         self._contents = VolumeContents(self, sources)
+        self._calls = VolumeCalls(self, volumes, events)
+        self._releases = VolumeReleases(self, volumes, self._actual, self._begin_for_none, self._released)
+        self._devices = VolumeDevices(self, self._actual, self._begin_for_none, sources.node)
         self._pods: dict[str, _Pod] = {}
-        self._work: dict[str, _Work] = {}
-        self._known: frozenset[str] | None = None
-        self._since_known: set[str] = set()
-        self._listing = False
+        self._unsettled: set[str] = set()
+        self._in_conflict: set[str] = set()
+        self._orphans = VolumeOrphans(
+            self, volumes, self._actual, self._devices, self._releases, self._lane, self._pods.__contains__
+        )
+        self._sub_paths = VolumeSubPaths(self, sub_paths, self._lane, self._where_is) if sub_paths is not None else None
 
     def on_start(self) -> None:
         self._contents.start()
+        self.every(TICK_NS, Tick())
+        self._orphans.scan()
         # What an earlier life knew of pods is lost; their workers say it again.
         if self._sync_loop is not None:
             self._sync_loop.tell(VolumeReconcilerStarted())
@@ -152,124 +149,29 @@ class VolumeReconcilerActor(Actor):
     def prepare_volumes(self, message: PrepareVolumes) -> None:
         pod = message.pod
         uid = pod.metadata.uid
-        self._since_known.add(uid)
-        if not has_config_volumes(pod):
-            self._wish(_Prepare(message.worker, pod, not message.renewal))
-            return
-        known = self._pods.setdefault(uid, _Pod(message.worker))
-        known.worker = message.worker
+        self._orphans.asked(uid)
+        self._releases.forget(uid)
+        known = self._pods.setdefault(uid, _Pod(message.worker, pod))
+        known.worker, known.pod = message.worker, pod
         known.asked = known.asked or not message.renewal
         if message.renewal or not self._contents.is_gathering(pod):
-            self._go_on(self._contents.gather(pod))
+            self._try_now(uid)
 
     @handles(ReleaseVolumes)
     def release_volumes(self, message: ReleaseVolumes) -> None:
-        self._contents.forget(message.uid)
-        if self._pods.pop(message.uid, None) is not None:
-            self.cancel_timer(message.uid)
-        self._wish(message)
+        uid = message.uid
+        self._contents.forget(uid)
+        if self._pods.pop(uid, None) is not None:
+            self.cancel_timer(uid)
+            self._unsettled.discard(uid)
+            self._in_conflict.discard(uid)
+            self._devices.desired(uid, ())
+        self._releases.begin(uid, message.worker)
 
-    def _wish(self, wish: Wish) -> None:
-        uid = _uid_of(wish)
-        work = self._work.get(uid)
-        if work is None:
-            self._work[uid] = _Work(wish)
-            self._begin(wish)
-        elif isinstance(wish, _Prepare) and isinstance(work.next, _Prepare) and work.next.asked:
-            work.next = msgspec.structs.replace(wish, asked=True)
-        else:
-            work.next = wish
-
-    def _begin(self, wish: Wish) -> None:
-        if isinstance(wish, _Prepare):
-            self.begin(lambda: self._prepare(wish), lambda done: _ended(wish, done))
-        else:
-            self.begin(lambda: self._release(wish.uid), lambda done: _ended(wish, done))
-
-    def _prepare(self, wish: _Prepare) -> Pending[PreparedVolumes]:
-        pod = wish.pod
-        return self._lane().submit(
-            pod.metadata.uid, self._volumes.prepare, pod, wish.contents, deadline_ns=PREPARE_LIMIT_NS
-        )
-
-    def _release(self, uid: str) -> Pending[None]:
-        return self._lane().submit(uid, self._volumes.release, uid, deadline_ns=RELEASE_LIMIT_NS)
-
-    def _lane(self) -> Lane:
-        return self.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_POD)
-
-    @handles(WishEnded)
-    def wish_ended(self, message: WishEnded) -> None:
-        wish = message.wish
-        if isinstance(wish, _Prepare):
-            self._tell_prepared(wish, message)
-        else:
-            self._tell_released(wish, message.error)
-        uid = _uid_of(wish)
-        following = self._work[uid].next
-        if following is None:
-            del self._work[uid]
-        else:
-            self._work[uid] = _Work(following)
-            self._begin(following)
-
-    def _tell_prepared(self, wish: _Prepare, message: WishEnded) -> None:
-        pod = wish.pod
-        uid = pod.metadata.uid
-        known = self._pods.get(uid)
-        faults = message.prepared.faults if message.prepared is not None else ()
-        answer = self._answer(pod, message, known)
-        if message.error:
-            self._warn(pod, message.error, "")
-        for fault in faults:
-            self._warn(pod, _text_of(fault), fault.field_path)
-        if wish.asked or known is None or answer != known.answer:
-            wish.worker.tell(answer)
-        sound = not (faults or message.error)
-        if known is None:
-            if sound or isinstance(self._next_of(uid), ReleaseVolumes):
-                return
-            known = self._pods[uid] = _Pod(wish.worker)
-        known.worker, known.answer = wish.worker, answer
-        known.digest = wish.digest if sound else b""
-        if not sound:
-            self._retry_later(uid, known)
-            return
-        known.failures = 0
-        self.cancel_timer(uid)
-        if wish.refers:
-            self._refresh_later(uid, wish.refresh_wall_ns)
-        elif not wish.digest:
-            del self._pods[uid]
-
-    def _answer(self, pod: Pod, message: WishEnded, known: _Pod | None) -> VolumesPrepared:
-        """What can be used is no error, though something may be wrong with it: it has its old content."""
-        if message.prepared is not None:
-            paths = message.prepared.host_paths
-            texts = [_text_of(fault) for fault in message.prepared.faults if fault.volume not in paths]
-            return VolumesPrepared(paths, "; ".join(texts))
-        before = known.answer if known is not None else None
-        if before is not None and not before.error and used_volumes(pod) <= before.host_paths.keys():
-            return before
-        return VolumesPrepared({}, message.error)
-
-    def _retry_later(self, uid: str, known: _Pod) -> None:
-        delay_ns = min(RETRY_INITIAL_NS << min(known.failures, 20), RETRY_MAX_NS)
-        known.failures += 1
-        self.after(delay_ns, RenewalDue(uid), key=uid)
-
-    def _next_of(self, uid: str) -> Wish | None:
-        work = self._work.get(uid)
-        return work.next if work is not None else None
-
-    def _tell_released(self, wish: ReleaseVolumes, error: str) -> None:
-        if error:
-            self.log.warning("what pod %s has on disk cannot be removed: %s", wish.uid, error)
-        if wish.worker is not None:
-            wish.worker.tell(VolumesReleased(wish.uid, error))
-
-    def _warn(self, pod: Pod, text: str, field_path: str) -> None:
-        self._events.tell(pod_event(pod, "Warning", "FailedMount", text, field_path))
+    def _released(self, uid: str) -> None:
+        """Nothing is left of this pod."""
+        if self._sources.claims is not None:
+            self._sources.claims.tell(ForgetClaims(uid))
 
     # --- contents ---------------------------------------------------------------------------------------------------
 
@@ -289,85 +191,286 @@ class VolumeReconcilerActor(Actor):
     def token_refused(self, message: TokenRefused) -> None:
         self._go_on(self._contents.token_refused(message))
 
+    @handles(ClaimsResolved)
+    def claims_resolved(self, message: ClaimsResolved) -> None:
+        self._go_on(self._contents.claims_resolved(message))
+
     @handles(GatheringLate)
     def gathering_late(self, message: GatheringLate) -> None:
         self._go_on(self._contents.late(message))
 
+    @handles(RenewalDue)
+    def renewal_due(self, message: RenewalDue) -> None:
+        self._gather(message.uid)
+
+    @handles(ObjectsChanged, ClaimsChanged)
+    def objects_changed(self, message: ObjectsChanged | ClaimsChanged) -> None:
+        for uid in sorted(message.uids):
+            self._try_now(uid)
+
+    def _try_now(self, uid: str) -> None:
+        """There is news: whatever has failed before is due."""
+        known = self._pods.get(uid)
+        if known is None:
+            return
+        known.retry_at_ns = 0
+        for thing in self._things_of(uid, known.volumes):
+            thing.retry_at_ns = 0
+        self._gather(uid)
+
+    def _things_of(self, uid: str, volumes: Iterable[DesiredVolume]) -> list[Thing]:
+        things = self._actual.pod(uid)
+        devices = {volume.at.device for volume in volumes if volume.at is not None}
+        on_node = self._actual.devices
+        return [things.directory, *things.volumes.values(), *(on_node[name] for name in devices if name in on_node)]
+
+    def _gather(self, uid: str) -> None:
+        known = self._pods.get(uid)
+        if known is not None:
+            if known.answer is not None:
+                # For the case that somebody has not heard the question. The end of the pass sets another time.
+                self.after(self._refresh_in_ns(0), RenewalDue(uid), key=uid)
+            self._go_on(self._contents.gather(known.pod))
+
     def _go_on(self, gathered: Gathered | None) -> None:
-        """The contents of a pod are known: to the disk with them, where they are news or the worker waits."""
-        if gathered is None:
+        """All is known of a pod's volumes: a pass begins, or the one under way gets newer wishes."""
+        known = self._pods.get(gathered.pod.metadata.uid) if gathered is not None else None
+        if gathered is None or known is None:
             return
         uid = gathered.pod.metadata.uid
-        known = self._pods[uid]
-        digest = digest_of(gathered.contents)
-        if digest == known.digest and not known.asked:
-            if gathered.refers:
-                self._refresh_later(uid, gathered.refresh_wall_ns)
-            return
-        asked, known.asked = known.asked, False
-        contents, refresh_wall_ns = gathered.contents, gathered.refresh_wall_ns
-        self._wish(_Prepare(known.worker, gathered.pod, asked, contents, digest, refresh_wall_ns, gathered.refers))
+        volumes = desired_volumes(gathered.pod, gathered, self._volumes.locate)
+        known.volumes = with_places_of(volumes, known.volumes)
+        known.refers, known.refresh_wall_ns = gathered.refers, gathered.refresh_wall_ns
+        known.attempted = self._due(uid, known)
+        known.passing = True
+        self._unsettled.add(uid)
+        self._devices.desired(uid, known.volumes)
+        self._advance(uid)
 
-    def _refresh_later(self, uid: str, refresh_wall_ns: int) -> None:
+    def _due(self, uid: str, known: _Pod) -> frozenset[str]:
+        """Names of the volumes that are tried in this pass, as far as they have to be."""
+        now_ns = self.now_ns()
+        due = {
+            volume.name
+            for volume in known.volumes
+            if now_ns >= (known.retry_at_ns if volume.waits is not None else self._retry_at_ns(volume))
+        }
+        return frozenset(due | {POD_ITSELF})
+
+    def _retry_at_ns(self, volume: DesiredVolume) -> int:
+        assert volume.at is not None, "what waits for nobody is located"
+        things = self._actual.pod(volume.at.place.uid)
+        thing, device = things.volumes.get(volume.at.place), self._actual.devices.get(volume.at.device)
+        return max(each.retry_at_ns for each in (things.directory, thing, device) if each is not None)
+
+    # --- steps ------------------------------------------------------------------------------------------------------
+
+    def _advance(self, uid: str) -> None:
+        """Begin what can be begun now for a pod; when nothing is under way any more, say how it stands."""
+        known = self._pods.get(uid)
+        if known is None or not known.passing:
+            return
+        plan = plan_wanted(uid, known.volumes, self._actual, self.now_ns())
+        while plan.steps:
+            for step in plan.steps:
+                self._begin(step, known.pod)
+            plan = plan_wanted(uid, known.volumes, self._actual, self.now_ns())
+        if not plan.busy:
+            self._settle(uid, known, plan)
+
+    def _begin_for_none(self, step: Step) -> None:
+        self._begin(step, None)
+
+    def _begin(self, step: Step, pod: Pod | None) -> None:
+        key, volume = step.key, step.volume
+        if step.do is Do.SAY_AGAIN:
+            thing = self._actual.thing(key)
+            thing.failed(thing.trouble or late_trouble(step), self.now_ns())
+            return
+        if volume is not None and volume.at is not None and isinstance(key, VolumePlace):
+            self._actual.located(volume.at)
+        if volume is not None and isinstance(key, Device):
+            self._actual.thing(key).in_use = bool(volume.in_use)
+        self._actual.meet(key, UnmakeBegun() if step.do in TAKING_DOWN else MakeBegun())
+        self._calls.begin(step, pod)
+
+    @handles(CallEnded)
+    def call_ended(self, message: CallEnded) -> None:
+        call = self._calls.ended(message)
+        step = call.step
+        thing = self._actual.thing(step.key)
+        device = thing.device
+        if call.late:
+            self._actual.meet(step.key, LostEnded())
+        elif message.trouble is None and (step.do is not Do.ADOPT or message.value):
+            if step.volume is not None and isinstance(step.key, VolumePlace):
+                thing.host_path = message.value
+                thing.version = None if step.do is Do.ADOPT else step.volume.spec.version
+            thing.succeeded()
+            self._actual.meet(step.key, Succeeded())
+        else:
+            waits = step.volume.waits if step.volume is not None else None
+            thing.failed(message.trouble or waits or Trouble("nothing is there"), self.now_ns())
+            self._actual.meet(step.key, Failed())
+        self._after(call, device)
+
+    @handles(CallLate)
+    def call_late(self, message: CallLate) -> None:
+        call = self._calls.late(message)
+        if call is None:
+            return
+        thing = self._actual.thing(call.step.key)
+        thing.failed(late_trouble(call.step), self.now_ns())
+        if call.uid not in self._pods and call.step.do not in TAKING_DOWN:
+            thing.retry_at_ns = 0  # nobody wants it any more; it has not been tried yet to take it down
+        self._actual.meet(call.step.key, Late())
+        self._after(call, thing.device)
+
+    def _after(self, call: Call, device: str) -> None:
+        """Everybody concerned goes on: a call has ended, or is late. `device`: that the volume was on."""
+        key = call.step.key
+        if isinstance(key, Device):
+            for uid in self._devices.wanted_by(key.name):
+                self._advance(uid)
+            self._devices.look_at(key.name)
+            return
+        if device:
+            self._devices.look_at(device)
+        if key.uid in self._pods:
+            if call.late and call.number not in self._calls:
+                self._try_now(key.uid)
+            else:
+                self._advance(key.uid)
+        elif key.uid in self._releases.uids():
+            self._releases.advance(key.uid)
+        elif key.uid in self._actual.pods:
+            # A call that was late has done something for a pod that is gone.
+            self._releases.begin(key.uid, None)
+        if call.step.do is Do.UNMAKE:
+            for uid in sorted(self._in_conflict):
+                self._try_now(uid)
+
+    # --- the end of a pass ------------------------------------------------------------------------------------------
+
+    def _settle(self, uid: str, known: _Pod, plan: PodPlan) -> None:
+        known.passing = False
+        texts = {name: text_of(name, trouble) for name, trouble in plan.troubles.items()}
+        for name, text in texts.items():
+            if name in known.attempted:
+                path = next((each.spec.field_path for each in known.volumes if each.name == name), "")
+                self._events.tell(pod_event(known.pod, "Warning", plan.troubles[name].reason, text, path))
+        # What can be used is no error, though something may be wrong with it: it has its old content.
+        errors = [text for name, text in texts.items() if name not in plan.host_paths]
+        answer = VolumesPrepared(plan.host_paths, "; ".join(errors))
+        if known.asked or answer != known.answer:
+            known.worker.tell(answer)
+        known.asked, known.answer = False, answer
+        known.volumes = tuple(without_secrets(volume) for volume in known.volumes)
+        self._wake_later(uid, known, plan)
+        if not plan.troubles:
+            self._unsettled.discard(uid)
+
+    def _wake_later(self, uid: str, known: _Pod, plan: PodPlan) -> None:
+        """When to look at the pod again: what has failed, what others have to change, what grows old."""
+        now_ns = self.now_ns()
+        (self._in_conflict.add if plan.waiting else self._in_conflict.discard)(uid)
+        if not plan.waiting:
+            known.failures = known.retry_at_ns = 0
+        elif plan.waiting & known.attempted:
+            known.retry_at_ns = now_ns + back_off_ns(known.failures)
+            known.failures += 1
+        at_ns = [at for at in (plan.wake_ns, known.retry_at_ns) if at]
+        if known.refers:
+            at_ns.append(now_ns + self._refresh_in_ns(known.refresh_wall_ns))
+        if at_ns:
+            self.after(max(min(at_ns) - now_ns, 0), RenewalDue(uid), key=uid)
+        else:
+            self.cancel_timer(uid)
+
+    def _refresh_in_ns(self, refresh_wall_ns: int) -> int:
         delay_ns = int(self._sources.resync_ns * (1 + RESYNC_JITTER * self.chance.random()))
         if refresh_wall_ns:
             delay_ns = min(delay_ns, max(refresh_wall_ns - self.wall_ns(), REFRESH_AT_LEAST_NS))
-        self.after(delay_ns, RenewalDue(uid), key=uid)
-
-    @handles(RenewalDue)
-    def renewal_due(self, message: RenewalDue) -> None:
-        self._renew(message.uid)
-
-    @handles(ObjectsChanged)
-    def objects_changed(self, message: ObjectsChanged) -> None:
-        for uid in sorted(message.uids):
-            self._renew(uid)
-
-    def _renew(self, uid: str) -> None:
-        known = self._pods.get(uid)
-        if known is not None:
-            self._refresh_later(uid, 0)  # for the case that the worker cannot hear it just now
-            known.worker.tell(RenewVolumes())
+        return delay_ns
 
     # --- what nobody knows ------------------------------------------------------------------------------------------
 
+    @handles(ScanDisk)
+    def scan_disk(self, _: ScanDisk) -> None:
+        self._orphans.scan()
+
+    @handles(DiskScanned)
+    def disk_scanned(self, message: DiskScanned) -> None:
+        self._orphans.scanned(message)
+
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
-        self._known = message.uids
-        self._since_known.clear()
-        if not self._listing:
-            self._listing = True
-            self.begin(lambda: self._lane().submit("", self._volumes.list_uids, deadline_ns=LIST_LIMIT_NS), _listed)
+        self._orphans.known_pods(message)
 
     @handles(PodsListed)
     def pods_listed(self, message: PodsListed) -> None:
-        self._listing = False
-        if message.error:
-            self.log.warning("the directories of pods cannot be listed: %s", message.error)
-        for uid in message.uids:
-            if self._is_orphan(uid):
-                self.log.info("pod %s is known to nobody; removing what it has on disk", uid)
-                self._wish(ReleaseVolumes(None, uid))
+        self._orphans.listed(message)
 
-    def _is_orphan(self, uid: str) -> bool:
-        known = self._known
-        return known is not None and uid not in known and uid not in self._since_known and uid not in self._work
+    @handles(ReleaseDue)
+    def release_due(self, message: ReleaseDue) -> None:
+        self._releases.due(message)
+
+    @handles(VolumesListed)
+    def volumes_listed(self, message: VolumesListed) -> None:
+        self._releases.listed(message)
+
+    @handles(DeviceDue)
+    def device_due(self, message: DeviceDue) -> None:
+        self._devices.look_at(message.name)
+
+    @handles(Tick)
+    def tick(self, _: Tick) -> None:
+        for uid in sorted(self._unsettled):
+            self._advance(uid)
+        for uid in sorted(self._releases.uids()):
+            self._releases.advance(uid)
+
+    def _lane(self) -> Lane:
+        return self.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
+
+    # --- parts of volumes -------------------------------------------------------------------------------------------
+
+    @handles(PrepareSubPaths)
+    def prepare_sub_paths(self, message: PrepareSubPaths) -> None:
+        if self._sub_paths is not None:
+            self._sub_paths.prepare(message)
+
+    @handles(SubPathsMounted)
+    def sub_paths_mounted(self, message: SubPathsMounted) -> None:
+        if self._sub_paths is not None:
+            self._sub_paths.mounted(message)
+
+    def _where_is(self, uid: str, name: str) -> tuple[str, str] | None:
+        """The name on disk and the path on the host of a volume that containers may have now."""
+        known = self._pods.get(uid)
+        for volume in known.volumes if known is not None else ():
+            if volume.name == name and volume.at is not None:
+                thing = self._actual.pod(uid).volumes.get(volume.at.place)
+                return (volume.at.place.name, thing.host_path) if thing is not None and is_usable(thing.life) else None
+        return None
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    @handles(ListPodVolumes)
+    def list_pod_volumes(self, message: ListPodVolumes) -> tuple[PodVolume, ...]:
+        uids = (message.uid,) if message.uid else sorted(self._pods)
+        return tuple(each for uid in uids if uid in self._pods for each in self._volumes_now(uid))
+
+    def _volumes_now(self, uid: str) -> Iterator[PodVolume]:
+        for volume in self._pods[uid].volumes:
+            found = self._where_is(uid, volume.name)
+            if found is not None and volume.at is not None:
+                claim = volume.spec.claim.metadata.name if volume.spec.claim is not None else ""
+                yield PodVolume(uid, volume.name, volume.at.place.plugin, found[1], claim, volume.spec.block)
 
 
-def _uid_of(wish: Wish) -> str:
-    return wish.pod.metadata.uid if isinstance(wish, _Prepare) else wish.uid
-
-
-def _text_of(fault: VolumeFault) -> str:
-    return f'MountVolume.SetUp failed for volume "{fault.volume}" : {fault.reason}'
-
-
-def _ended(wish: Wish, done: Pending[PreparedVolumes | None]) -> WishEnded:
-    outcome = outcome_of(done)
-    error = "" if outcome.error is None else str(outcome.error) or type(outcome.error).__name__
-    return WishEnded(wish, outcome.value, error)
-
-
-def _listed(done: Pending[tuple[str, ...]]) -> PodsListed:
-    outcome = outcome_of(done)
-    return PodsListed(outcome.value or (), "" if outcome.error is None else str(outcome.error))
+def text_of(name: str, trouble: Trouble) -> str:
+    """What is wrong with a volume of a pod, or with the pod's directory, for people."""
+    if name == POD_ITSELF:
+        return f"the directory of the pod cannot be made: {trouble.text}"
+    return f'{trouble.step} failed for volume "{name}" : {trouble.text}'

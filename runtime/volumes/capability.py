@@ -96,18 +96,20 @@ class VolumePlace(msgspec.Struct, frozen=True):
     directory: str
 
 
-class FoundVolume(msgspec.Struct, frozen=True):
-    """A volume that some life of the agent has made or begun. `device`: its unique name on the node, empty for none."""
+class LocatedVolume(msgspec.Struct, frozen=True):
+    """A volume of a pod that is to be made, or was begun in some life of the agent. `device`: its unique name on the
+    node, empty for none.
+    """
 
     place: VolumePlace
     device: str = ""
 
 
-class VolumeKind(msgspec.Struct, frozen=True):
-    """What is known of a volume before anything is done. `plugin`: its name; `device`: as in `FoundVolume`."""
+class DiskScan(msgspec.Struct, frozen=True):
+    """All that lies on disk: the volumes of each pod that has a directory, and the devices by their unique names."""
 
-    plugin: str
-    device: str = ""
+    pods: Mapping[str, tuple[LocatedVolume, ...]]
+    devices: tuple[str, ...]
 
 
 Say = Callable[[str, str, str], None]
@@ -169,8 +171,8 @@ class DeviceMounter(Protocol):
 class NodeVolumes(Protocol):
     """All that is done for volumes on this node. Devices have their unique names here."""
 
-    def kind_of(self, spec: VolumeSpec) -> VolumeKind:
-        """Pure. Raises VolumeError for a kind that is not served."""
+    def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
+        """Where a volume of this pod is to lie. Pure. Raises VolumeError for a kind that is not served."""
         ...
 
     def make_pod(self, uid: str) -> None:
@@ -189,7 +191,7 @@ class NodeVolumes(Protocol):
         """The path of a volume that cannot be renewed now but can be used as it is; empty when it cannot."""
         ...
 
-    def release(self, found: FoundVolume) -> None:
+    def release(self, place: VolumePlace) -> None:
         """Take one volume of a pod down, and remove its directory. Raises VolumeError or OSError if something stays."""
         ...
 
@@ -201,7 +203,7 @@ class NodeVolumes(Protocol):
         """Remove all else that the pod has on disk; its volumes are gone. Raises VolumeError or OSError."""
         ...
 
-    def volumes_of(self, uid: str) -> tuple[FoundVolume, ...]:
+    def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
         """The volumes of a pod found on disk, sorted. Raises OSError."""
         ...
 
@@ -209,40 +211,6 @@ class NodeVolumes(Protocol):
         """UIDs of all pods that have something on disk, sorted. Raises OSError."""
         ...
 
-    def devices(self) -> tuple[str, ...]:
-        """Every device found on disk, sorted. Raises OSError."""
-        ...
-
-
-class VolumeFault(msgspec.Struct, frozen=True):
-    """What is wrong with one volume of a pod. `field_path` such as `spec.volumes[2].nfs`."""
-
-    volume: str
-    field_path: str
-    reason: str
-
-
-class PreparedVolumes(msgspec.Struct, frozen=True):
-    """Volume name -> path on the host for those that can be used, and what is wrong.
-
-    One may be in both: it has its old content, and the new could not be had.
-    """
-
-    host_paths: Mapping[str, str]
-    faults: tuple[VolumeFault, ...] = ()
-
-
-class PodVolumes(Protocol):
-    """Directories and volumes of pods."""
-
-    def prepare(self, pod: Pod, contents: Contents = NO_CONTENTS) -> PreparedVolumes:
-        """Make the pod's directories and every volume that one of its containers uses. Raises VolumeError, OSError."""
-        ...
-
-    def release(self, uid: str) -> None:
-        """Unmount and remove all that the pod has on disk. Raises VolumeError or OSError when something stays."""
-        ...
-
-    def list_uids(self) -> tuple[str, ...]:
-        """UIDs of all pods that have something on disk, sorted. Raises OSError."""
+    def scan(self) -> DiskScan:
+        """Everything. Raises OSError."""
         ...

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from config.objects import Pod
 from runtime.volumes.capability import (
     DeviceMounter,
-    FoundVolume,
+    DiskScan,
+    LocatedVolume,
     Say,
     VolumeError,
-    VolumeKind,
     VolumePlace,
     VolumePlugin,
     VolumeSpec,
@@ -32,10 +32,10 @@ class LocalNodeVolumes:
         self._by_source = {plugin.source: plugin for plugin in plugins}
         self._by_name = {plugin.name: plugin for plugin in self._by_source.values()}
 
-    def kind_of(self, spec: VolumeSpec) -> VolumeKind:
+    def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
         plugin = self._plugin(spec)
         device = plugin.device_of(spec) if isinstance(plugin, DeviceMounter) else ""
-        return VolumeKind(plugin.name, f"{plugin.name}/{device}" if device else "")
+        return LocatedVolume(self._place(plugin, uid, spec), f"{plugin.name}/{device}" if device else "")
 
     def make_pod(self, uid: str) -> None:
         self._directories.make(uid)
@@ -54,8 +54,7 @@ class LocalNodeVolumes:
         place = self._place(plugin, uid, spec)
         return place.directory if plugin.is_usable(place) else ""
 
-    def release(self, found: FoundVolume) -> None:
-        place = found.place
+    def release(self, place: VolumePlace) -> None:
         self._directories.remove_sub_paths(place.uid, place.name)
         plugin = self._by_name.get(place.plugin)
         if plugin is not None:
@@ -72,21 +71,20 @@ class LocalNodeVolumes:
     def remove_pod(self, uid: str) -> None:
         self._directories.remove(uid)
 
-    def volumes_of(self, uid: str) -> tuple[FoundVolume, ...]:
-        return tuple(FoundVolume(place, self._device_at(place)) for place in self._directories.volumes(uid))
+    def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
+        return tuple(LocatedVolume(place, self._device_at(place)) for place in self._directories.volumes(uid))
 
     def list_uids(self) -> tuple[str, ...]:
         return self._directories.list_uids()
 
-    def devices(self) -> tuple[str, ...]:
-        return tuple(
-            sorted(
-                f"{plugin.name}/{device}"
-                for plugin in self._by_name.values()
-                if isinstance(plugin, DeviceMounter)
-                for device in plugin.staged()
-            )
-        )
+    def scan(self) -> DiskScan:
+        devices = [
+            f"{plugin.name}/{device}"
+            for plugin in self._by_name.values()
+            if isinstance(plugin, DeviceMounter)
+            for device in plugin.staged()
+        ]
+        return DiskScan({uid: self.volumes_of(uid) for uid in self.list_uids()}, tuple(sorted(devices)))
 
     def _device_at(self, place: VolumePlace) -> str:
         plugin = self._by_name.get(place.plugin)

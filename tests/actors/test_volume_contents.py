@@ -24,7 +24,9 @@ from actors.reference_messages import (
     TokenIssued,
     TokenRefused,
 )
-from actors.volume_contents import ContentSources, digest_of, resync_ns
+from actors.volume_actual import RETRY_MAX_NS
+from actors.volume_contents import ContentSources, resync_ns
+from actors.volume_desired import digest_of
 from actors.volume_messages import (
     PrepareVolumes,
     ReleaseVolumes,
@@ -33,7 +35,7 @@ from actors.volume_messages import (
     VolumesPrepared,
     VolumesReleased,
 )
-from actors.volume_reconciler import RESYNC_JITTER, RETRY_MAX_NS, VolumeReconcilerActor
+from actors.volume_reconciler import RESYNC_JITTER, VolumeReconcilerActor
 from config.objects import (
     ConfigMap,
     ConfigMapVolumeSource,
@@ -55,9 +57,9 @@ from config.objects import (
     VolumeMount,
     VolumeProjection,
 )
-from runtime.volumes.capability import Contents, PreparedVolumes, VolumeFile
+from runtime.volumes.capability import Payload, Say, VolumeFile, VolumeSpec
 from simulation.file_tree import FileTree
-from simulation.pod_volumes import SimulatedPodVolumes
+from simulation.node_volumes import SimulatedNodeVolumes
 from tests.actors.probes import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -154,23 +156,17 @@ class Worker(Actor):
         self.answers.append(message)
 
 
-class Disk:
-    """The simulated disk, and what was asked of it."""
+class Disk(SimulatedNodeVolumes):
+    """The simulated disk, and the volumes that were made on it, one for each call."""
 
     def __init__(self) -> None:
         self.tree = FileTree()
-        self.inner = SimulatedPodVolumes(self.tree, "/root")
-        self.prepared: list[Contents] = []
+        super().__init__(self.tree, "/root")
+        self.prepared: list[str] = []
 
-    def prepare(self, pod: Pod, contents: Contents) -> PreparedVolumes:
-        self.prepared.append(contents)
-        return self.inner.prepare(pod, contents)
-
-    def release(self, uid: str) -> None:
-        return self.inner.release(uid)
-
-    def list_uids(self) -> tuple[str, ...]:
-        return self.inner.list_uids()
+    def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
+        self.prepared.append(spec.name)
+        return super().prepare(pod, spec, say)
 
 
 class World:
@@ -476,17 +472,13 @@ def test_hundreds_of_pods_are_renewed_each_at_its_own_time(world: World):
 @pytest.mark.parametrize(
     "other",
     [
-        Contents({"v": {"a": VolumeFile(b"y")}}),
-        Contents({"v": {"b": VolumeFile(b"x")}}),
-        Contents({"w": {"a": VolumeFile(b"x")}}),
-        Contents({"v": {"a": VolumeFile(b"x", 0o600)}}),
-        Contents({"v": {"a": VolumeFile(b"x", 0o644, 0)}}),
-        Contents({"v": {}}),
-        Contents({}, {"v": "x"}),
-        Contents(),
+        {"a": VolumeFile(b"y")},
+        {"b": VolumeFile(b"x")},
+        {"a": VolumeFile(b"x", 0o600)},
+        {"a": VolumeFile(b"x", 0o644, 0)},
+        {},
     ],
 )
-def test_a_digest_tells_contents_apart(other: Contents):
-    contents = Contents({"v": {"a": VolumeFile(b"x")}})
-    assert digest_of(contents) == digest_of(Contents({"v": {"a": VolumeFile(b"x")}}))
-    assert digest_of(contents) != digest_of(other)
+def test_a_digest_tells_contents_apart(other: Payload):
+    assert digest_of({"a": VolumeFile(b"x")}) == digest_of({"a": VolumeFile(b"x")})
+    assert digest_of({"a": VolumeFile(b"x")}) != digest_of(other)

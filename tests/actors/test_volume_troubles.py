@@ -8,6 +8,7 @@ import pytest
 
 from actors.event_messages import RecordEvent
 from actors.kernel import Actor, ActorRef, ActorSystem, SimulatedDispatcher, handles
+from actors.messages import KnownPods
 from actors.reference_messages import ObjectRef, ObjectsChanged, ObjectsRead, TokenIssued
 from actors.volume_contents import ContentSources
 from actors.volume_messages import (
@@ -129,6 +130,8 @@ def test_in_the_end_every_file_is_what_it_should_be(seed: int):
     for name in NAMES:
         world.cluster.objects[ObjectRef("ConfigMap", "ns", name)] = ConfigMap(data={"end": f"of {name}"})
     world.issue()
+    # A release that the actor has forgotten is one of a pod that nobody knows.
+    world.actor.tell(KnownPods(frozenset(world.pods)))
     world.run(400)
     assert world.disk.list_uids() == tuple(sorted(world.pods))
     token = world.cluster.token

@@ -29,7 +29,7 @@ from runtime.volumes.config_volume import SOURCE_BYTES, config_volume_plugins, n
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
-from runtime.volumes.whole_pods import LocalPodVolumes
+from tests.runtime.volumes.whole_pods import WholePods
 
 FOUR = (
     (Volume(name="cfg", config_map=ConfigMapVolumeSource(name="x")), "configmap", False),
@@ -59,10 +59,10 @@ class Node:
         self.mounts = CountedMounts()
         self.volumes = self.agent()
 
-    def agent(self) -> LocalPodVolumes:
+    def agent(self) -> WholePods:
         """As after a restart."""
         plugins = (EmptyDirPlugin(self.mounts, 0), *config_volume_plugins(self.mounts))
-        return LocalPodVolumes(PodDirectories(str(self.root), self.mounts), plugins)
+        return WholePods(PodDirectories(str(self.root), self.mounts), plugins)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from runtime.volumes.empty_dir import EmptyDirPlugin, memory_limit_bytes, memory
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts, parse_mount_points
 from runtime.volumes.pod_directories import PodDirectories
-from runtime.volumes.whole_pods import LocalPodVolumes
+from tests.runtime.volumes.whole_pods import WholePods
 
 MIB = 1024 * 1024
 DISK = EmptyDirVolumeSource()
@@ -42,7 +42,7 @@ class Node:
         self.mounts = KernelMounts()
         self.directories = PodDirectories(str(root), self.mounts)
         plugins = (EmptyDirPlugin(self.mounts, 64 * MIB), HostPathPlugin())
-        self.volumes = LocalPodVolumes(self.directories, plugins)
+        self.volumes = WholePods(self.directories, plugins)
 
 
 @pytest.fixture

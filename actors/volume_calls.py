@@ -1,0 +1,127 @@
+"""The calls that make volumes and take them down, on lanes, each watched: a part of the `VolumeReconcilerActor`.
+
+One call per thing at a time, in the thing's own slots of the lane: a dead mount costs its own pod and nobody else. A
+call has no deadline on the lane. When it is late the actor is told (`CallLate`) and goes on, but the call is still
+known: only when it has ended (`CallEnded`) is it sure that it does no more (`volume_state`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.event_messages import pod_event
+from actors.kernel import Actor, ActorRef, Message, Pending, outcome_of
+from actors.volume_actual import SET_UP, Device, PodDirectory, Trouble
+from actors.volume_plan import DEVICE_STEP, Do, Step
+from config.objects import Pod
+from runtime.volumes.capability import NodeVolumes, Say, VolumeError, VolumePlace
+
+SECOND_NS = 1_000_000_000
+CALL_LIMIT_NS = 123 * SECOND_NS
+"""How long anything is waited for (spec 8.1)."""
+LANE_SIZE = 3
+LANE_PER_THING = 2
+"""One for a call that hangs, one so that what it was to make can still be taken down."""
+
+_HANGS = (
+    f"it has not ended within {CALL_LIMIT_NS // SECOND_NS} s and is still under way; its server or disk may be dead"
+)
+
+
+class Call(msgspec.Struct):
+    """A call under way. `uid`: the pod it is made for, empty where it is for none."""
+
+    number: int
+    step: Step
+    uid: str
+    late: bool = False
+
+
+class CallEnded(Message, frozen=True):
+    """To the actor itself. `value`: what the call has given; `trouble` is None when it went well."""
+
+    number: int
+    value: Any
+    trouble: Trouble | None
+
+
+class CallLate(Message, frozen=True):
+    """To the actor itself: this call has not ended in its time."""
+
+    number: int
+
+
+class VolumeCalls:
+    """See the module. `actor` begins them and is told; it hands the messages in here."""
+
+    def __init__(self, actor: Actor, volumes: NodeVolumes, events: ActorRef) -> None:
+        self._actor = actor
+        self._volumes = volumes
+        self._events = events
+        self._under_way: dict[int, Call] = {}
+        self._number = 0
+
+    def __contains__(self, number: int) -> bool:
+        """Whether this call is still under way."""
+        return number in self._under_way
+
+    def begin(self, step: Step, pod: Pod | None) -> None:
+        """Begin what the step says. `pod`: for which it is, None where something is taken down."""
+        self._number += 1
+        number = self._number
+        uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
+        self._under_way[number] = Call(number, step, uid)
+        self._actor.after(CALL_LIMIT_NS, CallLate(number), key=("call", number))
+        self._actor.begin(lambda: self._submit(step, pod), lambda done: _ended(number, step, done))
+
+    def ended(self, message: CallEnded) -> Call:
+        """The call that has ended."""
+        self._actor.cancel_timer(("call", message.number))
+        return self._under_way.pop(message.number)
+
+    def late(self, message: CallLate) -> Call | None:
+        """The call that is late; None when it has ended just now."""
+        call = self._under_way.get(message.number)
+        if call is not None:
+            call.late = True
+        return call
+
+    def _submit(self, step: Step, pod: Pod | None) -> Pending[Any]:
+        lane = self._actor.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
+        volumes, key = self._volumes, step.key
+        if isinstance(key, PodDirectory):
+            deed = volumes.make_pod if step.do is Do.MAKE_DIRECTORY else volumes.remove_pod
+            return lane.submit(key, deed, key.uid)
+        if step.volume is None or pod is None:
+            if isinstance(key, VolumePlace):
+                return lane.submit(key, volumes.release, key)
+            return lane.submit(key, volumes.unstage, key.name)
+        spec = step.volume.spec
+        if step.do is Do.ADOPT:
+            return lane.submit(key, volumes.usable, pod.metadata.uid, spec)
+        make = volumes.stage if step.do is Do.STAGE else volumes.prepare
+        return lane.submit(key, make, pod, spec, self._teller(pod, spec.field_path))
+
+    def _teller(self, pod: Pod, field_path: str) -> Say:
+        events = self._events
+        return lambda kind, reason, text: events.tell(pod_event(pod, kind, reason, text, field_path))
+
+
+def late_trouble(step: Step) -> Trouble:
+    """What is wrong with a thing whose call hangs."""
+    return _trouble(step, _HANGS, "FailedMount")
+
+
+def _ended(number: int, step: Step, done: Pending[Any]) -> CallEnded:
+    outcome = outcome_of(done)
+    error = outcome.error
+    if error is None:
+        return CallEnded(number, outcome.value, None)
+    reason = error.reason if isinstance(error, VolumeError) else "FailedMount"
+    return CallEnded(number, None, _trouble(step, str(error) or type(error).__name__, reason))
+
+
+def _trouble(step: Step, text: str, reason: str) -> Trouble:
+    return Trouble(text, reason, DEVICE_STEP if step.do is Do.STAGE else SET_UP)

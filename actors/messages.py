@@ -145,8 +145,8 @@ class TerminatePod(Message, frozen=True):
     """SyncLoopActor, EvictionActor, ... -> PodWorker: end this pod.
 
     `grace_seconds` overrides the pod's own (None: it does not); `removed` says that the pod is no longer desired at
-    all; `reason` and `message` become the status' when not empty; `evicted` marks an eviction. Cancels a sync that
-    waits.
+    all; `reason` and `message` become the status' when not empty; `evicted` marks an eviction, `disrupted` an end that is
+    not the pod's own fault, for controllers to know. Cancels a sync that waits.
     """
 
     interrupts: ClassVar[bool] = True
@@ -155,6 +155,7 @@ class TerminatePod(Message, frozen=True):
     grace_seconds: int | None = None
     removed: bool = False
     evicted: bool = False
+    disrupted: bool = False
     reason: str = ""
     message: str = ""
 
@@ -226,7 +227,8 @@ class RuntimeStateObserved(Message, frozen=True):
 
     `error` is empty when all is well. `runtime_name` stands in front of container ids; empty before it is known.
     `silent_since_ns` (monotonic): it has given no answer since; None: it answers. `user_namespace_handlers`: names of
-    those that can make user namespaces; `groups_policy`: whether it knows the policy Strict of supplemental groups.
+    those that can make user namespaces; `groups_policy`: whether it knows the policy Strict of supplemental groups;
+    `recursive_read_only_handlers`: names of those that can make mounts read only with all below them.
     """
 
     error: str
@@ -235,6 +237,7 @@ class RuntimeStateObserved(Message, frozen=True):
     silent_since_ns: int | None = None
     user_namespace_handlers: tuple[str, ...] = ()
     groups_policy: bool = False
+    recursive_read_only_handlers: tuple[str, ...] = ()
 
     def coalesce_key(self) -> Hashable:
         return "runtime"

@@ -60,7 +60,7 @@ from actors.probe_messages import ProbeRunnerStarted, ProbesJudged
 from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassRead, SurroundingsRead
 from actors.restart_all import without_rules
 from actors.status_messages import PodFinished, StatusManagerStarted
-from actors.volume_messages import RenewVolumes, VolumesPrepared, VolumesReleased
+from actors.volume_messages import RenewVolumes, SubPathsPrepared, VolumesPrepared, VolumesReleased
 from actors.worker_measures import WorkerMeasures
 from config.objects import Pod
 from runtime.cri import CriError
@@ -155,7 +155,7 @@ class PodWorker(Actor):
                 )
             )
         if message.evicted or message.reason:
-            self._view.forced = Forced(FAILED, message.reason, message.message)
+            self._view.forced = Forced(FAILED, message.reason, message.message, message.disrupted)
         self._view.history.tell()
         self._look_soon()
 
@@ -222,7 +222,8 @@ class PodWorker(Actor):
                 self._references.release()
                 self._sync.users.release(self._uid, self._view.pod)
                 self._services.status_manager.tell(PodFinished(self._uid))
-        elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life):
+        elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life) and self._life.deleted:
+            # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
             self.stop()
 
     def _say_trouble(self, text: str) -> None:
@@ -299,6 +300,16 @@ class PodWorker(Actor):
     def volumes_prepared(self, message: VolumesPrepared) -> None:
         if self._sync.volumes_prepared(message):
             self._look_soon()
+
+    @handles(SubPathsPrepared)
+    def sub_paths_prepared(self, message: SubPathsPrepared) -> None:
+        self._sync.starts.mounts.sub_paths.prepared(message)
+        self._look_soon()
+
+    @handles(SubPathsPrepared)
+    def sub_paths_prepared(self, message: SubPathsPrepared) -> None:
+        self._sync.starts.mounts.sub_paths.prepared(message)
+        self._look_soon()
 
     @handles(RenewVolumes)
     def renew_volumes(self, _: RenewVolumes) -> None:

@@ -251,7 +251,7 @@ class ResourceManagerActor(Actor):
             self._events.tell(pod_event(_named(victim), "Warning", REASON, MESSAGE))
             worker = self._workers.get(victim.uid)
             if worker is not None:
-                worker.tell(TerminatePod(evicted=True, reason=REASON, message=MESSAGE))
+                worker.tell(TerminatePod(evicted=True, disrupted=True, reason=REASON, message=MESSAGE))
         names = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
         asked.worker.tell(AdmissionWaits(f"others make way for it: {names}"))
 

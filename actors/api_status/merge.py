@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.pod_status.conditions import CONTAINERS_READY, OWNED, READY
+from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, OWNED, READY
 from actors.pod_status.phase import FAILED, TERMINAL
 from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, ResourceRequirements
-
-DISRUPTION_TARGET = "DisruptionTarget"
-"""Shared with the scheduler and controllers: the node writes it with its own end of a pod, and keeps it otherwise."""
 
 NODE_CONDITIONS = OWNED | {"PodResizePending", "PodResizeInProgress"}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from actors.observed import ObservedPod
-from actors.pod_status.conditions import pod_conditions
+from actors.pod_status.conditions import pod_conditions, with_disruption
 from actors.pod_status.container_statuses import Kind, StatusView, Waiting, container_status
 from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.phase import FAILED, TERMINAL, pod_phase
@@ -28,11 +28,15 @@ _NOBODY: frozenset[str] = frozenset()
 
 
 class Forced(msgspec.Struct, frozen=True):
-    """A status that is decided elsewhere (eviction, rejection, deadline); empty parts are not forced."""
+    """A status that is decided elsewhere (eviction, rejection, deadline); empty parts are not forced.
+
+    `disrupted`: the pod could have gone on, and controllers should not count it as its own failure (KEP-3329).
+    """
 
     phase: str = ""
     reason: str = ""
     message: str = ""
+    disrupted: bool = False
 
 
 NOT_FORCED = Forced()
@@ -102,12 +106,18 @@ def compute_pod_status(
         init_container_statuses=init,
         container_statuses=regular,
         ephemeral_container_statuses=ephemeral,
-        conditions=pod_conditions(
-            pod,
-            phase,
-            by_name,
-            sandbox_ready=sandbox_ready,
-            restarting_all=restarting_all,
+        conditions=with_disruption(
+            pod_conditions(
+                pod,
+                phase,
+                by_name,
+                sandbox_ready=sandbox_ready,
+                restarting_all=restarting_all,
+                previous=previous.conditions,
+                generation=generation,
+                now=now,
+            ),
+            forced.message if forced.disrupted else None,
             previous=previous.conditions,
             generation=generation,
             now=now,
@@ -217,17 +227,3 @@ def _newer(generation: int | None, published: int | None) -> int | None:
     if generation is None or published is None:
         return generation if published is None else published
     return max(generation, published)
-
-
-def rejected(pod: Pod, reason: str, message: str, wall_ns: int) -> PodStatus:
-    """The status of a pod that this node refuses to run (spec 2.4)."""
-    before = pod.status if pod.status is not None else _NOTHING_YET
-    return msgspec.structs.replace(
-        before,
-        phase=FAILED,
-        reason=reason,
-        message=f"Pod was rejected: {message}",
-        start_time=before.start_time or api_time(wall_ns),
-        observed_generation=_newer(pod.metadata.generation, before.observed_generation),
-        qos_class=before.qos_class or str(qos_class(pod)),
-    )

@@ -18,6 +18,8 @@ INITIALIZED = "Initialized"
 READY = "Ready"
 CONTAINERS_READY = "ContainersReady"
 READY_TO_START = "PodReadyToStartContainers"
+DISRUPTION_TARGET = "DisruptionTarget"
+"""Shared with the scheduler and controllers: the node writes it with its own end of a pod, and keeps it otherwise."""
 OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START, ALL_RESTARTING})
 
 _TRUE = "True"
@@ -132,6 +134,23 @@ def _was_started(status: ContainerStatus | None) -> bool:
     if state is not None and (state.running is not None or state.terminated is not None):
         return True
     return status.last_state is not None and status.last_state.terminated is not None
+
+
+def with_disruption(
+    conditions: tuple[PodCondition, ...],
+    message: str | None,
+    *,
+    previous: tuple[PodCondition, ...],
+    generation: int | None,
+    now: str | None,
+) -> tuple[PodCondition, ...]:
+    """With the word of this node that it has ended the pod for its own reasons; `message` None: it has not."""
+    if message is None:
+        return conditions
+    before = next((each for each in previous if each.type == DISRUPTION_TARGET), None)
+    verdict = ("True", "TerminationByKubelet", message)
+    others = tuple(each for each in conditions if each.type != DISRUPTION_TARGET)
+    return (*others, _condition(DISRUPTION_TARGET, verdict, before, generation, now))
 
 
 def _foreign(pod: Pod, previous: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from actors.active_deadline import deadline_ns, past_deadline
 from actors.observed import ObservedPod
-from actors.pod_status.api_status import Forced, NodeView, compute_pod_status, rejected
+from actors.pod_status.api_status import Forced, NodeView, compute_pod_status
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, Waiting
 from actors.pod_status.final import final_status
 from actors.pod_status.ips import order_ips, pod_ips
@@ -396,14 +396,6 @@ def test_spec_4_5_what_cannot_have_been_started_is_not_shown_as_ended() -> None:
     final = final_status(the_pod, show(the_pod, picture(seen("i"))))
     assert [state_of(each) for each in final.init_container_statuses] == ["terminated 137", "waiting PodInitializing"]
     assert state_of(only(final)) == "waiting PodInitializing"
-
-
-def test_a_rejected_pod_says_why() -> None:
-    status = rejected(pod("a"), "OutOfcpu", "no cpu left", NOW_NS)
-    assert (status.phase, status.reason, status.message) == ("Failed", "OutOfcpu", "Pod was rejected: no cpu left")
-
-
-# --- times ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+"""Which pods a whole node takes (spec 10.14, 10.15): what their status and events say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config.kubelet import KubeletConfiguration
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.worlds import SECOND, container, manifest
+
+CRITICAL = {"priority": 2_000_000_000, "priorityClassName": "system-cluster-critical"}
+
+
+def asking(cpu: str, **fields: Any) -> list[dict[str, Any]]:
+    return [container(resources={"requests": {"cpu": cpu}}, **fields)]
+
+
+def status(cluster: Cluster, name: str) -> dict[str, Any]:
+    return dict(cluster.pods()[name]["status"])
+
+
+def test_a_pod_that_does_not_fit_fails_and_says_how_much_there_is():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    cluster.create("large", containers=asking("3"))
+    cluster.run(SECOND)
+    cluster.create("too-much", containers=asking("2"))
+    cluster.until(lambda: cluster.phases() == {"large": "Running", "too-much": "Failed"})
+    refused = status(cluster, "too-much")
+    assert refused["reason"] == "OutOfcpu"
+    assert refused["message"] == (
+        "Pod was rejected: Node didn't have enough resource: cpu, requested: 2000, used: 3000, capacity: 4000"
+    )
+    assert "OutOfcpu" in cluster.events("too-much")
+    assert len(cluster.node.containers()) == 1, "nothing of it was made"
+
+
+def test_the_room_of_a_pod_is_free_when_it_has_ended_not_before():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    stubborn = {"simulated.actorlet.dev/ignore-stop-signal": "true"}
+    cluster.create("first", containers=asking("3"), terminationGracePeriodSeconds=5, annotations=stubborn)
+    cluster.until(lambda: cluster.phases()["first"] == "Running")
+    cluster.delete("first")
+    cluster.create("too-early", containers=asking("2"))
+    cluster.until(lambda: "first" not in cluster.pods())
+    cluster.create("in-time", containers=asking("2"))
+    cluster.until(lambda: cluster.phases().get("in-time") == "Running")
+    assert status(cluster, "too-early")["reason"] == "OutOfcpu"
+
+
+def test_a_job_that_is_done_leaves_its_room_though_its_object_stays():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    done = {"simulated.actorlet.dev/run-for": "1s"}
+    cluster.create("job", containers=asking("4"), restartPolicy="Never", annotations=done)
+    cluster.until(lambda: cluster.phases()["job"] == "Succeeded")
+    cluster.create("next", containers=asking("4"))
+    cluster.until(lambda: cluster.phases()["next"] == "Running")
+
+
+def test_others_make_way_for_a_critical_pod():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    cluster.create("small", containers=asking("1"))
+    cluster.create("large", containers=asking("3"))
+    cluster.until(lambda: cluster.all_are("Running", 2))
+    cluster.create("critical", containers=asking("2"), **CRITICAL)
+    cluster.until(lambda: cluster.phases()["critical"] == "Running")
+    assert cluster.phases() == {"small": "Running", "large": "Failed", "critical": "Running"}
+    ended = status(cluster, "large")
+    assert (ended["reason"], ended["message"]) == ("Preempting", "Preempted in order to admit critical pod")
+    [target] = [each for each in ended["conditions"] if each["type"] == "DisruptionTarget"]
+    assert (target["status"], target["reason"]) == ("True", "TerminationByKubelet")
+    assert "Preempting" in cluster.events("large")
+
+
+def test_labels_that_came_with_the_pod_are_read_before_it_is_refused():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    cluster.create("nowhere", nodeSelector={"disk": "tape"})
+    node = cluster.ask("GET", "/api/v1/nodes/node")
+    node["metadata"]["labels"]["disk"] = "ssd"
+    cluster.ask("PUT", "/api/v1/nodes/node", node)
+    cluster.create("here", nodeSelector={"disk": "ssd"})
+    cluster.until(lambda: cluster.phases() == {"nowhere": "Failed", "here": "Running"})
+    assert status(cluster, "nowhere")["reason"] == "NodeAffinity"
+
+
+def test_an_agent_that_comes_back_takes_what_runs_though_the_node_would_not_take_it_any_more():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    cluster.create("there", containers=asking("3"), nodeSelector={"kubernetes.io/hostname": "node"})
+    cluster.until(lambda: cluster.all_are("Running", 1))
+    cluster.node.kill()
+    node = cluster.ask("GET", "/api/v1/nodes/node")
+    node["metadata"]["labels"]["kubernetes.io/hostname"] = "other"
+    node["spec"]["taints"] = [{"key": "gone", "effect": "NoExecute"}]
+    cluster.ask("PUT", "/api/v1/nodes/node", node)
+    cluster.node.restart_agent()
+    cluster.run(20 * SECOND)
+    cluster.create("more", containers=asking("2"), tolerations=[{"operator": "Exists"}])
+    cluster.until(lambda: cluster.phases()["more"] != "Pending")
+    assert cluster.phases() == {"there": "Running", "more": "Failed"}
+    assert status(cluster, "more")["reason"] == "OutOfcpu"
+    [record] = [each for each in cluster.node.containers() if each.state.name == "CONTAINER_RUNNING"]
+    assert record.attempt == 0
+
+
+def test_a_static_pod_is_taken_without_an_api_server():
+    cluster = Cluster(manifests={"agent.yaml": manifest("agent", asking("1"))})
+    cluster.api.down(600 * SECOND)
+    cluster.run(5 * SECOND)
+    assert [record.state.name for record in cluster.node.containers()] == ["CONTAINER_RUNNING"]
+
+
+def test_no_more_pods_than_the_node_has_places_for():
+    cluster = Cluster(configuration=KubeletConfiguration(max_pods=2))
+    cluster.run(SECOND)
+    for number in range(3):
+        cluster.create(f"pod-{number}")
+        cluster.run(SECOND)
+    assert sorted(cluster.phases().values()) == ["Failed", "Running", "Running"]
+    assert status(cluster, "pod-2")["reason"] == "OutOfpods"

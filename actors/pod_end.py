@@ -51,10 +51,14 @@ class PodEnd:
         view.post_starts.drop()
         if observed.anything_runs():
             raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
-        for sandbox_id in sandboxes_to_stop(observed):
+        sandboxes = sandboxes_to_stop(observed)
+        for sandbox_id in sandboxes:
             await view.deeds.stop_sandbox(sandbox_id)
         if view.deeds.under_way():
             raise RetryLaterError(RETRY_NS)  # what was begun before may still appear; its end is a reason to look again
+        if sandboxes and view.pod is not None:
+            # The last status says that there is no sandbox any more (spec 2.8).
+            await self._show.publish(await view.look(), life)
 
     def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> int:
         """All that wait for nobody are ended in parallel. After how many ns to look again if nothing else happens."""

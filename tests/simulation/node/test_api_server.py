@@ -163,6 +163,8 @@ def test_a_pod_that_has_run_to_its_end_stays_until_somebody_deletes_it():
     cluster.until(lambda: cluster.phases() == {"job": "Succeeded"})
     cluster.run(MINUTE)
     assert conditions(cluster.pods()["job"])["Ready"] == "False"
+    assert conditions(cluster.pods()["job"])["PodReadyToStartContainers"] == "False", "its sandbox is gone (spec 4.3)"
+    assert cluster.pods()["job"]["status"]["podIP"], "it keeps its address all the same"
     cluster.delete("job")
     cluster.until(lambda: cluster.pods() == {}, 10 * SECOND)
 

@@ -1,0 +1,116 @@
+"""The ends of pods on containerd: whose grace holds when, orders that hurry and orders that would delay, no grace at
+all, and the deadline (spec 2.6, 2.11, 3.10). Containers that heed no signal write down when it came and when they died.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.real.agent import NODE, Agent
+from tests.real.cluster import Cluster
+from tests.real.pods import Truth, Witness, container, pod
+from tests.real.waiting import until
+
+DEAF = (
+    "trap 'cat /proc/uptime >> /witness/signal' TERM; while :; do cat /proc/uptime >> /witness/alive; sleep 0.1; done"
+)
+LATE_S = 3.0
+"""What the runtime and a busy machine may add."""
+
+
+class Deaf:
+    """A pod of a container that heeds no signal."""
+
+    def __init__(self, agent: Agent, name: str, **spec: Any) -> None:
+        self.name = name
+        self._witness = Witness(agent.directory, name)
+        main = container(script=DEAF, volumeMounts=[self._witness.mount])
+        self.document = pod(name, main, **{"terminationGracePeriodSeconds": 60, **spec})
+        self.document["spec"]["volumes"] = [self._witness.volume]
+
+    def _read(self, file: str) -> list[float]:
+        path = self._witness.directory / file
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        return [float(line.split(" ")[0]) for line in lines if line]
+
+    @property
+    def told(self) -> bool:
+        return bool(self._read("signal"))
+
+    def grace_s(self) -> float:
+        """From the first signal to the last sign of life."""
+        return self._read("alive")[-1] - self._read("signal")[0]
+
+
+def test_2_6_the_grace_of_a_pod_is_the_deletions_before_the_specs_and_can_only_shrink(
+    cluster: Cluster, agent: Agent, truth: Truth
+) -> None:
+    own = Deaf(agent, "own", terminationGracePeriodSeconds=3)
+    least = Deaf(agent, "least", terminationGracePeriodSeconds=1)
+    asked, hurried, delayed = Deaf(agent, "asked"), Deaf(agent, "hurried"), Deaf(agent, "delayed")
+    pods = (own, least, asked, hurried, delayed)
+    for each in pods:
+        cluster.run(each.document)
+    cluster.join()
+    cluster.await_phase("Running", *(each.name for each in pods))
+    cluster.delete("own")
+    cluster.delete("least")
+    cluster.delete("asked", 4)
+    cluster.delete("hurried")
+    cluster.delete("delayed", 3)
+    agent.await_that(lambda: all(each.told for each in pods), "not all have their signal")
+    cluster.delete("delayed", 60)
+    deleted = cluster.pod("hurried")
+    assert deleted is not None
+    assert deleted.metadata.deletion_grace_period_seconds == 60
+    cluster.await_gone("own", "least", "asked", "delayed")
+    assert truth.running("hurried"), "it has a minute"
+    cluster.delete("hurried", 1)
+    cluster.await_gone("hurried")
+    for each, least_s in ((own, 3.0), (least, 2.0), (asked, 4.0), (delayed, 3.0)):
+        grace_s = each.grace_s()
+        # They look ten times a second.
+        assert least_s - 0.3 <= grace_s < least_s + LATE_S, (each.name, grace_s)
+    assert hurried.grace_s() < 20
+    assert truth.lives() == ()
+    assert truth.sandboxes() == ()
+
+
+def test_2_6_without_grace_the_object_is_gone_at_once_and_its_containers_follow(
+    cluster: Cluster, agent: Agent, truth: Truth
+) -> None:
+    forced = Deaf(agent, "forced", terminationGracePeriodSeconds=3)
+    cluster.run(forced.document)
+    cluster.join()
+    cluster.await_phase("Running", "forced")
+    uid = agent.pod("forced").metadata.uid
+    cluster.delete("forced", 0)
+    assert cluster.pod("forced") is None
+    truth.await_none("forced")
+    assert 2.7 <= forced.grace_s() < 3.0 + LATE_S, "that of its spec: nobody has told of another"
+    until(lambda: not agent.pod_directory(uid).exists(), 20, "its directory stays")
+
+
+def test_2_11_a_pod_ends_at_its_deadline_and_stays_to_be_read(agent: Agent, truth: Truth) -> None:
+    late = Deaf(agent, "late", activeDeadlineSeconds=3, terminationGracePeriodSeconds=1)
+    agent.drop("late.json", late.document)
+    agent.drop("soon.json", pod("soon", activeDeadlineSeconds=1000))
+    agent.start()
+    agent.await_running("late", "soon")
+    agent.await_that(lambda: agent.status("late").phase == "Failed", "it goes on")
+    status = agent.status("late")
+    assert status.reason == "DeadlineExceeded"
+    truth.await_none("late")
+    events = [each.event.reason for each in agent.events() if each.event.name == f"late-{NODE}"]
+    assert events.count("DeadlineExceeded") == 1
+    assert agent.status("soon").phase == "Running"
+    ended = agent.container("late")
+
+    def told() -> bool:
+        nonlocal ended
+        ended = agent.container("late")
+        return ended is not None and ended.state is not None and ended.state.terminated is not None
+
+    agent.await_that(told, "its end is not told")
+    assert [life.attempt for life in truth.lives("late")] in ([0], [])
+    assert agent.status("late").reason == "DeadlineExceeded"

@@ -19,12 +19,15 @@ from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.probe_messages import ContainersSeen, ProbesJudged, RunningContainer, TellVerdicts
 from actors.probe_results import ProbeResults
+from actors.probe_rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probe_runner import ProbeRunner, has_probes, probed_containers
 from config.objects import Container, ContainerStatus, Pod, PodStatus
 
 RUNNER = "probes"
 HOLD_NS = 5_000_000_000
-"""So long a status is not shown that would say "not ready" only because nobody has asked yet."""
+"""So long a status is not shown that would say "not ready" only because nobody has asked yet. Longer where an answer
+may take longer:"""
+MAX_HOLD_NS = 60_000_000_000
 _NOTHING = ProbeResults(active=True)
 
 
@@ -70,7 +73,7 @@ class PodProbes:
     def undecided(self) -> bool:
         """Whether nobody can say yet what is ready: a container ran before the agent, and its probes have not answered.
 
-        True for `HOLD_NS` at most.
+        True for `MAX_HOLD_NS` at most.
         """
         now_ns, ready, started = self._worker.now_ns(), self.results.readiness, self.results.startup
         return any(
@@ -131,8 +134,10 @@ class PodProbes:
         for each in running:
             unknown = each.ready is None and each.started is None and each.id not in self._adopted
             if unknown and each.started_wall_ns < began_wall_ns:
-                self._adopted[each.id] = (self._worker.now_ns() + HOLD_NS, containers[each.name])
-                self._worker.after(HOLD_NS, LookAgain(), key="first probes")
+                container = containers[each.name]
+                hold_ns = _hold_ns(container)
+                self._adopted[each.id] = (self._worker.now_ns() + hold_ns, container)
+                self._worker.after(hold_ns, LookAgain(), key=f"first probes {each.id}")
 
     def _know(self, running: tuple[RunningContainer, ...]) -> None:
         """Let what was published hold for containers that have no verdict yet."""
@@ -144,6 +149,13 @@ class PodProbes:
                 readiness={**self.results.readiness, **readiness},
                 startup={**self.results.startup, **startup},
             )
+
+
+def _hold_ns(container: Container) -> int:
+    """Until the first probes of a container can have answered."""
+    asked = (container.startup_probe, container.readiness_probe)
+    timeouts_ns = sum(terms_of(ProbeKind.READINESS, each).timeout_ns for each in asked if each is not None)
+    return min(MAX_HOLD_NS, max(HOLD_NS, 2 * ADOPTED_JITTER_NS + timeouts_ns))
 
 
 def _published_containers(status: PodStatus | None) -> Mapping[str, ContainerStatus]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulation.cri.behaviour import PREFIX
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import MS, SECOND, container
+from tests.simulation.node.worlds import MS, SECOND, container, manifest
 
 TCP = {"tcpSocket": {"port": 80}}
 
@@ -34,6 +34,21 @@ def test_a_restart_of_the_agent_does_not_flip_what_is_ready_even_where_the_first
     after = cluster.pods()["a"]["status"]
     assert after["containerStatuses"] == before["containerStatuses"]
     assert after["conditions"] == before["conditions"]
+
+
+def test_a_static_pod_is_shown_ready_at_once_and_a_restart_of_the_agent_does_not_flip_it_however_slow_its_probe() -> (
+    None
+):
+    probe = {**TCP, "periodSeconds": 1, "initialDelaySeconds": 3, "timeoutSeconds": 10}
+    pod = manifest("a", [container(readinessProbe=probe)], behaviour={"probe-delay": "7s"})
+    cluster = Cluster(manifests={"a.json": pod})
+    assert cluster.until(lambda: "a-node" in cluster.pods() and is_ready(cluster, "a-node")) <= 10 * SECOND + 100 * MS
+    cluster.node.kill()
+    cluster.run(3 * SECOND)
+    cluster.node.restart_agent()
+    for _ in range(400):
+        cluster.run(50 * MS)
+        assert is_ready(cluster, "a-node")
 
 
 def test_what_was_not_ready_is_not_shown_ready_by_a_restart() -> None:

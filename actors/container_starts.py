@@ -45,12 +45,14 @@ from actors.image_rules import (
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
 from actors.kernel.suspension import Suspension
 from actors.pod_action_types import Start
+from actors.pod_mounts import PodMounts
 from actors.pod_names import PodNames
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.pod_users import PodUsers
 from actors.pod_view import PodView, Question
+from actors.pod_volume_images import NOT_KNOWN, VolumeImageRefusedError
 from actors.pod_waits import StartsUnderWay
 from actors.start.container_config import Making, container_config, document_path, message_file
 from actors.start.environment import FileText, Sources, file_references
@@ -77,12 +79,16 @@ RUN_ERROR = "RunContainerError"
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where containers are started: the sandbox of the pod, and its volumes, by name, on the host."""
+    """Where containers are started: the sandbox of the pod, and its volumes, by name, on the host.
+
+    `recursive_read_only`: whether the runtime can make mounts read only with all that is mounted below them.
+    """
 
     attempt: int
     id: str
     config: PodSandboxConfig
     host_paths: HostPaths
+    recursive_read_only: bool = False
 
 
 class _Try(msgspec.Struct):
@@ -123,6 +129,7 @@ class ContainerStarts:
         self._references = references
         self._names = names
         self._users = users
+        self.mounts = PodMounts(worker, services, references)
         self._lives = view.start_lives
         self._pulls: dict[str, Question] = {}
         self._present: set[str] = set()
@@ -138,7 +145,7 @@ class ContainerStarts:
 
     def busy(self) -> frozenset[str]:
         """Names of containers whose image is being pulled, or that wait for what they refer to."""
-        return self._pulling() | self._references.waiting()
+        return self._pulling() | self._references.waiting() | self.mounts.sub_paths.waiting()
 
     def _pulling(self) -> frozenset[str]:
         return frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
@@ -161,11 +168,15 @@ class ContainerStarts:
         return {name: life.retry_at_ns for name, life in self._lives.all().items() if life.retry_at_ns is not None}
 
     def image_pulled(self, message: ImagePulled) -> None:
+        if self.mounts.images.pulled(message):
+            return
         self._answered(message.container)
         self._lives.meet(message.container, Pulled(message.image))
         self._view.history.note(HistoryKind.EVENT, f"container {message.container}: image {message.image} was pulled")
 
     def image_pull_failed(self, message: ImagePullFailed) -> None:
+        if self.mounts.images.pull_failed(message):
+            return
         self._answered(message.container)
         shown = shown_while_backing_off(message)
         failed = PullFailed(message.image, message.reason, message.message, message.retry_at_ns, shown)
@@ -268,11 +279,12 @@ class ContainerStarts:
         pod, start, place = this.pod, this.start, this.place
         try:
             sources = await self._sources(pod, start.container, place.host_paths)
-            if sources is None:
+            path = document_path(pod, start.container)
+            parts = None if sources is None else await self.mounts.of(pod, start.container, path, sources)
+            if sources is None or parts is None:
                 return Missing()
             this.attempt = await self._prepare(pod, start)
             hosts = await self._names.hosts(pod, self._ips(pod))
-            path = document_path(pod, start.container)
             this.config = container_config(
                 pod,
                 start.container,
@@ -281,6 +293,9 @@ class ContainerStarts:
                     sandbox_attempt=place.attempt,
                     image=this.image,
                     host_paths=place.host_paths,
+                    sub_paths=parts.sub_paths,
+                    volume_images=parts.images,
+                    recursive_read_only=place.recursive_read_only,
                     back_off_ns=start.back_off_ns,
                     sources=sources,
                     hosts_file=hosts,
@@ -291,6 +306,10 @@ class ContainerStarts:
             )
         except (StartRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             return self._refused(this.name, CREATE_CONFIG_ERROR, str(failure))
+        except VolumeImageRefusedError as failure:
+            refused = self._refused(this.name, failure.reason, failure.message, failure.said)
+            at_ns = failure.retry_at_ns
+            return refused if at_ns is None else msgspec.structs.replace(refused, retry_at_ns=at_ns)
         return Gathered()
 
     async def _create(self, this: _Try) -> Event:
@@ -298,8 +317,10 @@ class ContainerStarts:
         try:
             made = await self._view.deeds.create_container(this.place.id, this.config, this.place.config)
         except CriError as failure:
-            return self._failed_to(CREATE_ERROR, this, failure)
+            hint = NOT_KNOWN if any(mount.image is not None for mount in this.config.mounts) else ""
+            return self._failed_to(CREATE_ERROR, this, failure, hint)
         self._present.discard(this.name)
+        self.mounts.images.made(this.pod, this.container)
         self._view.say("Normal", "Created", f"Created container: {this.name}", this.name)
         return Created(made)
 
@@ -318,10 +339,11 @@ class ContainerStarts:
         """Its end comes as a message; None until then."""
         return self._view.post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
 
-    def _failed_to(self, reason: str, this: _Try, failure: CriError) -> Refused:
+    def _failed_to(self, reason: str, this: _Try, failure: CriError, hint: str = "") -> Refused:
         """Note why it does not run. What may have been done all the same is for the next look to find."""
         this.failure = failure
-        return self._refused(this.name, reason, failure.message or str(failure))
+        text = failure.message or str(failure)
+        return self._refused(this.name, reason, f"{text} ({hint})" if hint else text)
 
     async def _prepare(self, pod: Pod, start: Start) -> int:
         """Make the container's files on the host; which attempt this is. Raises OSError and what lanes raise."""

@@ -60,6 +60,7 @@ from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
 from runtime.probes import Prober
 from runtime.volumes.capability import NodeVolumes
+from runtime.volumes.sub_path import SubPaths
 
 SECOND_NS = 1_000_000_000
 
@@ -87,6 +88,7 @@ class NodeCapabilities:
     logs: PodLogs
     log_files: LogFiles
     volumes: NodeVolumes
+    sub_paths: SubPaths
     host: HostFacts
     ids: IdFiles
     allocations: AllocationFile
@@ -217,7 +219,7 @@ class NodeSupervisor(Actor):
         strategy = configuration.config_map_and_secret_change_detection_strategy
         again_ns = resync_ns(configuration.sync_frequency, strategy)
         contents = ContentSources(refs["object-cache"], refs["tokens"], node=refs["node-status"], resync_ns=again_ns)
-        self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop)
+        self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop, can.sub_paths)
         self._furnish_caches(refs)
         self.furnish(refs["user-namespaces"], can.ids, configuration.ids_per_pod, configuration.max_pods)
         main = None if can.api is None else can.api.main

@@ -44,6 +44,8 @@ class ObservedSandbox(msgspec.Struct, frozen=True, gc=False):
     host_network: bool | None = None
     seen_s: int | None = None
     """When the agent that made it had first seen the pod, in seconds since 1970, as its annotation tells."""
+    handler: str = ""
+    """Which of the runtime's handlers made it; empty for the default one."""
 
 
 class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
@@ -186,6 +188,7 @@ def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
         network is not None,
         options.network == NamespaceMode.NODE if options is not None else None,
         seconds_of(status.annotations.get(CONFIG_SEEN)),
+        status.runtime_handler,
     )
 
 

@@ -272,7 +272,8 @@ class PodSync:
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
-        place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths)
+        able = self._makes_recursive_read_only(self._view.seen())
+        place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths, able)
         failure: CriError | None = None
         ending = self._view.stops.not_gone()
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
@@ -287,6 +288,11 @@ class PodSync:
                 failure = failure or raised
         if failure is not None:
             raise failure
+
+    def _makes_recursive_read_only(self, observed: ObservedPod) -> bool:
+        """Whether the handler of the pod's sandbox can make mounts so."""
+        handlers = self._runtime.recursive_read_only_handlers
+        return bool(observed.sandboxes) and observed.sandboxes[0].handler in handlers
 
     def _ids(self, pod: Pod) -> IdRange | None:
         """Of the pod's user namespace; None where it has none, or has to wait for them."""

@@ -306,11 +306,6 @@ class PodWorker(Actor):
         self._sync.starts.mounts.sub_paths.prepared(message)
         self._look_soon()
 
-    @handles(SubPathsPrepared)
-    def sub_paths_prepared(self, message: SubPathsPrepared) -> None:
-        self._sync.starts.mounts.sub_paths.prepared(message)
-        self._look_soon()
-
     @handles(RenewVolumes)
     def renew_volumes(self, _: RenewVolumes) -> None:
         # Of a pod that ends nothing is renewed: it could come after the order to remove all.

@@ -49,6 +49,7 @@ class RuntimeMonitorActor(Actor):
         """Of the runtime that answered last."""
         self._user_namespaces: tuple[str, ...] = ()
         self._groups_policy = False
+        self._recursive: tuple[str, ...] = ()
         self._told: RuntimeStateObserved | None = None
 
     def on_start(self) -> None:
@@ -64,7 +65,13 @@ class RuntimeMonitorActor(Actor):
             error, network_error = str(failure), "not known: the runtime does not answer"
             silent_since_ns = self._answered_at_ns
         state = RuntimeStateObserved(
-            error, network_error, self._name, silent_since_ns, self._user_namespaces, self._groups_policy
+            error,
+            network_error,
+            self._name,
+            silent_since_ns,
+            self._user_namespaces,
+            self._groups_policy,
+            self._recursive,
         )
         self._tell(state)
         if self._node_status is not None:  # each time: it may have been restarted
@@ -105,8 +112,9 @@ class RuntimeMonitorActor(Actor):
     def _describe(self, version: VersionResponse, status: StatusResponse) -> None:
         """Tell who the runtime is and what it is able to do. Handlers come in any order."""
         handlers = tuple(sorted(status.runtime_handlers, key=lambda handler: handler.name))
-        able = (each for each in handlers if each.features is not None and each.features.user_namespaces)
-        self._user_namespaces = tuple(each.name for each in able)
+        able = [(each.name, each.features) for each in handlers if each.features is not None]
+        self._user_namespaces = tuple(name for name, features in able if features.user_namespaces)
+        self._recursive = tuple(name for name, features in able if features.recursive_read_only_mounts)
         self._groups_policy = status.features is not None and status.features.supplemental_groups_policy
         described = RuntimeDescribed(version.runtime_name, version.runtime_version, handlers, status.features)
         if self._node_status is not None:

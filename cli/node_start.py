@@ -38,19 +38,18 @@ from runtime.manifest_url import HttpManifests
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
 from runtime.probes.prober import NetworkProber
-from runtime.volumes.capability import VolumePlugin
-from runtime.volumes.config_volume import config_volume_plugins
-from runtime.volumes.empty_dir import EmptyDirPlugin
-from runtime.volumes.host_path import HostPathPlugin
+from runtime.volumes.kinds import volume_plugins
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
 from runtime.volumes.pod_directories import PodDirectories
+from runtime.volumes.sub_path import LocalSubPaths
 from simulation.cri import Settings, SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import SimulatedHostFacts
 from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.prober import SimulatedProber
+from simulation.sub_paths import SimulatedSubPaths
 
 CONTAINER_LOGS = "/var/log/containers"
 PUSHED_MANIFESTS = "pushed-manifests"
@@ -170,11 +169,7 @@ def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Ma
 def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines | None = None) -> NodeCapabilities:
     """What a node on this machine can do."""
     facts, mounts = plan.facts, KernelMounts()
-    plugins: tuple[VolumePlugin, ...] = (
-        EmptyDirPlugin(mounts, facts.memory_capacity_bytes),
-        HostPathPlugin(),
-        *config_volume_plugins(mounts),
-    )
+    directories = PodDirectories(facts.root_directory, mounts)
     return NodeCapabilities(
         cri=cri,
         prober=NetworkProber(cri, loop),
@@ -184,7 +179,8 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         files=LocalPodFiles(),
         logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
         log_files=LocalLogFiles(),
-        volumes=LocalNodeVolumes(PodDirectories(facts.root_directory, mounts), plugins),
+        volumes=LocalNodeVolumes(directories, volume_plugins(facts.root_directory, mounts, facts.memory_capacity_bytes)),
+        sub_paths=LocalSubPaths(directories, mounts),
         host=LocalHostFacts(),
         ids=LocalIdFiles(facts.root_directory),
         allocations=LocalAllocationFile(facts.root_directory),
@@ -212,6 +208,7 @@ def simulated_capabilities(
         logs=host.pod_logs,
         log_files=host.log_files,
         volumes=SimulatedNodeVolumes(host.tree, plan.facts.root_directory),
+        sub_paths=SimulatedSubPaths(host.tree, plan.facts.root_directory),
         ids=SimulatedIdFiles(host.tree, plan.facts.root_directory),
         allocations=SimulatedAllocationFile(host.tree, plan.facts.root_directory),
         host=SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips),

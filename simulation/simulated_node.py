@@ -35,6 +35,7 @@ from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.prober import SimulatedProber
+from simulation.sub_paths import SimulatedSubPaths
 
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -124,6 +125,7 @@ class SimulatedNode:
             logs=self.host.pod_logs,
             log_files=self.host.log_files,
             volumes=self.volumes,
+            sub_paths=SimulatedSubPaths(self.host.tree, ROOT),
             host=self.machine,
             ids=SimulatedIdFiles(self.host.tree, ROOT),
             allocations=SimulatedAllocationFile(self.host.tree, ROOT),

@@ -15,10 +15,11 @@ from actors.start.environment import NO_SOURCES, Sources, environment
 from actors.start.expansion import expand
 from actors.start.identity import container_annotations, container_labels
 from actors.start.logs import log_path
-from actors.start.mounts import agent_volumes, container_mounts
+from actors.start.mounts import VolumesInside, container_devices, container_mounts
 from actors.start.refusal import StartRefusedError
 from actors.start.resources import ResourceRules, container_resources
 from actors.start.security import container_security
+from actors.start.sub_paths import agent_volumes
 from actors.start.termination_message import termination_file
 from config.objects import Container, EphemeralContainer, Pod
 from runtime.cri.enums import Signal
@@ -50,13 +51,18 @@ class NodeRules(msgspec.Struct, frozen=True):
 class Making(msgspec.Struct, frozen=True):
     """Of one container that is being made. `image`: as found on the node. `host_paths`: volume name -> host path.
 
+    `sub_paths`: index of the mount -> host path, of parts of volumes; `volume_images`: volume name -> image.
     `back_off_ns`: from its `Start`. `target_id`: of the container that an ephemeral one looks at.
+    `recursive_read_only`: whether the runtime can make mounts so.
     """
 
     attempt: int
     sandbox_attempt: int
     image: Image
     host_paths: Mapping[str, str] = {}
+    sub_paths: Mapping[int, str] = {}
+    volume_images: Mapping[str, ImageSpec] = {}
+    recursive_read_only: bool = False
     back_off_ns: int = 0
     sources: Sources = NO_SOURCES
     hosts_file: str = ""
@@ -82,13 +88,19 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
         mounts=container_mounts(
             container,
             path,
-            making.host_paths,
-            of_agent=agent_volumes(pod),
+            VolumesInside(
+                paths=making.host_paths,
+                of_agent=agent_volumes(pod),
+                sub_paths=making.sub_paths,
+                images=making.volume_images,
+                recursive=making.recursive_read_only,
+            ),
             termination_file=file,
             hosts_file=making.hosts_file,
             variables=variables,
             ids=making.ids,
         ),
+        devices=container_devices(pod, container, path, making.host_paths),
         labels=container_labels(pod, container, making.sandbox_attempt),
         annotations=container_annotations(
             pod, container, making.attempt, termination_file=file, back_off_ns=making.back_off_ns

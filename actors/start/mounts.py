@@ -1,10 +1,8 @@
-"""What of the host appears inside a container (spec 3.8). Pure: paths on the host are given, none is touched.
+"""What of the host appears inside a container: mounts and devices (spec 3.8, 8.7). Pure: no path is touched.
 
-Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says.
-
-A `subPath` is refused elsewhere. To join it as text would let a container lead the mount out of its volume through a
-symlink that it puts there itself; it has to be opened step by step, which is the business of the volumes. Into a volume
-of the agent no container can put anything, so there the text will do.
+Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says;
+so are images, which the runtime mounts by itself. Parts of volumes (`subPath`) have been mounted on the host before,
+see `actors.start.sub_paths`.
 """
 
 from __future__ import annotations
@@ -14,14 +12,13 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.id_ranges import IdRange
-from actors.start.expansion import expand_strictly
 from actors.start.refusal import StartRefusedError
 from actors.start.security import id_mappings
+from actors.start.sub_paths import sub_path_of
 from config.objects import Container, Pod, VolumeMount
 from runtime.cri.enums import MountPropagation
-from runtime.cri.messages import Mount
+from runtime.cri.messages import Device, ImageSpec, Mount
 
-_NO_VARIABLES: Mapping[str, str] = {}
 _PROPAGATION = {
     None: MountPropagation.PROPAGATION_PRIVATE,
     "None": MountPropagation.PROPAGATION_PRIVATE,
@@ -30,41 +27,51 @@ _PROPAGATION = {
 }
 
 
-def agent_volumes(pod: Pod) -> frozenset[str]:
-    """Names of the volumes that nobody but the agent writes to."""
-    return frozenset(
-        volume.name
-        for volume in pod.spec.volumes
-        if volume.config_map is not None
-        or volume.secret is not None
-        or volume.downward_api is not None
-        or volume.projected is not None
-    )
+BIDIRECTIONAL = "Bidirectional"
+
+
+class VolumesInside(msgspec.Struct, frozen=True):
+    """What is known of a pod's volumes when one of its containers is made.
+
+    `paths`: volume name -> path on the host; `of_agent`: names of those that nobody else writes to; `sub_paths`: index
+    of the mount -> path on the host of the part that it is of; `images`: volume name -> image; `recursive`: whether the
+    runtime can make a mount read only with all that is mounted below it.
+    """
+
+    paths: Mapping[str, str] = {}
+    of_agent: frozenset[str] = frozenset()
+    sub_paths: Mapping[int, str] = {}
+    images: Mapping[str, ImageSpec] = {}
+    recursive: bool = False
 
 
 def container_mounts(
     container: Container,
     path: str,
-    host_paths: Mapping[str, str],
+    volumes: VolumesInside,
     *,
-    of_agent: frozenset[str] = frozenset(),
     termination_file: str = "",
     hosts_file: str = "",
-    variables: Mapping[str, str] = _NO_VARIABLES,
+    variables: Mapping[str, str] | None = None,
     ids: IdRange | None = None,
 ) -> tuple[Mount, ...]:
-    """Mounts in the order of the spec, then the agent's own. `host_paths`: volume name -> path on the host.
+    """Mounts in the order of the spec, then the agent's own.
 
-    `path` is that of the container in the pod; `of_agent`: see `agent_volumes`; `variables`: of the container, for
-    `subPathExpr`; `ids`: of its user namespace, in which files keep their owners. A mount of the user's over one of
-    ours wins. Raises StartRefusedError.
+    `path` is that of the container in the pod; `variables`: of the container, for `subPathExpr`; `ids`: of its user
+    namespace, in which files keep their owners. A mount of the user's over one of ours wins. Raises StartRefusedError.
     """
-    if container.volume_devices:
-        raise StartRefusedError(f"{path}.volumeDevices", "block devices are not supported by this agent yet")
-    mounts = [
-        _mount(mount, f"{path}.volumeMounts[{index}]", host_paths, mount.name in of_agent, variables)
-        for index, mount in enumerate(container.volume_mounts)
-    ]
+    privileged = container.security_context is not None and bool(container.security_context.privileged)
+    mounts: list[Mount] = []
+    for index, mount in enumerate(container.volume_mounts):
+        place = f"{path}.volumeMounts[{index}]"
+        if mount.mount_propagation == BIDIRECTIONAL and not privileged:
+            raise StartRefusedError(f"{place}.mountPropagation", "Bidirectional needs a privileged container")
+        sub_path = sub_path_of(mount, place, variables or {})
+        if mount.name in volumes.images:
+            mounts.append(_image_mount(mount, volumes.images[mount.name], sub_path))
+        else:
+            host_path = volumes.sub_paths.get(index) if sub_path else volumes.paths.get(mount.name)
+            mounts.append(_mount(mount, place, host_path, volumes))
     taken = {mount.container_path.rstrip("/") for mount in mounts}
     if hosts_file and "/etc/hosts" not in taken:
         mounts.append(Mount(container_path="/etc/hosts", host_path=hosts_file, selinux_relabel=True))
@@ -77,37 +84,57 @@ def container_mounts(
     return tuple(msgspec.structs.replace(each, uidMappings=mapping, gidMappings=mapping) for each in mounts)
 
 
-def _mount(
-    mount: VolumeMount, path: str, host_paths: Mapping[str, str], of_agent: bool, variables: Mapping[str, str]
-) -> Mount:
-    field = "subPathExpr" if mount.sub_path_expr else "subPath"
-    sub_path = mount.sub_path or ""
-    if mount.sub_path_expr:
-        sub_path = expand_strictly(mount.sub_path_expr, variables, f"{path}.{field}")
-    if sub_path and not of_agent:
-        raise StartRefusedError(f"{path}.{field}", "is not supported by this agent yet; mount the whole volume")
-    if mount.recursive_read_only == "Enabled":
-        raise StartRefusedError(f"{path}.recursiveReadOnly", "is not supported by this agent yet; use IfPossible")
-    host_path = host_paths.get(mount.name)
-    if host_path is None:
-        raise StartRefusedError(f"{path}.name", f"volume {mount.name!r} is not there yet")
-    if sub_path:
-        host_path = _below(host_path, sub_path, f"{path}.{field}")
+def _mount(mount: VolumeMount, place: str, host_path: str | None, volumes: VolumesInside) -> Mount:
+    if not host_path:
+        raise StartRefusedError(f"{place}.name", f"volume {mount.name!r} is not there yet")
     propagation = _PROPAGATION.get(mount.mount_propagation)
     if propagation is None:
-        raise StartRefusedError(f"{path}.mountPropagation", f"{mount.mount_propagation!r} is not known")
-    inside = mount.mount_path if mount.mount_path.startswith("/") else f"/{mount.mount_path}"
+        raise StartRefusedError(f"{place}.mountPropagation", f"{mount.mount_propagation!r} is not known")
     return Mount(
-        container_path=inside,
+        container_path=_inside(mount),
         host_path=host_path,
-        readonly=of_agent or bool(mount.read_only),
+        readonly=mount.name in volumes.of_agent or bool(mount.read_only),
+        recursive_read_only=is_recursive(mount, f"{place}.recursiveReadOnly", volumes.recursive),
         selinux_relabel=True,
         propagation=propagation,
     )
 
 
-def _below(host_path: str, sub_path: str, path: str) -> str:
-    parts = [part for part in sub_path.split("/") if part not in ("", ".")]
-    if sub_path.startswith("/") or ".." in parts:
-        raise StartRefusedError(path, f"{sub_path!r} must be relative and must not contain '..'")
-    return "/".join((host_path, *parts))
+def _image_mount(mount: VolumeMount, image: ImageSpec, sub_path: str) -> Mount:
+    return Mount(container_path=_inside(mount), image=image, image_sub_path=sub_path, readonly=True)
+
+
+def _inside(mount: VolumeMount) -> str:
+    return mount.mount_path if mount.mount_path.startswith("/") else f"/{mount.mount_path}"
+
+
+def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
+    """Whether what is mounted below the mount is read only as well (KEP-3857). `able`: as in `VolumesInside`.
+
+    Raises StartRefusedError where that is asked for and cannot be.
+    """
+    asked = mount.recursive_read_only
+    if asked in (None, "Disabled"):
+        return False
+    if not mount.read_only:
+        raise StartRefusedError(place, "needs readOnly: true")
+    if mount.mount_propagation not in (None, "None"):
+        raise StartRefusedError(place, f"cannot stand beside mountPropagation {mount.mount_propagation}")
+    if asked == "Enabled" and not able:
+        raise StartRefusedError(place, "the handler of the runtime does not support it; use IfPossible, or upgrade it")
+    return able
+
+
+def container_devices(pod: Pod, container: Container, path: str, paths: Mapping[str, str]) -> tuple[Device, ...]:
+    """The block volumes of a container, in the order of the spec. `paths`: as above. Raises StartRefusedError."""
+    claims = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}
+    devices: list[Device] = []
+    for index, device in enumerate(container.volume_devices):
+        host_path = paths.get(device.name)
+        if not host_path:
+            raise StartRefusedError(f"{path}.volumeDevices[{index}].name", f"volume {device.name!r} is not there yet")
+        claim = claims.get(device.name)
+        read_only = claim is not None and bool(claim.read_only)
+        permissions = "r" if read_only else "mrw"
+        devices.append(Device(container_path=device.device_path, host_path=host_path, permissions=permissions))
+    return tuple(devices)

@@ -6,141 +6,27 @@ from typing import Any
 
 import pytest
 
-from actors.id_ranges import IdRange
 from actors.start.container_config import Making, NodeRules, container_config, document_path
 from actors.start.hostname import pod_hostname
 from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from actors.start.logs import link_path, log_path
-from actors.start.mounts import agent_volumes, container_mounts
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import port_mappings, sandbox_config
 from actors.start.termination_message import falls_back_to_log, joined_message, message_limit_bytes, termination_file
 from config.objects import (
-    ConfigMapVolumeSource,
     ContainerPort,
-    DownwardAPIVolumeSource,
-    EmptyDirVolumeSource,
     EnvVar,
     EphemeralContainer,
     PodSecurityContext,
-    ProjectedVolumeSource,
-    SecretVolumeSource,
     Sysctl,
-    Volume,
-    VolumeDevice,
     VolumeMount,
 )
-from runtime.cri.enums import MountPropagation, Protocol
-from runtime.cri.messages import IDMapping, Image
+from runtime.cri.enums import Protocol
+from runtime.cri.messages import Image
 from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar
 
 DATA = {"data": "/pods/data"}
 NODE = NodeRules("/root")
-
-
-def mounts(*volume_mounts: VolumeMount, **fields: Any):  # type: ignore[no-untyped-def]
-    inside = fields.pop("termination_message_path", None)
-    web = container("web", volume_mounts=volume_mounts, termination_message_path=inside)
-    return container_mounts(web, "$.c", DATA, **fields)
-
-
-def test_a_mount_says_where_and_how() -> None:
-    [made] = mounts(VolumeMount(name="data", mount_path="/d", read_only=True, mount_propagation="HostToContainer"))
-    assert (made.container_path, made.host_path, made.readonly) == ("/d", "/pods/data", True)
-    assert made.propagation == MountPropagation.PROPAGATION_HOST_TO_CONTAINER
-
-
-def test_the_files_of_the_agent_come_last_and_give_way_to_the_user() -> None:
-    more = {"termination_file": "/t", "hosts_file": "/h", "termination_message_path": "/dev/termination-log"}
-    assert [each.container_path for each in mounts(**more)] == ["/etc/hosts", "/dev/termination-log"]
-    [own] = mounts(VolumeMount(name="data", mount_path="/etc/hosts/"), hosts_file="/h")
-    assert own.host_path == "/pods/data"
-
-
-@pytest.mark.parametrize(
-    ("mount", "path"),
-    [
-        pytest.param(VolumeMount(name="data", mount_path="/d", sub_path="a"), "subPath", id="subPath"),
-        pytest.param(VolumeMount(name="data", mount_path="/d", sub_path_expr="A"), "subPathExpr", id="subPathExpr"),
-        pytest.param(VolumeMount(name="none", mount_path="/d"), "name", id="a volume that is not there"),
-        pytest.param(VolumeMount(name="data", mount_path="/d", mount_propagation="Up"), "mountPropagation", id="odd"),
-        pytest.param(
-            VolumeMount(name="data", mount_path="/d", read_only=True, recursive_read_only="Enabled"),
-            "recursiveReadOnly",
-            id="a promise that cannot be kept",
-        ),
-    ],
-)
-def test_a_mount_that_cannot_be_made_is_refused_by_path(mount: VolumeMount, path: str) -> None:
-    with pytest.raises(StartRefusedError) as refused:
-        mounts(mount)
-    assert refused.value.path == f"$.c.volumeMounts[0].{path}"
-
-
-@pytest.mark.parametrize(
-    ("sub_path", "host_path"),
-    [
-        pytest.param(None, "/pods/data", id="all of it"),
-        pytest.param("app.conf", "/pods/data/app.conf", id="one file"),
-        pytest.param("./a//b", "/pods/data/a/b", id="tidied"),
-        pytest.param("../x", None, id="out of it"),
-        pytest.param("/x", None, id="absolute"),
-    ],
-)
-def test_what_the_agent_writes_is_read_only_and_its_files_can_be_mounted(
-    sub_path: str | None, host_path: str | None
-) -> None:
-    mount = VolumeMount(name="data", mount_path="/d", read_only=False, sub_path=sub_path)
-    if host_path is None:
-        with pytest.raises(StartRefusedError, match=r"volumeMounts\[0\].subPath"):
-            mounts(mount, of_agent=frozenset({"data"}))
-    else:
-        [made] = mounts(mount, of_agent=frozenset({"data"}))
-        assert (made.host_path, made.readonly) == (host_path, True)
-
-
-@pytest.mark.parametrize(
-    ("expression", "host_path", "said"),
-    [
-        pytest.param("$(DIR)/x", "/pods/data/logs/x", "", id="expanded"),
-        pytest.param("$$(DIR)", "/pods/data/$(DIR)", "", id="a dollar that begins nothing"),
-        pytest.param("$(NONE)", "", "missing value for 'NONE'", id="13.4 a missing name is an error"),
-        pytest.param("$(UP)", "", "must not contain '..'", id="what it comes to is checked"),
-    ],
-)
-def test_13_4_sub_path_expressions(expression: str, host_path: str, said: str) -> None:
-    mount = VolumeMount(name="data", mount_path="/d", sub_path_expr=expression)
-    more = {"of_agent": frozenset({"data"}), "variables": {"DIR": "logs", "UP": "../x"}}
-    if said:
-        with pytest.raises(StartRefusedError, match=said) as refused:
-            mounts(mount, **more)
-        assert refused.value.path == "$.c.volumeMounts[0].subPathExpr"
-    else:
-        [made] = mounts(mount, **more)
-        assert made.host_path == host_path
-
-
-def test_17_6_mounts_of_a_pod_with_its_own_users_keep_the_owners_of_files() -> None:
-    made = mounts(VolumeMount(name="data", mount_path="/d"), hosts_file="/h", ids=IdRange(65536, 65536))
-    mapping = (IDMapping(host_id=65536, container_id=0, length=65536),)
-    assert [(each.uidMappings, each.gidMappings) for each in made] == [(mapping, mapping)] * 2
-
-
-def test_four_kinds_of_volumes_are_written_by_the_agent() -> None:
-    volumes = (
-        Volume(name="a", config_map=ConfigMapVolumeSource()),
-        Volume(name="b", secret=SecretVolumeSource()),
-        Volume(name="c", downward_api=DownwardAPIVolumeSource()),
-        Volume(name="d", projected=ProjectedVolumeSource()),
-        Volume(name="e", empty_dir=EmptyDirVolumeSource()),
-        Volume(name="f"),
-    )
-    assert agent_volumes(pod("a", volumes=volumes)) == {"a", "b", "c", "d"}
-
-
-def test_block_devices_are_refused() -> None:
-    with pytest.raises(StartRefusedError, match="volumeDevices"):
-        container_mounts(container("web", volume_devices=(VolumeDevice(name="d"),)), "$.c", {})
 
 
 @pytest.mark.parametrize(

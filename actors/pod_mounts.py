@@ -1,0 +1,50 @@
+"""What of a pod's volumes has to be got ready for each start of a container: images to mount, and parts of volumes.
+
+Both are asked of others, and a start goes on when both have answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import Actor
+from actors.pod_references import PodReferences
+from actors.pod_services import PodServices
+from actors.pod_sub_paths import PodSubPaths
+from actors.pod_volume_images import PodVolumeImages
+from actors.start.environment import Sources, environment
+from actors.start.sub_paths import has_expressions, wanted_sub_paths
+from config.objects import Container, Pod
+from runtime.cri.messages import ImageSpec
+
+_NO_VARIABLES: Mapping[str, str] = {}
+
+
+class MountParts(msgspec.Struct, frozen=True):
+    """`images`: volume name -> image; `sub_paths`: index of the mount -> path on the host."""
+
+    images: Mapping[str, ImageSpec]
+    sub_paths: Mapping[int, str]
+
+
+class PodMounts:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, references: PodReferences) -> None:
+        self.images = PodVolumeImages(worker, services, references)
+        self.sub_paths = PodSubPaths(worker, services)
+
+    async def of(self, pod: Pod, container: Container, path: str, sources: Sources) -> MountParts | None:
+        """For one start; None: it has to wait. `path`: of the container in the pod; `sources`: of its variables.
+
+        Raises StartRefusedError, VolumeImageRefusedError.
+        """
+        images = await self.images.of(pod, container)
+        if images is None:
+            return None
+        variables = environment(pod, container, path, sources) if has_expressions(container) else _NO_VARIABLES
+        wanted = wanted_sub_paths(pod, container, path, variables)
+        sub_paths = self.sub_paths.take(pod.metadata.uid, container.name, path, wanted)
+        return None if sub_paths is None else MountParts(images, sub_paths)

@@ -1,0 +1,31 @@
+"""The kinds of volumes that a node on this machine serves. Whoever adds a kind adds its plugin here."""
+
+from __future__ import annotations
+
+from runtime.volumes.capability import VolumePlugin
+from runtime.volumes.commands import HostCommands
+from runtime.volumes.config_volume import config_volume_plugins
+from runtime.volumes.device_maps import DeviceMaps
+from runtime.volumes.empty_dir import EmptyDirPlugin
+from runtime.volumes.host_path import HostPathPlugin
+from runtime.volumes.image_volume import ImagePlugin
+from runtime.volumes.local import LocalPlugin
+from runtime.volumes.loop_devices import KernelLoopDevices
+from runtime.volumes.mounts import Mounts
+from runtime.volumes.nfs import NfsPlugin
+from runtime.volumes.refused_kinds import refused_plugins
+
+
+def volume_plugins(root: str, mounts: Mounts, memory_bytes: int) -> tuple[VolumePlugin, ...]:
+    """`root` is the agent's directory; `memory_bytes`: what pods of this node may use at most."""
+    commands = HostCommands()
+    maps = DeviceMaps(root, mounts, KernelLoopDevices())
+    return (
+        EmptyDirPlugin(mounts, memory_bytes),
+        HostPathPlugin(),
+        *config_volume_plugins(mounts),
+        ImagePlugin(),
+        LocalPlugin(root, mounts, commands, maps),
+        NfsPlugin(mounts, commands),
+        *refused_plugins(),
+    )

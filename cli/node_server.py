@@ -107,6 +107,7 @@ def node_server(
         root=serving.root,
         system_logs=SystemLogPlaces(serving.system_logs, queries=configuration.enable_system_log_query),
         set_verbosity=set_verbosity,
+        idle_ns=configuration.streaming_connection_idle_timeout,
     )
     return NodeServer(configuration, ports, NodeEndpoints(facts, window, cri, logs, gate), tls, loop)
 

@@ -61,8 +61,8 @@ class Limits:
 
 
 class Doorman(asyncio.Protocol):
-    """See the module. `doors` makes the protocol that speaks HTTP; `ended` is called once, at the connection's end, if
-    the doorman still has it.
+    """See the module. `doors` makes the protocol that speaks HTTP. `stays`: which requests to upgrade are for it as
+    well, because it is to speak with the client itself.
     """
 
     def __init__(
@@ -71,7 +71,9 @@ class Doorman(asyncio.Protocol):
         find_way: FindWay,
         limits: Limits = Limits(),
         cannot_reach: CannotReach = bad_gateway,
+        stays: Callable[[Head], bool] = lambda _: False,
     ) -> None:
+        self._stays = stays
         self._doors = doors
         self._find_way = find_way
         self._limits = limits
@@ -108,7 +110,7 @@ class Doorman(asyncio.Protocol):
         self._stop_timer()
         if end > HEAD_BYTES_AT_MOST or (end < 0 and len(self._head) >= HEAD_BYTES_AT_MOST):
             self._refuse(Refusal(431, f"the head of a request has at most {HEAD_BYTES_AT_MOST} bytes"))
-        elif _UPGRADE.search(self._head, 0, max(end, 0)):
+        elif _UPGRADE.search(self._head, 0, max(end, 0)) and not self._is_for_doors(bytes(self._head[:end])):
             self._begin(bytes(self._head[:end]), end + len(_HEAD_ENDS))
         else:
             self._hand_over()
@@ -144,6 +146,12 @@ class Doorman(asyncio.Protocol):
     def moved(self) -> None:
         """The other side has sent something."""
         self._moved = True
+
+    def _is_for_doors(self, head: bytes) -> bool:
+        try:
+            return self._stays(head_of(head))
+        except Refusal:
+            return False  # which is then told
 
     def _refuse(self, refusal: Refusal) -> None:
         transport = self._transport

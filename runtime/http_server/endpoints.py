@@ -34,9 +34,10 @@ from runtime.http_server.observer import Observer, ObserverView, asking_for_toke
 from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, Endpoint, Switch, asked
 from runtime.http_server.profiles import Profiles
 from runtime.http_server.running import run_command, running_pods
-from runtime.http_server.sessions import Sessions
+from runtime.http_server.sessions import Sessions, streams_of
 from runtime.http_server.system_logs import SystemLogPlaces, SystemLogs
 from runtime.http_server.targets import check_container, first_of, log_request, logged_container, pod_named
+from runtime.http_server.websocket_sessions import WebsocketSessions, is_translated
 from runtime.log_source import LogSource
 
 T = TypeVar("T")
@@ -65,7 +66,8 @@ class NodeView(ObserverView, ManifestDoor, Protocol):
 class Facts:
     """What does not change. `configuration`: the document; `flags`: what there is to say of each.
 
-    `on`: what is switched on; `root`: the node's directory; `set_verbosity`: of the log.
+    `on`: what is switched on; `root`: the node's directory; `set_verbosity`: of the log; `idle_ns`: how long a
+    session may be silent.
     """
 
     node: str
@@ -76,6 +78,7 @@ class Facts:
     root: str = "/var/lib/kubelet"
     system_logs: SystemLogPlaces = _VAR_LOG
     set_verbosity: Callable[[int], None] = lambda _: None
+    idle_ns: int | None = None
 
 
 class NodeEndpoints:
@@ -88,6 +91,7 @@ class NodeEndpoints:
         self._gate = gate
         self._logs = LogStreams(cri, logs)
         self._sessions = Sessions(cri)
+        self._websockets = WebsocketSessions(None if facts.idle_ns is None else facts.idle_ns / 1e9)
         self._checkpoints = Checkpoints(cri, self._sessions, facts.root)
         self._system_logs = SystemLogs(facts.system_logs)
         self._profiles = Profiles()
@@ -156,11 +160,7 @@ class NodeEndpoints:
         what = asked(head.method, path, self._facts.on)
         if what.endpoint not in UPGRADED:
             raise Refusal(400, "nothing is upgraded here")
-        pod = pod_named(await self._pods(), what.names)
-        container = what.names.get("container", "")
-        if container:
-            check_container(pod, container)
-        return await self._sessions.way(what.endpoint, pod, container, head)
+        return await self._way(what, head)
 
     async def read_only(self, request: web.BaseRequest) -> web.StreamResponse:
         """Raises Refusal."""
@@ -181,8 +181,24 @@ class NodeEndpoints:
 
     async def _answer(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
         if what.endpoint in UPGRADED:
-            raise Refusal(400, "Upgrade request required")
+            return await self._session(request, what)
         return await self._answers[what.endpoint](request, what.names)
+
+    async def _session(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
+        """Of a client whose websocket is translated; the others went by (`upgrade`)."""
+        head = Head(request.method, request.raw_path, tuple(request.headers.items()))
+        if not is_translated(head):
+            raise Refusal(400, "Upgrade request required")
+        way = await self._way(what, head)
+        streams = None if what.endpoint is Endpoint.PORT_FORWARD else streams_of(head.query)
+        return await self._websockets.serve(request, way, streams)
+
+    async def _way(self, what: Asked, head: Head) -> Way:
+        pod = pod_named(await self._pods(), what.names)
+        container = what.names.get("container", "")
+        if container:
+            check_container(pod, container)
+        return await self._sessions.way(what.endpoint, pod, container, head)
 
     async def _health(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
         return await self._checked(request, names, CHECKS)

@@ -38,7 +38,8 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class HttpListener:
-    """See the module. `port` 0: any free one; after `start`, `port` says which. `upgrade` None: nothing is upgraded.
+    """See the module. `port` 0: any free one; after `start`, `port` says which. `upgrade` None: nothing is upgraded;
+    requests to upgrade that `stays` is true of go to the handler.
 
     `idle_ns`: how long a tunnel may be silent.
     """
@@ -52,6 +53,7 @@ class HttpListener:
         port: int,
         tls: ssl.SSLContext | None = None,
         upgrade: FindWay | None = None,
+        stays: Callable[[Head], bool] = lambda _: False,
         idle_ns: int | None = None,
         head_seconds: float = HEAD_SECONDS,
         connections_at_most: int = CONNECTIONS_AT_MOST,
@@ -62,6 +64,7 @@ class HttpListener:
         self.port = port
         self._tls = tls
         self._upgrade = upgrade or _no_upgrade
+        self._stays = stays
         self._limits = Limits(head_seconds, None if idle_ns is None else idle_ns / 1e9)
         self._at_most = connections_at_most
         self._said_full = False
@@ -119,7 +122,7 @@ class HttpListener:
 
     def _doorman(self) -> Doorman:
         assert self._web is not None
-        return _Counted(self, self._web, self._upgrade, self._limits)
+        return _Counted(self, self._web, self._upgrade, self._limits, self._stays)
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
         """Whether there is room for one more."""
@@ -156,8 +159,15 @@ class HttpListener:
 class _Counted(Doorman):
     """A doorman whose connections are counted for as long as he has them."""
 
-    def __init__(self, listener: HttpListener, doors: web.Server, upgrade: FindWay, limits: Limits) -> None:
-        super().__init__(doors, upgrade, limits)
+    def __init__(
+        self,
+        listener: HttpListener,
+        doors: web.Server,
+        upgrade: FindWay,
+        limits: Limits,
+        stays: Callable[[Head], bool],
+    ) -> None:
+        super().__init__(doors, upgrade, limits, stays=stays)
         self._listener = listener
         self._mine: asyncio.BaseTransport | None = None
 

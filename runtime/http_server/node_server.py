@@ -16,7 +16,7 @@ from runtime.event_loop import LoopThread
 from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.serving_certificate import ServingFiles, ServingTls, self_signed
-
+from runtime.http_server.websocket_sessions import is_translated
 
 LOOPBACK = "127.0.0.1"
 
@@ -92,6 +92,7 @@ class NodeServer:
                     port=wanted.main,
                     tls=self._tls.context,
                     upgrade=endpoints.upgrade,
+                    stays=is_translated,
                     idle_ns=configuration.streaming_connection_idle_timeout,
                 )
                 main = self._listen(listener, "$.port")
@@ -111,9 +112,9 @@ class NodeServer:
         self.ports = Ports(main, read_only, health)
 
     def observe(self, token: str = "") -> str:
-        """Serve the observer alone, on loopback at any port and without TLS, to whoever has the token (empty: a new one).
+        """Serve the observer alone, on loopback at any port and without TLS, to whoever has the token.
 
-        A link with the token in it. Raises PortTakenError.
+        Empty: a new one is made. A link with the token in it. Raises PortTakenError.
         """
         token = token or secrets.token_urlsafe(18)
         listener = HttpListener(self._loop, self._endpoints.observer(token), host=LOOPBACK, port=0)

@@ -1,0 +1,140 @@
+"""SPDY/3.1 as far as sessions of containers speak it: frames to bytes, and bytes to frames. Pure, but for a compressor.
+
+A client opens streams, each with a few headers, sends data on them and ends them; what comes back is data, ends, and
+pings to be answered. There is no flow control in it: who reads slowly is not sent more, connection by connection.
+Headers of answers are not read, since nothing in them is needed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+FRAME_BYTES = 8
+_CONTROL = 0x80
+_VERSION = 3
+_SYN_STREAM, _SYN_REPLY, _RST_STREAM, _PING, _GOAWAY = 1, 2, 3, 6, 7
+_FIN = 0x01
+_STREAM_MASK = 0x7FFFFFFF
+CONTROL_BYTES_AT_MOST = 64 * 1024
+
+_WORDS = (
+    "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow "
+    "authorization cache-control connection content-base content-encoding content-language content-length "
+    "content-location content-md5 content-range content-type date etag expect expires from host if-match "
+    "if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma "
+    "proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade "
+    "user-agent vary via warning www-authenticate method get status"
+)
+_MORE_WORDS = ("200 OK", "version", "HTTP/1.1", "url", "public", "set-cookie", "keep-alive", "origin")
+_REST = (
+    "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505"
+    "203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized"
+    "403 Forbidden404 Not Found500 Internal Server Error501 Not Implemented503 Service Unavailable"
+    "Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, Tue, Wed, Thu, Fri, Sat, Sun, GMT"
+    "chunked,text/html,image/png,image/jpg,image/gif,application/xml,application/xhtml+xml,text/plain,"
+    "text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0."
+)
+DICTIONARY = (
+    b"".join(len(word).to_bytes(4, "big") + word.encode() for word in (*_WORDS.split(), *_MORE_WORDS)) + _REST.encode()
+)
+"""What both sides know before the first header (the protocol's draft 3, section 2.6.10.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFrame:
+    """The beginning of data: `length` bytes of it follow."""
+
+    stream: int
+    length: int
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFrame:
+    """`length` bytes follow; `meaning` reads them."""
+
+    kind: int
+    flags: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnded:
+    """By the other side, in order or not."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pinged:
+    """To be answered with `pong`."""
+
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GoneAway:
+    """Nothing more comes."""
+
+
+Meaning = StreamEnded | Pinged | GoneAway
+
+
+class SpdyError(Exception):
+    """The other side does not speak it."""
+
+
+class Opener:
+    """Opens streams of one connection, as its client."""
+
+    def __init__(self) -> None:
+        self._packer = zlib.compressobj(level=6, zdict=DICTIONARY)
+        self._next = 1
+
+    def open(self, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        """The number of a new stream, and what to send for it."""
+        stream, self._next = self._next, self._next + 2
+        text = [len(headers).to_bytes(4, "big")]
+        for name, value in headers.items():
+            for each in (name.lower().encode(), value.encode()):
+                text += [len(each).to_bytes(4, "big"), each]
+        packed = self._packer.compress(b"".join(text)) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+        body = stream.to_bytes(4, "big") + bytes(6) + packed
+        return stream, _control(_SYN_STREAM, 0, body)
+
+
+def data(stream: int, payload: bytes, *, last: bool = False) -> bytes:
+    """A frame of data; `last`: nothing more comes on this stream."""
+    return stream.to_bytes(4, "big") + bytes([_FIN if last else 0]) + len(payload).to_bytes(3, "big") + payload
+
+
+def pong(ping: Pinged) -> bytes:
+    return _control(_PING, 0, ping.payload)
+
+
+def frame_of(head: bytes) -> DataFrame | ControlFrame:
+    """Of its first eight bytes. Raises SpdyError."""
+    length = int.from_bytes(head[5:8], "big")
+    if not head[0] & _CONTROL:
+        return DataFrame(int.from_bytes(head[:4], "big") & _STREAM_MASK, length, bool(head[4] & _FIN))
+    if int.from_bytes(head[:2], "big") & 0x7FFF != _VERSION or length > CONTROL_BYTES_AT_MOST:
+        raise SpdyError("this is no SPDY/3")
+    return ControlFrame(int.from_bytes(head[2:4], "big"), head[4], length)
+
+
+def meaning(frame: ControlFrame, body: bytes) -> Iterator[Meaning]:
+    """What a control frame asks for; mostly nothing."""
+    if frame.kind == _RST_STREAM or (frame.kind == _SYN_REPLY and frame.flags & _FIN):
+        yield StreamEnded(int.from_bytes(body[:4], "big") & _STREAM_MASK)
+    elif frame.kind == _PING and not body[3] & 1:
+        # Those of clients have odd numbers, and we send none.
+        yield Pinged(body)
+    elif frame.kind == _GOAWAY:
+        yield GoneAway()
+
+
+def _control(kind: int, flags: int, body: bytes) -> bytes:
+    head = (0x8000 | _VERSION).to_bytes(2, "big") + kind.to_bytes(2, "big")
+    return head + bytes([flags]) + len(body).to_bytes(3, "big") + body

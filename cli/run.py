@@ -39,6 +39,7 @@ from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirect
 from runtime.lock_file import LockFile, LockFileError
 from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
 from runtime.swap import swap_is_on
+from runtime.volumes.mounts import KernelMounts
 
 LOG = logging.getLogger("actorlet.run")
 SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
@@ -85,6 +86,7 @@ def run(start: StartConfiguration) -> int:
     _tell_warnings(start)
     with ExitStack() as after:
         os.makedirs(root, mode=0o750, exist_ok=True)
+        _share_mounts(root)
         if start.node.lock_file and not _hold(start, after):
             return 0
         runtime = configuration.container_runtime_endpoint
@@ -119,6 +121,14 @@ def run(start: StartConfiguration) -> int:
         if not node.stop(STOP_TIMEOUT_NS):
             LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
     return 0
+
+
+def _share_mounts(root: str) -> None:
+    """Mounts that containers make below the node's directory reach the node, and the node's reach them (spec 16)."""
+    try:
+        KernelMounts().make_shared(root)
+    except OSError as error:
+        LOG.warning("mounts do not travel between containers and the node: %s", error)
 
 
 def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:

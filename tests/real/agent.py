@@ -24,6 +24,7 @@ from cli.local_views import ACTORS, EVENTS, HEALTH, PODS, PROBLEMS, pods_in, rep
 from config.objects import ContainerStatus, Pod, PodStatus
 from runtime.host_machine import cgroup_version
 from runtime.local_endpoint import LocalEndpointError, ask
+from runtime.volumes.mounts import KernelMounts
 from tests.real.waiting import until
 
 TREE = Path(__file__).parents[2]
@@ -129,6 +130,9 @@ class Agent:
             self.kill()
         for link in self.log_links():
             link.unlink(missing_ok=True)
+        mounts = KernelMounts()
+        for point in mounts.below(str(self.root)):
+            mounts.unmount(point, detach=True)
 
     def said(self) -> str:
         """Everything it has printed."""

@@ -16,7 +16,7 @@ from actors.pod_lifecycle import PodLife, Stage, should_content_be_removed
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_view import PodView, Question, RetryLaterError
-from actors.termination import plan_ending, plan_orphan_ending, sandboxes_to_stop
+from actors.termination import overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
 from actors.volume_messages import ReleaseVolumes, VolumesReleased
 
 SECOND_NS = 1_000_000_000
@@ -37,6 +37,7 @@ class PodEnd:
         self._released = False
         self._collect = Question(worker, "collect")
         self._collected = False
+        self._overdue = False
         self._failed = ""
         self._trouble = ""
         """What failed the last time, until it goes well."""
@@ -73,7 +74,20 @@ class PodEnd:
         else:
             plan = plan_ending(pod, observed, grace)
         elapsed_ns = max(0, wall_ns - self._since_ns)
-        return stop_in_turn(self._view, plan, elapsed_ns) or RETRY_NS
+        wait_ns = stop_in_turn(self._view, plan, elapsed_ns) or RETRY_NS
+        return min(wait_ns, self._until_overdue_ns(life, elapsed_ns) or wait_ns)
+
+    def _until_overdue_ns(self, life: PodLife, elapsed_ns: int) -> int | None:
+        """Of a pod that this node ends for the sake of others: in how many ns it takes too long. Says so, once."""
+        if not (life.evicted or life.reason) or life.grace_seconds is None or self._overdue:
+            return None
+        left_ns = overdue_after_ns(life.grace_seconds) - elapsed_ns
+        if left_ns > 0:
+            return left_ns
+        self._overdue = True
+        text = f"the pod was given {life.grace_seconds} s to end and has not ended"
+        self._view.say("Warning", "ExceededGracePeriod", text)
+        return None
 
     def waits(self, life: PodLife) -> tuple[PodWait, ...]:
         """What the end of the pod waits for, after a pass."""

@@ -56,6 +56,8 @@ class ApiSourceActor(Follower):
         self._new: dict[str, int] = {}
         """UID -> when the pod may be told, in that order."""
         self._changed: dict[str, Pod] = {}
+        self._last_forms: dict[str, Pod] = {}
+        """Of pods that are gone: they tell how fast the pod is to end, where nobody was told before."""
         self._gone: set[str] = set()
         self._known = False
 
@@ -71,10 +73,12 @@ class ApiSourceActor(Follower):
         pod: Pod = value
         uid = pod.metadata.uid
         if event_type == "DELETED":
-            self._pods.pop(uid, None)
-            self._changed.pop(uid, None)
+            known = self._pods.pop(uid, None)
+            unheard = self._changed.pop(uid, None) is not None
             if self._new.pop(uid, None) is not None:
                 return  # it came and went, and nobody has heard of it
+            if known is not None and (unheard or _grace_of(known) != _grace_of(pod)) and _grace_of(pod) is not None:
+                self._last_forms[uid] = pod  # how fast it is to end
             self._gone.add(uid)
         elif uid in self._new:
             self._pods[uid] = pod
@@ -105,8 +109,11 @@ class ApiSourceActor(Follower):
     def tell_changes(self, _: TellChanges) -> None:
         if not self._changed and not self._gone:
             return
+        if self._last_forms:
+            self._storage.tell(SourceChanged(SOURCE_API, tuple(self._last_forms.values()), frozenset(), self.ref))
         changed, gone = tuple(self._changed.values()), frozenset(self._gone)
         self._changed.clear()
+        self._last_forms.clear()
         self._gone.clear()
         self._storage.tell(SourceChanged(SOURCE_API, changed, gone, self.ref))
 
@@ -118,6 +125,7 @@ class ApiSourceActor(Follower):
 
     def _tell_all(self) -> None:
         self._new.clear()
+        self._last_forms.clear()
         self._changed.clear()
         self._gone.clear()
         self._storage.tell(SourceRead(SOURCE_API, tuple(self._pods.values())))
@@ -125,3 +133,8 @@ class ApiSourceActor(Follower):
     @handles(ListProblems)
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
         return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())
+
+
+def _grace_of(pod: Pod) -> int | None:
+    """Seconds that its deletion gives it; None while it is not being deleted."""
+    return pod.metadata.deletion_grace_period_seconds

@@ -198,6 +198,8 @@ class SyncLoopActor(Actor):
         self._unheard.discard(uid)
         if message.operation is Operation.REMOVE:
             if entry is not None:
+                if entry.standing is _Standing.DESIRED and message.pod.metadata.deletion_timestamp is not None:
+                    entry.pod = message.pod  # its last form says how fast it is to end
                 self._remove(uid, entry)
             return
         if entry is None:

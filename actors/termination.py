@@ -27,6 +27,7 @@ from config.pod_identity import is_sidecar
 
 MINIMUM_STOP_SECONDS = 2
 """What StopContainer is given at least, so that a process always hears of its end before it is killed."""
+MINIMUM_OVERDUE_SECONDS = 10
 _SECOND_NS = 1_000_000_000
 _NOTHING_DECIDED: Mapping[str, int] = {}
 
@@ -82,6 +83,11 @@ def _probe_grace(container: Container, cause: GraceCause) -> int | None:
 def remaining_seconds(grace: int, elapsed_ns: int) -> int:
     """What StopContainer is given after so much of the grace has been spent. Only whole seconds are taken off."""
     return max(MINIMUM_STOP_SECONDS, grace - elapsed_ns // _SECOND_NS)
+
+
+def overdue_after_ns(grace: int) -> int:
+    """How long the end of a whole pod may take before whoever ordered it is told that it takes too long (spec 2.6)."""
+    return max(MINIMUM_OVERDUE_SECONDS * _SECOND_NS, grace * _SECOND_NS * 3 // 2)
 
 
 def pre_stop_deadline_ns(grace: int, elapsed_ns: int) -> int:

@@ -64,7 +64,7 @@ def walk(*events: Event, life: PodLife = BEGINNING) -> PodLife:
         pytest.param([Desired(), KillRequested(), ContainersStopped(), Desired(created=True)], D, id="nor an addition"),
     ],
 )
-def test_stage(events: list[Event], stage: Stage) -> None:
+def test_spec_2_6_stage(events: list[Event], stage: Stage) -> None:
     assert walk(*events).stage is stage
 
 
@@ -86,7 +86,7 @@ def test_stage(events: list[Event], stage: Stage) -> None:
         pytest.param([Orphaned()], 1, id="a second for what only the runtime knows"),
     ],
 )
-def test_grace(events: list[Event], grace: int) -> None:
+def test_spec_2_6_grace(events: list[Event], grace: int) -> None:
     assert walk(*events).grace_seconds == grace
 
 
@@ -102,22 +102,22 @@ def test_grace(events: list[Event], grace: int) -> None:
         pytest.param([KillRequested(grace_seconds=5)], KillRequested(grace_seconds=5), False, id="nor does the same"),
     ],
 )
-def test_cancelling_the_pass(before: list[Event], event: Event, cancelled: bool) -> None:
+def test_spec_2_6_cancelling_the_pass(before: list[Event], event: Event, cancelled: bool) -> None:
     assert advance(walk(*before), event, 9).cancel_pass is cancelled
 
 
 @pytest.mark.parametrize("end", [[], [ContainersStopped()], [ContainersStopped(), CleanedUp()]])
-def test_a_pod_brought_anew_while_it_ends_asks_for_a_restart(end: list[Event]) -> None:
+def test_spec_2_6_a_pod_brought_anew_while_it_ends_asks_for_a_restart(end: list[Event]) -> None:
     life = walk(Desired(), KillRequested(), *end)
     assert not life.restart_requested
     assert walk(Desired(created=True), life=life).restart_requested
 
 
-def test_an_orphan_that_is_desired_after_all_gets_a_life_of_its_own_later() -> None:
+def test_spec_2_6_an_orphan_that_is_desired_after_all_gets_a_life_of_its_own_later() -> None:
     assert walk(Orphaned(), Desired()).restart_requested
 
 
-def test_marks_are_kept_and_times_are_set_once() -> None:
+def test_spec_2_6_marks_are_kept_and_times_are_set_once() -> None:
     life = walk(
         Desired(static=True),
         KillRequested(evicted=True, reason="Evicted", message="low on memory"),
@@ -133,7 +133,7 @@ def test_marks_are_kept_and_times_are_set_once() -> None:
 
 @pytest.mark.parametrize("stage", list(Stage))
 @pytest.mark.parametrize("event", [CleanedUp(), ContainersStopped(), Synced(), Orphaned(), NameTaken(), NameFree()])
-def test_what_cannot_happen_is_refused_with_what_can(stage: Stage, event: Event) -> None:
+def test_spec_2_6_what_cannot_happen_is_refused_with_what_can(stage: Stage, event: Event) -> None:
     life = msgspec.structs.replace(BEGINNING, stage=stage)
     if (stage, type(event)) in TABLE:
         advance(life, event, 1)
@@ -142,7 +142,7 @@ def test_what_cannot_happen_is_refused_with_what_can(stage: Stage, event: Event)
         advance(life, event, 1)
 
 
-def test_every_stage_hears_of_desire_and_of_the_order_to_end() -> None:
+def test_spec_2_6_every_stage_hears_of_desire_and_of_the_order_to_end() -> None:
     assert all((stage, kind) in TABLE for stage in Stage for kind in (Desired, KillRequested))
 
 
@@ -160,11 +160,11 @@ _UNKNOWN_POD = [
 
 
 @pytest.mark.parametrize(("query", "before", "after"), _UNKNOWN_POD, ids=lambda each: getattr(each, "__name__", None))
-def test_of_an_unknown_pod_the_sources_decide(query, before: bool, after: bool) -> None:  # type: ignore[no-untyped-def]
+def test_spec_2_6_of_an_unknown_pod_the_sources_decide(query, before: bool, after: bool) -> None:  # type: ignore[no-untyped-def]
     assert (query(None, False), query(None, True)) == (before, after)
 
 
-def test_an_unknown_pod_is_not_known_to_end() -> None:
+def test_spec_2_6_an_unknown_pod_is_not_known_to_end() -> None:
     assert not lifecycle.is_known_terminated(None)
     assert not lifecycle.is_termination_requested(None)
     assert not lifecycle.is_terminating_under_name(None)
@@ -190,7 +190,7 @@ _FINISHED = walk(Desired(), KillRequested(), ContainersStopped(), CleanedUp())
         pytest.param(_FINISHED, (1, 0, 1, 1, 1, 1, 0, 0), id="finished"),
     ],
 )
-def test_truth_table_of_queries(life: PodLife, answers: tuple[int, ...]) -> None:
+def test_spec_2_6_truth_table_of_queries(life: PodLife, answers: tuple[int, ...]) -> None:
     assert (
         lifecycle.is_known_terminated(life),
         lifecycle.could_have_running_containers(life, True),
@@ -203,7 +203,7 @@ def test_truth_table_of_queries(life: PodLife, answers: tuple[int, ...]) -> None
     ) == answers
 
 
-def test_events_are_made_from_the_pod() -> None:
+def test_spec_2_6_events_are_made_from_the_pod() -> None:
     deleting = pod(
         "a",
         meta={"deletion_timestamp": "2026-01-01T00:00:00Z", "deletion_grace_period_seconds": 7},
@@ -226,7 +226,7 @@ _EVENTS = st.one_of(
 
 
 @given(st.lists(_EVENTS, max_size=25))
-def test_whatever_happens_a_life_only_goes_on_and_the_grace_only_shrinks(events: list[Event]) -> None:
+def test_spec_2_6_whatever_happens_a_life_only_goes_on_and_the_grace_only_shrinks(events: list[Event]) -> None:
     order = list(Stage)
     life = BEGINNING
     for moment, event in enumerate(events):

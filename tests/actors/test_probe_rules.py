@@ -40,20 +40,20 @@ def asked(probe: dict[str, Any], ip: str = "10.0.0.1", **container: Any) -> Chec
 
 
 @pytest.mark.parametrize("kind", list(ProbeKind))
-def test_defaults_are_those_of_the_api(kind: ProbeKind) -> None:
+def test_spec_5_defaults_are_those_of_the_api(kind: ProbeKind) -> None:
     assert terms_of(kind, Probe()) == Terms(kind, 0, 10 * SECOND, SECOND, 1, 3)
     zero = Probe(initial_delay_seconds=0, period_seconds=0, timeout_seconds=0, success_threshold=0, failure_threshold=0)
     assert terms_of(kind, zero) == Terms(kind, 0, 10 * SECOND, SECOND, 1, 3)
 
 
-def test_only_readiness_may_need_more_than_one_success() -> None:
+def test_spec_5_only_readiness_may_need_more_than_one_success() -> None:
     probe = Probe(success_threshold=4, failure_threshold=5, initial_delay_seconds=6, period_seconds=7)
     assert terms_of(READINESS, probe).successes == 4
     assert terms_of(LIVENESS, probe).successes == terms_of(STARTUP, probe).successes == 1
     assert terms_of(READINESS, probe) == Terms(READINESS, 6 * SECOND, 7 * SECOND, SECOND, 4, 5)
 
 
-def test_a_container_has_the_probes_that_it_names_startup_first() -> None:
+def test_spec_5_a_container_has_the_probes_that_it_names_startup_first() -> None:
     probe = {"tcpSocket": {"port": 1}}
     container = made(livenessProbe=probe, readinessProbe=probe, startupProbe=probe)
     assert [kind for kind, _ in probes_of(container)] == [STARTUP, READINESS, LIVENESS]
@@ -63,7 +63,7 @@ def test_a_container_has_the_probes_that_it_names_startup_first() -> None:
 @pytest.mark.parametrize(
     ("delay_s", "running_for_s", "due_in_s"), [(0, 0, 0), (5, 0, 5), (5, 2, 3), (5, 5, 0), (5, 3600, 0)]
 )
-def test_the_initial_delay_counts_from_the_start_of_the_container(
+def test_spec_5_the_initial_delay_counts_from_the_start_of_the_container(
     delay_s: int, running_for_s: int, due_in_s: int
 ) -> None:
     terms = Terms(READINESS, initial_delay_ns=delay_s * SECOND)
@@ -73,14 +73,14 @@ def test_the_initial_delay_counts_from_the_start_of_the_container(
 @pytest.mark.parametrize(
     ("up_s", "unknown", "expected_s"), [(0, False, 5), (9, False, 5), (10, False, 0), (3600, True, 0), (0, True, 0.5)]
 )
-def test_there_is_first_jitter_only_while_the_agent_is_younger_than_a_period(
+def test_spec_5_there_is_first_jitter_only_while_the_agent_is_younger_than_a_period(
     up_s: int, unknown: bool, expected_s: float
 ) -> None:
     assert jitter_ns(Terms(LIVENESS), up_s * SECOND, 0.5, unknown=unknown) == int(expected_s * SECOND)
 
 
 @pytest.mark.parametrize(("now_s", "next_s"), [(0, 10), (0.1, 10), (9.9, 10), (10, 20), (65, 70)])
-def test_the_next_time_is_on_the_grid(now_s: float, next_s: int) -> None:
+def test_spec_5_the_next_time_is_on_the_grid(now_s: float, next_s: int) -> None:
     assert next_due_ns(Terms(LIVENESS), 0, int(now_s * SECOND)) == next_s * SECOND
 
 
@@ -95,7 +95,7 @@ def test_the_next_time_is_on_the_grid(now_s: float, next_s: int) -> None:
         (ExecCheck(("x",)), 61.0, False),
     ],
 )
-def test_an_answer_that_comes_late_counts_for_nothing(check: Check, elapsed_s: float, counts: bool) -> None:
+def test_spec_5_an_answer_that_comes_late_counts_for_nothing(check: Check, elapsed_s: float, counts: bool) -> None:
     answer = judged(check, ANSWER, int(elapsed_s * SECOND), SECOND)
     assert answer.outcome is (Outcome.FAILURE if counts else Outcome.LATE)
 
@@ -118,11 +118,11 @@ def test_an_answer_that_comes_late_counts_for_nothing(check: Check, elapsed_s: f
         ({"grpc": {"port": 82, "service": "s"}}, GrpcCheck("10.0.0.1", 82, "s")),
     ],
 )
-def test_what_is_asked(probe: dict[str, Any], expected: Check) -> None:
+def test_spec_5_what_is_asked(probe: dict[str, Any], expected: Check) -> None:
     assert asked(probe) == expected
 
 
-def test_a_command_knows_the_variables_that_stand_in_the_pod() -> None:
+def test_spec_5_a_command_knows_the_variables_that_stand_in_the_pod() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
     command = ["$(A)", "$(B)", "$(C)", "$$(A)"]
     assert asked({"exec": {"command": command}}, env=env) == ExecCheck(("1", "", "$(C)", "$(A)"))
@@ -141,7 +141,7 @@ def test_a_command_knows_the_variables_that_stand_in_the_pod() -> None:
         ({}, "10.0.0.1", "give it exec, httpGet, tcpSocket or grpc"),
     ],
 )
-def test_what_cannot_be_asked_says_why(probe: dict[str, Any], ip: str, text: str) -> None:
+def test_spec_5_what_cannot_be_asked_says_why(probe: dict[str, Any], ip: str, text: str) -> None:
     with pytest.raises(CheckImpossibleError, match=re.escape(text)):
         asked(probe, ip)
 
@@ -156,5 +156,7 @@ def test_what_cannot_be_asked_says_why(probe: dict[str, Any], ip: str, text: str
         (STARTUP, Outcome.UNKNOWN, Said("Unhealthy", "Startup probe errored and resulted in unknown state: no")),
     ],
 )
-def test_events_have_the_words_that_people_look_for(kind: ProbeKind, outcome: Outcome, said: Said | None) -> None:
+def test_spec_5_events_have_the_words_that_people_look_for(
+    kind: ProbeKind, outcome: Outcome, said: Said | None
+) -> None:
     assert said_of(kind, ProbeAnswer(outcome, "no")) == said

@@ -89,7 +89,7 @@ class Runner:
 @pytest.mark.parametrize(
     ("elapsed_s", "dead"), [(1, True), (60, False)], ids=["in time", "after the agent was stopped for a minute"]
 )
-def test_an_agent_that_was_paused_for_a_minute_kills_nobody_for_it(elapsed_s: int, dead: bool) -> None:
+def test_spec_5_an_agent_that_was_paused_for_a_minute_kills_nobody_for_it(elapsed_s: int, dead: bool) -> None:
     runner = Runner(pod_of("p", livenessProbe={**TCP, "failureThreshold": 1}))
     runner.answers.say = lambda container, kind: (elapsed_s * SECOND, NO)
     runner.see(runner.container())
@@ -97,7 +97,7 @@ def test_an_agent_that_was_paused_for_a_minute_kills_nobody_for_it(elapsed_s: in
     assert (runner.results.liveness["x"] is False) is dead
 
 
-def test_a_check_that_never_ends_is_given_up_and_the_next_one_counts() -> None:
+def test_spec_5_a_check_that_never_ends_is_given_up_and_the_next_one_counts() -> None:
     runner = Runner(pod_of("p", readinessProbe=TCP))
     runner.answers.say = lambda container, kind: None if len(runner.answers.asked) == 1 else OK
     runner.see(runner.container())
@@ -107,7 +107,7 @@ def test_a_check_that_never_ends_is_given_up_and_the_next_one_counts() -> None:
     assert runner.results.readiness["x"] is True
 
 
-def test_an_answer_about_a_container_that_is_gone_says_nothing_of_the_next() -> None:
+def test_spec_5_an_answer_about_a_container_that_is_gone_says_nothing_of_the_next() -> None:
     runner = Runner(pod_of("p", livenessProbe={**TCP, "failureThreshold": 1, "timeoutSeconds": 5}))
     runner.answers.say = lambda container, kind: (3 * SECOND, NO) if container == "x" else OK
     runner.see(runner.container("x"))
@@ -117,7 +117,7 @@ def test_an_answer_about_a_container_that_is_gone_says_nothing_of_the_next() -> 
     assert runner.results.liveness == {"y": True}
 
 
-def test_a_container_that_is_gone_is_not_asked() -> None:
+def test_spec_5_a_container_that_is_gone_is_not_asked() -> None:
     runner = Runner(pod_of("p", livenessProbe=TCP, readinessProbe=TCP))
     runner.see(runner.container())
     runner.run(5)
@@ -127,7 +127,7 @@ def test_a_container_that_is_gone_is_not_asked() -> None:
     assert len(runner.answers.asked) == asked
 
 
-def test_what_was_published_of_a_running_container_is_kept_until_the_first_result() -> None:
+def test_spec_5_what_was_published_of_a_running_container_is_kept_until_the_first_result() -> None:
     runner = Runner(pod_of("p", readinessProbe={**TCP, "failureThreshold": 1}, startupProbe=TCP), began_ns=0)
     runner.answers.say = lambda container, kind: NO
     old = replace_start(runner.container(ready=True, started=True), -HOUR)
@@ -145,7 +145,7 @@ def replace_start(container: RunningContainer, by_ns: int) -> RunningContainer:
     )
 
 
-def test_a_young_agent_spreads_its_first_probes_over_a_period() -> None:
+def test_spec_5_a_young_agent_spreads_its_first_probes_over_a_period() -> None:
     period = {**TCP, "periodSeconds": 10}
     runner = Runner(pod_of("p", 50, livenessProbe=period), began_ns=0)
     runner.see(*(runner.container(f"x{number}", f"c{number}") for number in range(50)))
@@ -155,13 +155,13 @@ def test_a_young_agent_spreads_its_first_probes_over_a_period() -> None:
     assert times[10] < 5 * SECOND < times[40]
 
 
-def test_an_old_agent_asks_at_once() -> None:
+def test_spec_5_an_old_agent_asks_at_once() -> None:
     runner = Runner(pod_of("p", 50, livenessProbe=TCP))
     runner.see(*(runner.container(f"x{number}", f"c{number}") for number in range(50)))
     assert {at for at, _, _ in runner.answers.asked} == {0}
 
 
-def test_a_worker_that_has_forgotten_is_told_again_and_a_runner_that_has_forgotten_asks() -> None:
+def test_spec_5_a_worker_that_has_forgotten_is_told_again_and_a_runner_that_has_forgotten_asks() -> None:
     runner = Runner(pod_of("p", readinessProbe=TCP))
     runner.run(0)
     assert only(runner.told, ProbeRunnerStarted)
@@ -174,7 +174,7 @@ def test_a_worker_that_has_forgotten_is_told_again_and_a_runner_that_has_forgott
     assert runner.results.readiness == {"x": True}
 
 
-def test_a_probe_whose_port_has_no_name_says_so_and_kills_nobody() -> None:
+def test_spec_5_a_probe_whose_port_has_no_name_says_so_and_kills_nobody() -> None:
     runner = Runner(pod_of("p", livenessProbe={"tcpSocket": {"port": "web"}, "failureThreshold": 1}))
     runner.see(runner.container())
     runner.run(60)
@@ -182,7 +182,7 @@ def test_a_probe_whose_port_has_no_name_says_so_and_kills_nobody() -> None:
     assert "couldn't find port 'web' in container c0" in only(runner.said, RecordEvent)[0].message
 
 
-def test_a_pod_has_probes_where_a_container_that_stays_has_one() -> None:
+def test_spec_5_a_pod_has_probes_where_a_container_that_stays_has_one() -> None:
     assert not has_probes(pod_of("p"))
     assert has_probes(pod_of("p", startupProbe=TCP))
 

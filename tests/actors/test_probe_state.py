@@ -67,7 +67,7 @@ def test_the_table_has_every_state_and_event_and_its_last_rule_always_holds() ->
 
 
 @pytest.mark.parametrize(("kind", "initial"), [(STARTUP, None), (READINESS, False), (LIVENESS, True)])
-def test_initial_results_are_that_it_lives_and_is_not_ready_and_nobody_knows_whether_it_started(
+def test_spec_5_initial_results_are_that_it_lives_and_is_not_ready_and_nobody_knows_whether_it_started(
     kind: ProbeKind, initial: bool | None
 ) -> None:
     assert probe(kind).result is initial
@@ -75,7 +75,7 @@ def test_initial_results_are_that_it_lives_and_is_not_ready_and_nobody_knows_whe
 
 
 @ALL
-def test_what_does_not_run_is_not_asked(kind: ProbeKind) -> None:
+def test_spec_5_what_does_not_run_is_not_asked(kind: ProbeKind) -> None:
     life = probe(kind)
     assert walk(life, Gone(), Due(5)).stage is Stage.ABSENT
     assert walk(running(kind), Gone()).stage is Stage.ABSENT
@@ -83,7 +83,7 @@ def test_what_does_not_run_is_not_asked(kind: ProbeKind) -> None:
 
 
 @BOTH
-def test_startup_gates_the_others(kind: ProbeKind) -> None:
+def test_spec_5_startup_gates_the_others(kind: ProbeKind) -> None:
     gated = walk(probe(kind), Running("c1", 5, gated=True))
     assert walk(gated, Due(5)).stage is Stage.GATED
     assert walk(gated, Running("c1", 7, gated=True)).stage is Stage.GATED
@@ -91,7 +91,7 @@ def test_startup_gates_the_others(kind: ProbeKind) -> None:
     assert (opened.stage, opened.due_ns) == (Stage.WAITING, 9)
 
 
-def test_a_startup_probe_gates_not_itself() -> None:
+def test_spec_5_a_startup_probe_gates_not_itself() -> None:
     assert walk(probe(STARTUP), Running("c1", 5, gated=True)).stage is Stage.WAITING
 
 
@@ -122,7 +122,7 @@ def test_a_startup_probe_gates_not_itself() -> None:
         (STARTUP, 1, 1, [NONE] * 9, None, Stage.WAITING),
     ],
 )
-def test_a_verdict_needs_so_many_answers_of_one_kind_in_a_row(
+def test_spec_5_a_verdict_needs_so_many_answers_of_one_kind_in_a_row(
     kind: ProbeKind, successes: int, failures: int, outcomes: list[Outcome], result: bool | None, stage: Stage
 ) -> None:
     life = answers(running(kind, successes=successes, failures=failures), *outcomes)
@@ -130,7 +130,7 @@ def test_a_verdict_needs_so_many_answers_of_one_kind_in_a_row(
 
 
 @ALL
-def test_a_probe_that_has_decided_is_on_hold_until_the_container_changes(kind: ProbeKind) -> None:
+def test_spec_5_a_probe_that_has_decided_is_on_hold_until_the_container_changes(kind: ProbeKind) -> None:
     held = answers(running(kind, failures=1), BAD)
     if kind is READINESS:
         assert held.stage is Stage.WAITING
@@ -141,13 +141,13 @@ def test_a_probe_that_has_decided_is_on_hold_until_the_container_changes(kind: P
 
 
 @ALL
-def test_with_another_container_everything_begins_anew(kind: ProbeKind) -> None:
+def test_spec_5_with_another_container_everything_begins_anew(kind: ProbeKind) -> None:
     life = answers(running(kind, failures=3), BAD, BAD)
     again = answers(walk(life, Running("c2", 0)), BAD)
     assert (again.container_id, again.result, again.streak) == ("c2", kind.initial, 1)
 
 
-def test_errors_are_retried_three_times_in_all_and_then_count_for_nothing() -> None:
+def test_spec_5_errors_are_retried_three_times_in_all_and_then_count_for_nothing() -> None:
     life = walk(running(LIVENESS, failures=1), Due(0))
     checks = []
     while life.stage is Stage.CHECKING:
@@ -157,18 +157,18 @@ def test_errors_are_retried_three_times_in_all_and_then_count_for_nothing() -> N
     assert (life.stage, life.result, life.streak, life.due_ns) == (Stage.WAITING, True, 0, 10 * SECOND)
 
 
-def test_what_this_node_was_too_slow_for_is_not_retried() -> None:
+def test_spec_5_what_this_node_was_too_slow_for_is_not_retried() -> None:
     life = walk(running(LIVENESS, failures=1), Due(0), Answered(1, LATE, 5))
     assert (life.stage, life.check, life.streak) == (Stage.WAITING, 1, 0)
 
 
-def test_a_retry_that_answers_counts() -> None:
+def test_spec_5_a_retry_that_answers_counts() -> None:
     life = walk(running(LIVENESS, failures=1), Due(0), Answered(1, NONE, 5), Answered(2, BAD, 6))
     assert life.result is False
 
 
 @ALL
-def test_an_answer_to_an_earlier_check_meets_nobody(kind: ProbeKind) -> None:
+def test_spec_5_an_answer_to_an_earlier_check_meets_nobody(kind: ProbeKind) -> None:
     life = walk(running(kind, failures=1), Due(0))
     gone = walk(life, Running("c2", 0))
     assert walk(gone, Answered(life.check, BAD, 5)) == gone
@@ -178,14 +178,14 @@ def test_an_answer_to_an_earlier_check_meets_nobody(kind: ProbeKind) -> None:
 
 
 @ALL
-def test_a_check_without_an_answer_is_given_up_and_counts_for_nothing(kind: ProbeKind) -> None:
+def test_spec_5_a_check_without_an_answer_is_given_up_and_counts_for_nothing(kind: ProbeKind) -> None:
     life = walk(running(kind, failures=1), Due(0))
     given_up = walk(life, Due(30 * SECOND))
     assert (given_up.stage, given_up.result, given_up.streak) == (Stage.WAITING, kind.initial, 0)
     assert walk(given_up, Answered(life.check, BAD, 31 * SECOND)) == given_up
 
 
-def test_due_times_are_a_grid_and_what_was_missed_is_not_made_up_for() -> None:
+def test_spec_5_due_times_are_a_grid_and_what_was_missed_is_not_made_up_for() -> None:
     life = walk(running(READINESS), Due(3))
     assert life.due_ns == 10 * SECOND
     late = walk(life, Answered(1, GOOD, 4), Due(64 * SECOND))
@@ -193,20 +193,20 @@ def test_due_times_are_a_grid_and_what_was_missed_is_not_made_up_for() -> None:
 
 
 @pytest.mark.parametrize("kind", [STARTUP, LIVENESS])
-def test_of_a_pod_that_ends_liveness_and_startup_are_successes_and_over(kind: ProbeKind) -> None:
+def test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_successes_and_over(kind: ProbeKind) -> None:
     for life in (probe(kind), running(kind), walk(running(kind), Due(0)), answers(running(kind, failures=1), BAD)):
         over = walk(life, Ending())
         assert (over.stage, over.result) == (Stage.OVER, True)
         assert walk(over, Running("c2", 0), Due(5), Answered(1, BAD, 6), Gone(), Ending()).stage is Stage.OVER
 
 
-def test_of_a_pod_that_ends_readiness_is_asked_on() -> None:
+def test_spec_5_of_a_pod_that_ends_readiness_is_asked_on() -> None:
     life = answers(walk(running(READINESS), Ending()), GOOD)
     assert (life.stage, life.result) == (Stage.WAITING, True)
     assert answers(life, BAD, BAD, BAD).result is False
 
 
-def test_readiness_of_before_is_kept_until_an_answer_says_something_else() -> None:
+def test_spec_5_readiness_of_before_is_kept_until_an_answer_says_something_else() -> None:
     life = walk(probe(READINESS), Running("c1", 0, kept=True))
     assert life.result is True
     assert answers(life, BAD, BAD).result is True
@@ -214,7 +214,7 @@ def test_readiness_of_before_is_kept_until_an_answer_says_something_else() -> No
     assert walk(life, Running("c2", 0)).result is False
 
 
-def test_what_has_started_before_is_not_asked_again_whether_it_has() -> None:
+def test_spec_5_what_has_started_before_is_not_asked_again_whether_it_has() -> None:
     life = walk(probe(STARTUP), Running("c1", 0, kept=True))
     assert (life.stage, life.result) == (Stage.HELD, True)
 
@@ -240,7 +240,7 @@ _EVENTS = st.one_of(
 
 
 @given(st.sampled_from(list(ProbeKind)), st.lists(_EVENTS, max_size=30))
-def test_whatever_happens_a_kill_takes_a_failed_check_of_the_very_container(
+def test_spec_5_whatever_happens_a_kill_takes_a_failed_check_of_the_very_container(
     kind: ProbeKind, events: list[Event]
 ) -> None:
     life = probe(kind, failures=2)

@@ -201,3 +201,15 @@ def test_a_pod_keeps_its_first_seen_time_and_says_where_it_comes_from():
     annotations = changed.changes[0].pod.metadata.annotations
     assert annotations[CONFIG_SOURCE] == "api"
     assert annotations[CONFIG_SEEN] == first.sources["api"]["uid-a"].pod.metadata.annotations[CONFIG_SEEN]
+
+
+def test_a_pod_that_is_deleted_at_once_goes_in_its_last_form_which_says_how_fast_it_is_to_end(world: World):
+    world.api.answer(ObjectList((pod("a"),), "5"))
+    world.run()
+    world.heard()
+    marked = pod("a", deletion_timestamp="2026-01-01T00:00:00Z", deletion_grace_period_seconds=0)
+    world.api.watches[0].say("MODIFIED", marked, "6")
+    world.api.watches[0].say("DELETED", marked, "7")
+    world.run()
+    last = only(world.told, PodChanged)[-1]
+    assert (last.operation.name, last.pod.metadata.deletion_grace_period_seconds) == ("REMOVE", 0)

@@ -53,28 +53,28 @@ DELETED = {"deletion_grace_period_seconds": 9}
         pytest.param(pod(PROBED, meta=DELETED), GraceCause.OTHER, 0, 0, id="an override beats all"),
     ],
 )
-def test_grace(the_pod: Pod, cause: GraceCause, override: int | None, expected: int) -> None:
+def test_spec_3_10_grace(the_pod: Pod, cause: GraceCause, override: int | None, expected: int) -> None:
     assert grace_seconds(the_pod, PROBED, cause, override) == expected
 
 
 @pytest.mark.parametrize(("elapsed_s", "left"), [(0, 30), (0.9, 30), (10, 20), (29, 2), (100, 2)])
-def test_only_whole_seconds_are_taken_off_down_to_a_floor(elapsed_s: float, left: int) -> None:
+def test_spec_3_10_only_whole_seconds_are_taken_off_down_to_a_floor(elapsed_s: float, left: int) -> None:
     assert remaining_seconds(30, int(elapsed_s * SECOND_NS)) == left
 
 
-def test_a_hook_has_what_is_left_of_the_grace() -> None:
+def test_spec_3_10_a_hook_has_what_is_left_of_the_grace() -> None:
     assert pre_stop_deadline_ns(5, 2 * SECOND_NS) == 3 * SECOND_NS
     assert pre_stop_deadline_ns(5, 9 * SECOND_NS) == 0
 
 
-def test_without_sidecars_all_are_stopped_at_once() -> None:
+def test_spec_3_10_without_sidecars_all_are_stopped_at_once() -> None:
     plan = plan_ending(
         pod("a", "b", "c", "d"), picture(seen("a"), seen("b", EXITED), seen("c", UNKNOWN), seen("d", CREATED))
     )
     assert [(each.name, each.after) for each in plan] == [("a", ()), ("c", ())]
 
 
-def test_sidecars_wait_for_all_regular_ones_and_for_those_started_after_them() -> None:
+def test_spec_3_10_sidecars_wait_for_all_regular_ones_and_for_those_started_after_them() -> None:
     the_pod = pod("a", "b", init=(sidecar("s"), container("i"), sidecar("t")))
     plan = plan_ending(the_pod, picture(seen("a"), seen("b"), seen("s"), seen("t"), seen("i")))
     assert {each.name: each.after for each in plan} == {
@@ -87,19 +87,19 @@ def test_sidecars_wait_for_all_regular_ones_and_for_those_started_after_them() -
     assert [each.name for each in plan][-2:] == ["t", "s"]
 
 
-def test_a_sidecar_waits_only_for_what_still_runs() -> None:
+def test_spec_3_10_a_sidecar_waits_only_for_what_still_runs() -> None:
     plan = plan_ending(pod("a", init=(sidecar("s"),)), picture(seen("a", EXITED), seen("s")))
     assert [(each.name, each.after) for each in plan] == [("s", ())]
 
 
-def test_a_sidecar_goes_when_its_grace_is_used_up() -> None:
+def test_spec_3_10_a_sidecar_goes_when_its_grace_is_used_up() -> None:
     ending = Ending("x", "s", 10, after=("a",))
     assert not may_stop(ending, ["a", "s"], 9 * SECOND_NS)
     assert may_stop(ending, ["s"], 0)
     assert may_stop(ending, ["a", "s"], 10 * SECOND_NS)
 
 
-def test_the_pre_stop_hook_runs_unless_there_is_no_grace() -> None:
+def test_spec_3_10_the_pre_stop_hook_runs_unless_there_is_no_grace() -> None:
     hooked = pod(container("a", lifecycle=Lifecycle(pre_stop=HOOK)))
     assert plan_ending(hooked, picture(seen("a")), 5)[0].pre_stop == HOOK
     assert plan_ending(hooked, picture(seen("a")), 0)[0].pre_stop is None
@@ -109,7 +109,7 @@ def test_a_container_the_spec_does_not_name_is_ended_too() -> None:
     assert [each.name for each in plan_ending(pod("a"), picture(seen("stranger")))] == ["stranger"]
 
 
-def test_an_orphan_is_ended_by_what_it_carries() -> None:
+def test_spec_3_10_an_orphan_is_ended_by_what_it_carries() -> None:
     notes = {TERMINATION_GRACE_PERIOD: "12", PRE_STOP_HANDLER: msgspec.json.encode(HOOK).decode()}
     [ending] = plan_orphan_ending(picture(seen("a", notes=notes)))
     assert (ending.grace_seconds, ending.pre_stop) == (12, HOOK)
@@ -118,12 +118,12 @@ def test_an_orphan_is_ended_by_what_it_carries() -> None:
 
 
 @pytest.mark.parametrize("notes", [{}, {TERMINATION_GRACE_PERIOD: "soon", PRE_STOP_HANDLER: "{"}])
-def test_an_orphan_that_carries_nothing_sensible_gets_the_minimum(notes: dict[str, str]) -> None:
+def test_spec_3_10_an_orphan_that_carries_nothing_sensible_gets_the_minimum(notes: dict[str, str]) -> None:
     [ending] = plan_orphan_ending(picture(seen("a", notes=notes)))
     assert (ending.grace_seconds, ending.pre_stop) == (2, None)
 
 
-def test_every_sandbox_is_stopped_ready_or_not() -> None:
+def test_spec_3_10_every_sandbox_is_stopped_ready_or_not() -> None:
     assert sandboxes_to_stop(picture(boxes=(sandbox(1), sandbox(0, ready=False)))) == ("box-1", "box-0")
 
 
@@ -147,7 +147,7 @@ def test_every_sandbox_is_stopped_ready_or_not() -> None:
         ),
     ],
 )
-def test_which_grace_counts(the_pod: Pod, cause: GraceCause, expected: int) -> None:
+def test_spec_3_10_which_grace_counts(the_pod: Pod, cause: GraceCause, expected: int) -> None:
     container_ = next(each for each in the_pod.spec.containers)
     assert grace_seconds(the_pod, container_, cause) == expected
 
@@ -163,12 +163,12 @@ def test_which_grace_counts(the_pod: Pod, cause: GraceCause, expected: int) -> N
         pytest.param(0, 0, 0, 2, id="3.10: no hook without a grace"),
     ],
 )
-def test_hook_and_stop_share_one_grace(grace_s: int, elapsed_s: int, hook_s: int, stop_s: int) -> None:
+def test_spec_3_10_hook_and_stop_share_one_grace(grace_s: int, elapsed_s: int, hook_s: int, stop_s: int) -> None:
     assert pre_stop_deadline_ns(grace_s, elapsed_s * SECOND_NS) == hook_s * SECOND_NS
     assert remaining_seconds(grace_s, elapsed_s * SECOND_NS) == stop_s
 
 
-def test_a_container_has_the_hook_of_its_own_definition_only() -> None:
+def test_spec_3_10_a_container_has_the_hook_of_its_own_definition_only() -> None:
     hooked = container("a", lifecycle=Lifecycle(pre_stop=HOOK))
     plan = plan_ending(pod(hooked, "b", init=(sidecar("s"),)), picture(seen("a"), seen("b"), seen("s")), 5)
     assert {each.name: each.pre_stop for each in plan} == {"a": HOOK, "b": None, "s": None}

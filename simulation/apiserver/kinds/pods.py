@@ -96,6 +96,11 @@ class PodRules(KindRules):
         seconds = DEFAULT_GRACE_S if asked is None else int(asked)
         return seconds if seconds >= 0 else 1
 
+    def is_told_first(self, old: Version) -> bool:
+        """A node that runs it has to end it as fast."""
+        value = old.object
+        return bool(value["spec"].get("nodeName")) and value.get("status", {}).get("phase") not in _TERMINAL
+
 
 def _resized(old: Json, new: Json, field: str) -> list[Json]:
     """The containers as they were, with the resources that are asked for now."""

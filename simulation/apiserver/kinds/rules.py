@@ -57,6 +57,10 @@ class KindRules:
         """How many seconds the object stays after a DELETE; 0 for none."""
         return 0
 
+    def is_told_first(self, old: Version) -> bool:
+        """Whether an object that goes at once is marked with a grace of 0 before, so that who watches it knows."""
+        return False
+
     def removed(self, last: Version) -> None:
         """An object is gone."""
 

@@ -64,6 +64,8 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
         if marked is not old:
             rules.changed(old, marked)
         return context.answer(call, marked)
+    if rules.is_told_first(old):
+        old = _marked(context, call, old, 0, options)
     last = context.core.store.remove(call.resource.store_key, old.namespace, old.name)
     rules.removed(last)
     return _gone(context, call, last)

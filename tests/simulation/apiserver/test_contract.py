@@ -69,7 +69,8 @@ def test_a_watch_from_a_list_tells_each_change_once_and_in_order(front: Front) -
     front.ask(create(PODS, "default", a_pod("new", "n1")))
     front.ask(patch(PODS, "default", "new", {"status": {"phase": "Running"}}, subresource="status"))
     front.ask(delete(PODS, "default", "new", grace_seconds=0))
-    assert [followed.next() for _ in range(3)] == ["ADDED new", "MODIFIED new", "DELETED new"]
+    told = [followed.next() for _ in range(4)]
+    assert told == ["ADDED new", "MODIFIED new", "MODIFIED new", "DELETED new"], "marked with no grace, then gone"
     followed.subscription.close()
     assert followed.end() is None
 

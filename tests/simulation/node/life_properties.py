@@ -27,7 +27,10 @@ LOOK_AGAIN_S = 17
 
 
 def the_phase_never_goes_back(life: Life) -> None:
+    """Not of a static pod whose containers were removed and whose agent was killed: nobody is left who knew it."""
     plan = life.plan
+    if not plan.joined and plan.what_happens >= {"agent", "lose"}:
+        return
     for before, after in pairwise(life.phases):
         assert after in ALLOWED[before], life.phases
     made_anew = plan.restarts_all or plan.what_happens & {"sandbox", "agent", "lose"} or plan.faults

@@ -1,0 +1,152 @@
+"""How pods end on a whole node in virtual time: what ends them, how fast, and what is said of it (spec 2.6, 3.10)."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.kernel import ActorRef
+from actors.messages import TerminatePod
+from simulation.cri.behaviour import PREFIX
+from tests.simulation.node.test_api_server import MINUTE, Cluster
+from tests.simulation.node.worlds import SECOND, World, container, manifest
+
+
+def worker_of(world: World, name: str) -> ActorRef:
+    found = world.node.node.system.find(f"/node/sync-loop/{world.pod(name).metadata.uid}")
+    assert found is not None
+    return found
+
+
+def verbs_after(world: World, verbs: list[str]) -> list[str]:
+    """The verbs of `verbs` that are called from now on, in order, as they come."""
+    called: list[str] = []
+    inner = world.cri._do
+
+    def do(name, request):  # type: ignore[no-untyped-def]  # stands in for the gate of every verb
+        if name in verbs:
+            called.append(name)
+        return inner(name, request)
+
+    world.cri._do = do  # type: ignore[method-assign]
+    return called
+
+
+# --- 2.6: what is done again, and when ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["0", "3"])
+def test_spec_2_6_a_pod_that_had_ended_is_cleaned_up_by_the_next_agent_and_nothing_of_it_is_killed_or_begun(code: str):
+    behaviour = {"run-for": "2s", "exit-code": code}
+    world = World({"web": manifest("web", behaviour=behaviour, restartPolicy="Never")}).start()
+    world.until(lambda: world.phases().get("web") in ("Succeeded", "Failed"))
+    phase = world.phases()["web"]
+    world.node.kill()
+    called = verbs_after(world, ["RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer"])
+    world.node.restart_agent()
+    world.run(MINUTE)
+    assert (world.phases(), called) == ({"web": phase}, [])
+    assert world.node.volumes.list_uids() == ()
+    assert not [said for said in world.said("web") if said.startswith("Killing")]
+
+
+def test_spec_2_6_a_pass_that_fails_is_told_once_and_made_again_after_10_s_and_up_to_half_of_it_more():
+    world = World({"web": manifest("web", behaviour={"fail": "RunPodSandbox=UNAVAILABLE*3"})}).start()
+    took_s = world.until(lambda: world.phases().get("web") == "Running") / SECOND
+    assert 30 <= took_s <= 46
+    assert len([said for said in world.said("web") if said.startswith("FailedSync")]) == 1
+
+
+def test_spec_2_6_a_pass_that_the_end_of_its_pod_has_cancelled_is_no_failure():
+    world = World({"web": manifest("web", behaviour={"late": "StartContainer=20s"})}).start()
+    world.run(5 * SECOND)
+    world.node.remove_manifest("web")
+    world.run(MINUTE)
+    assert (world.running(), world.phases()) == ([], {})
+    assert not [said for said in world.said("web") if said.startswith(("FailedSync", "Failed:"))]
+
+
+def test_spec_2_6_a_final_phase_ends_what_is_left_of_the_pod_at_once():
+    side = container("side", restartPolicy="Always")
+    pod = manifest("web", behaviour={"run-for.app": "3s"}, initContainers=[side], restartPolicy="Never")
+    world = World({"web": pod}).start()
+    world.until(lambda: "web/app" in world.running())
+    world.until(lambda: "web/app" not in world.running())
+    assert world.until(lambda: world.running() == []) <= 2 * SECOND
+    world.until(lambda: world.phases() == {"web": "Succeeded"})
+
+
+def test_spec_2_6_a_pod_that_is_deleted_without_a_grace_is_killed_within_the_floor():
+    cluster = Cluster()
+    cluster.create("web", annotations={PREFIX + "ignore-stop-signal": "true"}, terminationGracePeriodSeconds=600)
+    cluster.until(lambda: cluster.phases() == {"web": "Running"})
+    [made] = cluster.node.containers()
+    began_ns = cluster.dispatcher.wall_ns()
+    cluster.delete("web", grace_seconds=0)
+    cluster.until(lambda: cluster.node.containers() == ())
+    assert (made.finished_at - began_ns) / SECOND == pytest.approx(2, abs=0.5)
+
+
+@pytest.mark.parametrize(("grace_s", "told_after_s"), [(1, 10), (20, 30)])
+def test_spec_2_6_who_orders_an_eviction_is_told_when_it_takes_too_long(grace_s: int, told_after_s: int):
+    world = World({"web": manifest("web", behaviour={"hang": "StopContainer"})}).start()
+    world.run(5 * SECOND)
+    order = TerminatePod(grace_seconds=grace_s, evicted=True, reason="Evicted", message="the node was low on memory")
+    worker_of(world, "web").tell(order)
+
+    def told() -> list[str]:
+        return [said for said in world.said("web") if said.startswith("ExceededGracePeriod")]
+
+    world.run((told_after_s - 1) * SECOND)
+    assert told() == []
+    world.run(2 * SECOND)
+    assert told() == [f"ExceededGracePeriod: the pod was given {grace_s} s to end and has not ended"]
+    world.run(3 * MINUTE)
+    assert len(told()) == 1
+    status = world.pod("web").status
+    assert status is not None
+    assert (status.phase, status.reason, status.message) == ("Failed", "Evicted", "the node was low on memory")
+
+
+def test_spec_2_6_an_eviction_that_ends_in_time_is_not_complained_of():
+    world = World({"web": manifest("web", behaviour={"ignore-stop-signal": "true"})}).start()
+    world.run(5 * SECOND)
+    worker_of(world, "web").tell(TerminatePod(grace_seconds=4, evicted=True, reason="Evicted"))
+    world.run(MINUTE)
+    assert world.running() == []
+    assert not [said for said in world.said("web") if said.startswith("ExceededGracePeriod")]
+
+
+# --- 3.10 -----------------------------------------------------------------------------------------------------------
+
+
+def test_spec_3_10_containers_are_ended_side_by_side_and_the_sandbox_is_stopped_after_them():
+    behaviour = {"stop-delay": "4s"}
+    world = World({"web": manifest("web", [container("a"), container("b")], behaviour=behaviour)}).start()
+    world.run(5 * SECOND)
+    called = verbs_after(world, ["StopContainer", "StopPodSandbox"])
+    world.node.remove_manifest("web")
+    world.run(MINUTE)
+    assert called[:3] == ["StopContainer", "StopContainer", "StopPodSandbox"]
+    first, second = (each.finished_at for each in world.made.values())
+    assert abs(first - second) < SECOND // 10
+
+
+def test_spec_3_10_each_end_is_told_once_however_often_it_is_looked_at():
+    world = World({"web": manifest("web", behaviour={"stop-delay": "20s"})}).start()
+    world.run(5 * SECOND)
+    world.node.remove_manifest("web")
+    world.run(MINUTE)
+    assert [said for said in world.said("web") if said.startswith("Killing")] == ["Killing: Stopping container app"]
+
+
+def test_spec_3_10_a_sidecar_waits_no_longer_than_the_grace_and_has_its_two_seconds_after_it():
+    side = container("side", restartPolicy="Always")
+    behaviour = {"ignore-stop-signal": "true"}
+    pod = manifest("web", behaviour=behaviour, initContainers=[side], terminationGracePeriodSeconds=6)
+    world = World({"web": pod}).start()
+    world.run(5 * SECOND)
+    began_ns = world.dispatcher.wall_ns()
+    world.node.remove_manifest("web")
+    world.run(MINUTE)
+    ended_s = sorted(round((each.finished_at - began_ns) / SECOND) for each in world.made.values())
+    assert ended_s == [6, 8] or ended_s == [7, 9], "the second in which the manifest's going is noticed"

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
+from actors.messages import RuntimeStateObserved
 from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_actions import coming_again
 from actors.pod_lifecycle import PodLife, is_termination_requested
@@ -45,10 +46,11 @@ class PodShow:
         self._removed: frozenset[str] = frozenset()
         self._node = NodeView(services.node.host_ips, services.node.runtime_name)
 
-    def runtime_named(self, name: str) -> None:
-        """The runtime has said what it is called; until then the node's facts have a guess."""
-        if name:
-            self._node = NodeView(self._services.node.host_ips, name)
+    def runtime_described(self, runtime: RuntimeStateObserved) -> None:
+        """The runtime has said what it is; until then the node's facts have a guess of its name."""
+        if runtime.runtime_name:
+            handlers = runtime.recursive_read_only_handlers
+            self._node = NodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
 
     async def publish(self, observed: ObservedPod, life: PodLife) -> str:
         """Compute and publish; the phase. Nothing is published of an orphan."""

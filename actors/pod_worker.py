@@ -359,6 +359,6 @@ class PodWorker(Actor):
             self._runtime.network_error and not message.network_error
         )
         self._runtime = message
-        self._show.runtime_named(message.runtime_name)
+        self._show.runtime_described(message)
         if better:
             self._look_soon()

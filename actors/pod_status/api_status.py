@@ -47,6 +47,8 @@ class NodeView(msgspec.Struct, frozen=True):
 
     ips: tuple[str, ...] = ()
     runtime_name: str = "containerd"
+    recursive_read_only_handlers: tuple[str, ...] = ()
+    """Names of the runtime's handlers that can make mounts read only with all that is mounted below them."""
 
 
 def compute_pod_status(
@@ -79,7 +81,11 @@ def compute_pod_status(
     restarting_all = not ended and in_progress(pod, observed, previous)
     if restarting_all:
         coming = frozenset(each.name for each in (*spec.init_containers, *spec.containers))
-    view = StatusView(pod, observed, probes, waiting, node.runtime_name, initialized, ended, coming, restarting_all)
+    handler = observed.sandboxes[0].handler if observed.sandboxes else ""
+    able = handler in node.recursive_read_only_handlers
+    view = StatusView(
+        pod, observed, probes, waiting, node.runtime_name, initialized, ended, coming, restarting_all, able
+    )
     init = _group(view, spec.init_containers, Kind.INIT, previous.init_container_statuses)
     regular = _sorted(_group(view, spec.containers, Kind.REGULAR, previous.container_statuses))
     ephemeral = _sorted(_group(view, spec.ephemeral_containers, Kind.EPHEMERAL, previous.ephemeral_container_statuses))

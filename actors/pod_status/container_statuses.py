@@ -28,6 +28,7 @@ from config.objects import (
     ContainerUser,
     LinuxContainerUser,
     Pod,
+    VolumeMount,
     VolumeMountStatus,
 )
 from runtime.cri import messages as cri
@@ -69,6 +70,8 @@ class StatusView(msgspec.Struct, frozen=True):
     """Names of containers that will be started again, whatever their policy says of their end."""
     restarting_all: bool = False
     """All containers are removed to be made anew (`actors.restart_all`)."""
+    recursive_read_only: bool = False
+    """Whether the runtime can make mounts read only with all that is mounted below them."""
 
 
 def container_status(
@@ -270,7 +273,7 @@ def _status(
         container_id=f"{view.runtime_name}://{newest.id}" if newest is not None else None,
         resources=resources,
         allocated_resources=asked.requests if asked is not None else {},
-        volume_mounts=_mounts(container) if container.volume_mounts else (),
+        volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
         stop_signal=_stop_signal(container, newest),
         user=_user(newest.user) if newest is not None and newest.user is not None else None,
     )
@@ -282,19 +285,23 @@ def _stop_signal(container: Container, newest: ObservedContainer | None) -> str 
     return newest.stop_signal or None if asked and newest is not None else None
 
 
-def _mounts(container: Container) -> tuple[VolumeMountStatus, ...]:
+def _mounts(container: Container, able: bool) -> tuple[VolumeMountStatus, ...]:
     return tuple(
         VolumeMountStatus(
             name=mount.name,
             mount_path=mount.mount_path,
             read_only=mount.read_only,
-            # Published only for mounts of which it can be asked (KEP-3857); we never make one recursive on a maybe.
-            recursive_read_only=None
-            if not mount.read_only
-            else ("Enabled" if mount.recursive_read_only == "Enabled" else "Disabled"),
+            recursive_read_only=_recursive(mount, able),
         )
         for mount in container.volume_mounts
     )
+
+
+def _recursive(mount: VolumeMount, able: bool) -> str | None:
+    """What was done; told only of mounts of which it can be asked (KEP-3857)."""
+    if not mount.read_only:
+        return None
+    return "Enabled" if able and mount.recursive_read_only in ("IfPossible", "Enabled") else "Disabled"
 
 
 def _user(user: cri.ContainerUser) -> ContainerUser | None:

@@ -220,17 +220,23 @@ def test_spec_4_2_resources_are_those_of_the_runtime_while_it_runs_and_else_thos
 
 
 @pytest.mark.parametrize(
-    ("fields", "shown"),
+    ("fields", "handlers", "shown"),
     [
-        ({}, None),
-        ({"read_only": True}, "Disabled"),
-        ({"read_only": True, "recursive_read_only": "Disabled"}, "Disabled"),
-        ({"read_only": True, "recursive_read_only": "Enabled"}, "Enabled"),
+        ({}, ("",), None),
+        ({"read_only": True}, ("",), "Disabled"),
+        ({"read_only": True, "recursive_read_only": "Disabled"}, ("",), "Disabled"),
+        ({"read_only": True, "recursive_read_only": "IfPossible"}, ("",), "Enabled"),
+        ({"read_only": True, "recursive_read_only": "IfPossible"}, ("other",), "Disabled"),
+        ({"read_only": True, "recursive_read_only": "Enabled"}, ("",), "Enabled"),
     ],
 )
-def test_spec_4_2_mounts_that_are_read_only_say_whether_all_below_is(fields: dict[str, Any], shown: str | None) -> None:
+def test_spec_4_2_mounts_that_are_read_only_say_whether_all_below_is(
+    fields: dict[str, Any], handlers: tuple[str, ...], shown: str | None
+) -> None:
     one = container("a", volume_mounts=(VolumeMount(name="v", mount_path="/v", **fields),))
-    [status] = show(pod(one), picture(seen("a"))).container_statuses
+    node = NodeView(recursive_read_only_handlers=handlers)
+    shown_pod = compute_pod_status(pod(one), picture(seen("a")), previous=None, wall_ns=NOW_NS, node=node)
+    [status] = shown_pod.container_statuses
     assert status.volume_mounts[0].recursive_read_only == shown
 
 

@@ -1,0 +1,119 @@
+"""What is written into the cgroups of pods, tiers and the node (spec 10.3 to 10.5). Pure.
+
+A pod's cgroup bounds all that runs in it together. Its weight is what the pod asks for. It has a limit only where every
+container has one, since what one may use without a limit is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.start.resources import DEFAULT_PERIOD_US, MINIMUM_SHARES, cpu_quota_us, cpu_shares
+from config.objects import Container, Pod
+from config.pod_identity import QosClass, is_sidecar, qos_class
+from config.pod_requests import pod_requests, read_amounts
+from config.quantity import NANOS, parse_quantity
+from runtime.cgroups.capability import CgroupLimits
+
+CPU, MEMORY = "cpu", "memory"
+HUGE_PAGES = "hugepages-"
+_NOTHING: Mapping[str, int] = {}
+
+
+class CgroupRules(msgspec.Struct, frozen=True):
+    """How this node bounds pods. `pids_limit`: of a pod, -1 for none. `page_sizes`: of huge pages, in bytes."""
+
+    cpu_quota: bool = True
+    cpu_period_us: int = DEFAULT_PERIOD_US
+    pids_limit: int = -1
+    page_sizes: tuple[int, ...] = ()
+
+
+def pod_limits(pod: Pod, rules: CgroupRules) -> CgroupLimits:
+    """Of one pod. Raises QuantityError."""
+    requests, limits = pod_requests(pod), _limits(pod)
+    qos = qos_class(pod)
+    shares = cpu_shares(_milli(requests.get(CPU, 0))) if qos is not QosClass.BEST_EFFORT else None
+    quota = cpu_quota_us(_milli(limits[CPU]), rules.cpu_period_us) if CPU in limits else None
+    memory = -(-limits[MEMORY] // NANOS) if MEMORY in limits else None
+    if qos is QosClass.BEST_EFFORT:
+        quota = memory = None
+    return CgroupLimits(
+        cpu_shares=MINIMUM_SHARES if shares is None else shares,
+        cpu_quota_us=-1 if quota is None or not rules.cpu_quota else quota,
+        cpu_period_us=None if quota is None else rules.cpu_period_us,
+        memory_bytes=-1 if memory is None else memory,
+        pids=rules.pids_limit if rules.pids_limit > 0 else -1,
+        huge_pages=_huge_pages(limits | requests, rules.page_sizes),
+    )
+
+
+def tier_limits(qos: QosClass, pods: Iterable[Mapping[str, int]]) -> CgroupLimits:
+    """Of a tier, by the requests of the pods in it: burstable ones weigh what they ask for together, best-effort ones
+    least (spec 10.4).
+    """
+    if qos is QosClass.BEST_EFFORT:
+        return CgroupLimits(cpu_shares=MINIMUM_SHARES)
+    return CgroupLimits(cpu_shares=cpu_shares(_milli(sum(requests.get(CPU, 0) for requests in pods))))
+
+
+def node_limits(capacity: Mapping[str, str], reserved: Mapping[str, str], rules: CgroupRules) -> CgroupLimits:
+    """Of all pods together: what the machine has less what is reserved for the system and the agent. What is kept free
+    for evictions is not taken off: pods may use it until they are evicted (spec 10.5).
+    """
+    there, kept = read_amounts(capacity), read_amounts(reserved)
+    left = {name: max(0, amount - kept.get(name, 0)) for name, amount in there.items()}
+    pids = left.get("pid")
+    return CgroupLimits(
+        cpu_shares=cpu_shares(_milli(left[CPU])) if CPU in left else None,
+        memory_bytes=left[MEMORY] // NANOS if MEMORY in left else None,
+        pids=None if pids is None else pids // NANOS,
+        huge_pages=_huge_pages(left, rules.page_sizes),
+    )
+
+
+def _limits(pod: Pod) -> dict[str, int]:
+    """The limits of the pod as a whole; of a resource that not every container limits there is none."""
+    spec = pod.spec
+    total: dict[str, int] = {}
+    whole = read_amounts(spec.resources.limits) if spec.resources is not None else _NOTHING
+    regular = [_limits_of(each) for each in spec.containers]
+    sidecars = [_limits_of(each) for each in spec.init_containers if is_sidecar(each)]
+    everyone = [*regular, *(_limits_of(each) for each in spec.init_containers)]
+    named = {name for limits in everyone for name in limits}
+    overhead = read_amounts(spec.overhead)
+    for name in named | set(whole):
+        if name in whole:
+            total[name] = whole[name]
+        elif all(name in limits for limits in everyone) or name.startswith(HUGE_PAGES):
+            together = sum(limits.get(name, 0) for limits in (*regular, *sidecars))
+            total[name] = max([together, *_at_first(pod, name)])
+    return {name: amount + overhead.get(name, 0) for name, amount in total.items()}
+
+
+def _at_first(pod: Pod, name: str) -> list[int]:
+    """What init containers may use in their time, beside the sidecars before them."""
+    found, beside = [], 0
+    for container in pod.spec.init_containers:
+        own = _limits_of(container).get(name, 0)
+        found.append(own + beside)
+        if is_sidecar(container):
+            beside += own
+    return found
+
+
+def _limits_of(container: Container) -> Mapping[str, int]:
+    return read_amounts(container.resources.limits) if container.resources is not None else _NOTHING
+
+
+def _huge_pages(amounts: Mapping[str, int], sizes: tuple[int, ...]) -> dict[int, int]:
+    """Of each size that there is: what is asked for, and nothing of every other."""
+    paged = {name: amount for name, amount in amounts.items() if name.startswith(HUGE_PAGES)}
+    wanted = {parse_quantity(name.removeprefix(HUGE_PAGES)).value(): amount for name, amount in paged.items()}
+    return {size: wanted.get(size, 0) // NANOS for size in sizes}
+
+
+def _milli(nanos: int) -> int:
+    return -(-nanos * 1000 // NANOS)

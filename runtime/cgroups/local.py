@@ -1,0 +1,214 @@
+"""`LocalCgroups`: cgroups as directories of the kernel, one hierarchy (v2) or one for each controller (v1).
+
+Files are written as they are, in the kernel's words; the only knowledge here is which file says what in which version.
+On v2 a controller serves a cgroup only when all above it have passed it on, which is done on the way down. On v1
+nothing can enter a cpuset without CPUs and memory, so a new one takes those of its parent.
+
+A kernel that lacks a controller, or an agent that lacks the rights, is told of, by file, and does not keep the rest
+from being done.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+
+from runtime.cgroups.capability import CgroupLimits
+from runtime.cgroups.names import CGROUPFS, Words, name_of, path_of
+
+V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
+V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")
+V2_CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
+PASSES = 5
+"""Of ending processes: each may have made others before it ended."""
+_UNLIMITED = "max"
+
+
+class LocalCgroups:
+    """See the module. `root` is where cgroups are mounted, such as /sys/fs/cgroup."""
+
+    def __init__(self, root: str, version: int, driver: str = CGROUPFS) -> None:
+        self._root = root
+        self._version = version
+        self._driver = driver
+
+    def problems(self) -> tuple[str, ...]:
+        if self._version == 2:
+            offered = _read(os.path.join(self._root, "cgroup.controllers")).split()
+            return tuple(f"the kernel offers no controller {each}" for each in V2_CONTROLLERS if each not in offered)
+        needed = [each for each in V1_NEEDED if not os.path.isdir(os.path.join(self._root, each))]
+        return tuple(f"the controller {each} is not mounted at {self._root}" for each in needed)
+
+    def name(self, words: Words) -> str:
+        return name_of(words, self._driver)
+
+    def exists(self, words: Words) -> bool:
+        path = path_of(words, self._driver)
+        return all(os.path.isdir(top + path) for top in self._tops(V1_NEEDED))
+
+    def below(self, words: Words) -> tuple[str, ...]:
+        path = path_of(words, self._driver)
+        return tuple(sorted({name for top in self._tops() for name in _directories(top + path)}))
+
+    def apply(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
+        problems: list[str] = []
+        for top in self._tops():
+            self._make(top, words, problems)
+        path = path_of(words, self._driver)
+        for file, text in _v2_files(limits) if self._version == 2 else _v1_files(limits):
+            directory = self._directory(path, file)
+            if os.path.isdir(directory):
+                _write(os.path.join(directory, file), text, problems)
+        return tuple(problems)
+
+    def remove(self, words: Words) -> tuple[str, ...]:
+        path = path_of(words, self._driver)
+        problems: list[str] = []
+        for top in self._tops():
+            _end_all(top + path)
+            _remove(top + path, problems)
+        return tuple(problems)
+
+    def _tops(self, controllers: tuple[str, ...] = V1_CONTROLLERS) -> list[str]:
+        """The hierarchies that there are; two controllers may lie in one, under two names."""
+        if self._version == 2:
+            return [self._root]
+        tops = [os.path.join(self._root, each) for each in controllers]
+        return list({os.path.realpath(top): top for top in tops if os.path.isdir(top)}.values())
+
+    def _directory(self, path: str, file: str) -> str:
+        return self._root + path if self._version == 2 else os.path.join(self._root, file.split(".")[0]) + path
+
+    def _make(self, top: str, words: Words, problems: list[str]) -> None:
+        for depth in range(len(words)):
+            above = top + path_of(words[:depth], self._driver).rstrip("/")
+            here = top + path_of(words[: depth + 1], self._driver)
+            if self._version == 2:
+                _pass_on(above, problems)
+            try:
+                os.mkdir(here, 0o755)
+            except FileExistsError:
+                continue
+            except OSError as failure:
+                problems.append(f"{here} cannot be made: {failure.strerror}")
+                return
+            if self._version == 1 and os.path.basename(top) == "cpuset":
+                for file in ("cpuset.cpus", "cpuset.mems"):
+                    _write(os.path.join(here, file), _read(os.path.join(above, file)).strip(), problems)
+
+
+def cpu_weight(shares: int) -> int:
+    """The weight of v2 for shares of v1 (spec 10.3)."""
+    return 1 + (shares - 2) * 9999 // 262_142
+
+
+def page_name(size_bytes: int) -> str:
+    """How the kernel calls huge pages of that size: 2MB, 1GB."""
+    for unit, name in ((2**30, "GB"), (2**20, "MB")):
+        if size_bytes >= unit:
+            return f"{size_bytes // unit}{name}"
+    return f"{size_bytes // 2**10}KB"
+
+
+# --- what is written --------------------------------------------------------------------------------------------------
+
+
+def _v1_files(limits: CgroupLimits) -> Iterator[tuple[str, str]]:
+    # The period first: the kernel checks a quota against the period that is there.
+    for file, amount in (
+        ("cpu.shares", limits.cpu_shares),
+        ("cpu.cfs_period_us", limits.cpu_period_us),
+        ("cpu.cfs_quota_us", limits.cpu_quota_us),
+        ("memory.limit_in_bytes", limits.memory_bytes),
+    ):
+        if amount is not None:
+            yield file, str(amount)
+    if limits.pids is not None:
+        yield "pids.max", _or_max(limits.pids)
+    yield from _pages(limits.huge_pages, "limit_in_bytes")
+
+
+def _v2_files(limits: CgroupLimits) -> Iterator[tuple[str, str]]:
+    if limits.cpu_shares is not None:
+        yield "cpu.weight", str(cpu_weight(limits.cpu_shares))
+    if limits.cpu_quota_us is not None:
+        period = "" if limits.cpu_period_us is None else f" {limits.cpu_period_us}"
+        yield "cpu.max", f"{_or_max(limits.cpu_quota_us)}{period}"
+    if limits.memory_bytes is not None:
+        yield "memory.max", _or_max(limits.memory_bytes)
+    if limits.pids is not None:
+        yield "pids.max", _or_max(limits.pids)
+    yield from _pages(limits.huge_pages, "max")
+
+
+def _pages(pages: Mapping[int, int], file: str) -> Iterator[tuple[str, str]]:
+    for size_bytes, amount in sorted(pages.items()):
+        yield f"hugetlb.{page_name(size_bytes)}.{file}", str(amount)
+
+
+def _or_max(amount: int) -> str:
+    return _UNLIMITED if amount < 0 else str(amount)
+
+
+# --- files of the kernel ----------------------------------------------------------------------------------------------
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _write(path: str, text: str, problems: list[str]) -> None:
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    except OSError as failure:
+        problems.append(f"{path} cannot be set to {text!r}: {failure.strerror}")
+
+
+def _directories(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _pass_on(directory: str, problems: list[str]) -> None:
+    """Let the cgroups below have the controllers that this one has."""
+    control = os.path.join(directory, "cgroup.subtree_control")
+    offered, passed = _read(os.path.join(directory, "cgroup.controllers")).split(), _read(control).split()
+    for controller in V2_CONTROLLERS:
+        if controller in offered and controller not in passed:
+            _write(control, f"+{controller}", problems)
+
+
+def _end_all(path: str) -> None:
+    for _ in range(PASSES):
+        pids = [int(pid) for directory in _tree(path) for pid in _read(os.path.join(directory, "cgroup.procs")).split()]
+        if not pids:
+            return
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
+def _remove(path: str, problems: list[str]) -> None:
+    for directory in _tree(path):
+        try:
+            os.rmdir(directory)
+        except FileNotFoundError:
+            continue
+        except OSError as failure:
+            problems.append(f"{directory} cannot be removed: {failure.strerror}")
+
+
+def _tree(path: str) -> list[str]:
+    """The directory and all below it, the deepest first."""
+    return [directory for directory, _, _ in os.walk(path, topdown=False)]

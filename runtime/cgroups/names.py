@@ -1,0 +1,98 @@
+"""How the cgroups of a node are called (spec 10.2). Pure.
+
+A cgroup is named by the words on the way to it from the root: ("kubepods", "burstable", "pod<uid>"). Each of the two
+drivers of the kernel's tree writes that in its own way. With cgroupfs it is a path. With systemd each step is a slice
+whose name repeats all words before it, and a dash in a word would be a step of its own, so dashes become underscores.
+
+A word with a slash is no word for either, one with an underscore is none for systemd: what was meant could not be told
+from its name again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from config.pod_identity import QosClass
+
+Words: TypeAlias = tuple[str, ...]
+"""The way to a cgroup, from the root; () is the root itself."""
+
+KUBEPODS = "kubepods"
+POD = "pod"
+SLICE = ".slice"
+CGROUPFS = "cgroupfs"
+SYSTEMD = "systemd"
+
+_TIERS = {QosClass.BURSTABLE: ("burstable",), QosClass.BEST_EFFORT: ("besteffort",), QosClass.GUARANTEED: ()}
+
+
+class CgroupNameError(ValueError):
+    """A cgroup cannot be called so; the text says why."""
+
+
+def root_words(cgroup_root: str, *, per_qos: bool = True) -> Words:
+    """Where all pods are: below `cgroup_root` of the configuration, a path."""
+    above = tuple(word for word in cgroup_root.split("/") if word)
+    return (*above, KUBEPODS) if per_qos else above
+
+
+def tier_words(root: Words, qos: QosClass) -> Words:
+    """Where the pods of a class are; guaranteed ones stand beside the tiers."""
+    return (*root, *_TIERS[qos])
+
+
+def pod_words(root: Words, qos: QosClass, uid: str) -> Words:
+    """Where a pod is."""
+    return (*tier_words(root, qos), f"{POD}{uid}")
+
+
+def path_of(words: Words, driver: str) -> str:
+    """The path below a hierarchy's mount, beginning with a slash. Raises CgroupNameError."""
+    if driver == SYSTEMD:
+        return "/" + "/".join(_slices(words))
+    for word in words:
+        _check(word, "/")
+    return "/" + "/".join(words)
+
+
+def name_of(words: Words, driver: str) -> str:
+    """What the runtime is told to make sandboxes below: the path, or for systemd the last slice."""
+    return path_of(words, driver).rpartition("/")[2] if driver == SYSTEMD else path_of(words, driver)
+
+
+def words_of(path: str, driver: str) -> Words:
+    """The way back from a path; for systemd an underscore was a dash."""
+    parts = tuple(part for part in path.split("/") if part)
+    if driver != SYSTEMD or not parts:
+        return parts
+    last = parts[-1].removesuffix(SLICE)
+    return tuple(word.replace("_", "-") for word in last.split("-"))
+
+
+def pod_uid(directory: str, driver: str) -> str | None:
+    """The pod that a directory of a tier belongs to, by its name; None for any other."""
+    words = words_of(directory, driver)
+    word = words[-1] if words else ""
+    return word.removeprefix(POD) if word.startswith(POD) and word != POD else None
+
+
+def uids_in(directories: Iterable[str], driver: str) -> tuple[str, ...]:
+    """The pods of these directories, sorted."""
+    return tuple(sorted(uid for each in directories if (uid := pod_uid(each, driver)) is not None))
+
+
+def _slices(words: Words) -> list[str]:
+    slices, before = [], ""
+    for word in words:
+        _check(word, "/_")
+        before = f"{before}-{word.replace('-', '_')}" if before else word.replace("-", "_")
+        slices.append(before + SLICE)
+    return slices
+
+
+def _check(word: str, forbidden: str) -> None:
+    found = next((character for character in forbidden if character in word), None)
+    if not word or found is not None:
+        why = f": it has a {found!r}" if found is not None else ""
+        raise CgroupNameError(f"{word!r} cannot be a part of a cgroup's name{why}")

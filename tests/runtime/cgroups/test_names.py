@@ -1,0 +1,78 @@
+"""How cgroups are called (spec 10.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from config.pod_identity import QosClass
+from runtime.cgroups.names import (
+    CGROUPFS,
+    SYSTEMD,
+    CgroupNameError,
+    name_of,
+    path_of,
+    pod_words,
+    root_words,
+    tier_words,
+    uids_in,
+    words_of,
+)
+
+G, U, B = QosClass.GUARANTEED, QosClass.BURSTABLE, QosClass.BEST_EFFORT
+ROOT = root_words("/")
+UID = "1f2e-3d"
+
+
+@pytest.mark.parametrize(
+    ("words", "cgroupfs", "systemd"),
+    [
+        ((), "/", "/"),
+        (ROOT, "/kubepods", "/kubepods.slice"),
+        (tier_words(ROOT, U), "/kubepods/burstable", "/kubepods.slice/kubepods-burstable.slice"),
+        (tier_words(ROOT, B), "/kubepods/besteffort", "/kubepods.slice/kubepods-besteffort.slice"),
+        (pod_words(ROOT, G, UID), "/kubepods/pod1f2e-3d", "/kubepods.slice/kubepods-pod1f2e_3d.slice"),
+        (
+            pod_words(ROOT, U, UID),
+            "/kubepods/burstable/pod1f2e-3d",
+            "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1f2e_3d.slice",
+        ),
+        (
+            pod_words(root_words("/node/a-b"), B, UID),
+            "/node/a-b/kubepods/besteffort/pod1f2e-3d",
+            "/node.slice/node-a_b.slice/node-a_b-kubepods.slice/node-a_b-kubepods-besteffort.slice"
+            "/node-a_b-kubepods-besteffort-pod1f2e_3d.slice",
+        ),
+    ],
+)
+def test_10_2_the_tree(words: tuple[str, ...], cgroupfs: str, systemd: str) -> None:
+    assert path_of(words, CGROUPFS) == cgroupfs
+    assert path_of(words, SYSTEMD) == systemd
+    assert words_of(cgroupfs, CGROUPFS) == words
+    assert words_of(systemd, SYSTEMD) == words
+
+
+def test_10_2_the_runtime_is_told_a_path_or_the_last_slice() -> None:
+    words = pod_words(ROOT, U, UID)
+    assert name_of(words, CGROUPFS) == "/kubepods/burstable/pod1f2e-3d"
+    assert name_of(words, SYSTEMD) == "kubepods-burstable-pod1f2e_3d.slice"
+
+
+@pytest.mark.parametrize(("word", "driver"), [("a/b", CGROUPFS), ("a/b", SYSTEMD), ("a_b", SYSTEMD), ("", CGROUPFS)])
+def test_10_2_words_that_could_not_be_told_from_others(word: str, driver: str) -> None:
+    with pytest.raises(CgroupNameError, match="cannot be a part"):
+        path_of((word,), driver)
+
+
+@pytest.mark.parametrize(
+    ("driver", "directories"),
+    [
+        (CGROUPFS, ["pod1f2e-3d", "burstable", "cgroup", "pod", "podx"]),
+        (SYSTEMD, ["kubepods-burstable-pod1f2e_3d.slice", "kubepods-burstable.slice", "kubepods-podx.slice"]),
+    ],
+)
+def test_10_2_pods_are_known_by_their_directories(driver: str, directories: list[str]) -> None:
+    assert uids_in(directories, driver) == ("1f2e-3d", "x")
+
+
+def test_without_a_tree_of_classes_pods_lie_at_the_root() -> None:
+    assert root_words("/", per_qos=False) == ()

@@ -7,12 +7,14 @@ for what it may have missed. Pod workers are children of the sync loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from actors.claims import ClaimsActor
 from actors.cluster_cache import ClusterCacheActor
 from actors.container_gc import ContainerGCActor
 from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools
+from actors.csi_node import CsiNodeActor
 from actors.event_recorder import EventRecorderActor
 from actors.image_pull import ImagePullActor, PullLimits
 from actors.kernel import Actor, ActorRef, ChildFailed, RestartStrategy, handles
@@ -22,9 +24,11 @@ from actors.log_rotation_rules import log_limits
 from actors.mirror_pods import MirrorPodActor
 from actors.node_lease import NodeLeaseActor
 from actors.node_object.settings import NodeSettings, Registration
+from actors.node_stats import NodeStatsActor
 from actors.node_status import NodeStatusActor
 from actors.object_cache import ObjectCacheActor, strategy_of
 from actors.pleg import PlegActor
+from actors.plugin_watcher import PluginWatcherActor
 from actors.pod_historian import HistorianActor
 from actors.pod_services import NodeFacts, PodServices
 from actors.resolver_check import ResolverCheckActor
@@ -43,11 +47,13 @@ from actors.user_namespaces import UserNamespaceActor
 from actors.volume_contents import ContentSources, resync_ns
 from actors.volume_reconciler import VolumeReconcilerActor
 from config.feature_gates import FeatureGates
+from config.in_tree_volumes import MIGRATED_PLUGINS
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
 from runtime.allocation_file import AllocationFile
-from runtime.api import ApiLines
+from runtime.api import Api, ApiLines
 from runtime.cri import Cri
+from runtime.csi.capability import CsiDrivers
 from runtime.docker_config_files import DockerConfigFiles
 from runtime.hooks import HookCaller
 from runtime.host_facts import HostFacts
@@ -56,9 +62,12 @@ from runtime.log_files import LogFiles
 from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_store import ManifestStore
 from runtime.manifest_url import ManifestServer
+from runtime.metrics.meters import Meters
+from runtime.plugin_registration.capability import PluginSockets
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
 from runtime.probes import Prober
+from runtime.stats.capability import HostStats
 from runtime.volumes.capability import NodeVolumes
 from runtime.volumes.sub_path import SubPaths
 
@@ -98,6 +107,12 @@ class NodeCapabilities:
     """None: the node has no credentials for registries of its own."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
+    stats: HostStats | None = None
+    """None: nobody can say what is used here."""
+    meters: Meters = field(default_factory=Meters)
+    drivers: CsiDrivers | None = None
+    plugin_sockets: PluginSockets | None = None
+    """None, either of them: no plugin is registered here."""
 
 
 _NO_FLAGS = GcPolicy()
@@ -158,6 +173,7 @@ class NodeSupervisor(Actor):
         if self._capabilities.api is not None:
             refs["mirror-pods"] = self._reserve(MirrorPodActor, "mirror-pods")
             refs["node-lease"] = self._reserve(NodeLeaseActor, "node-lease")
+            refs["claims"] = self._reserve(ClaimsActor, "claims")
         self._furnish(refs)
         self._start_sources(refs["storage"])
 
@@ -197,14 +213,15 @@ class NodeSupervisor(Actor):
             began_ns=self.now_ns(),
             has_cluster=can.api is not None,
             mirrors=refs.get("mirror-pods"),
+            meters=can.meters,
         )
         self._furnish_node(refs)
         self.furnish(refs["events"], None if can.api is None else can.api.events, plan.facts.name)
         sources = plan.sources() if can.api is None else (*plan.sources(), SOURCE_API)
-        self.furnish(refs["status-manager"], sync_loop, None if can.api is None else can.api.main)
+        self.furnish(refs["status-manager"], sync_loop, None if can.api is None else can.api.main, can.meters)
         self.furnish(refs["storage"], sync_loop, events, sources)
         self.furnish(sync_loop, services, refs["storage"], sources)
-        self.furnish(refs["pleg"], can.cri, sync_loop, gc, refs["node-status"])
+        self.furnish(refs["pleg"], can.cri, sync_loop, gc, refs["node-status"], can.meters)
         self.furnish(refs["runtime-monitor"], can.cri, sync_loop, refs["node-status"])
         limits = PullLimits.of(
             configuration.serialize_image_pulls,
@@ -212,13 +229,16 @@ class NodeSupervisor(Actor):
             configuration.registry_pull_qps,
             configuration.registry_burst,
         )
-        self.furnish(refs["image-pull"], can.cri, events, limits, refs["node-status"], can.docker_config)
+        of_images = (limits, refs["node-status"], can.docker_config, can.meters)
+        self.furnish(refs["image-pull"], can.cri, events, *of_images)
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
         self._start_log_rotation()
+        self._start_stats()
         strategy = configuration.config_map_and_secret_change_detection_strategy
         again_ns = resync_ns(configuration.sync_frequency, strategy)
-        contents = ContentSources(refs["object-cache"], refs["tokens"], node=refs["node-status"], resync_ns=again_ns)
+        asked = (refs["object-cache"], refs["tokens"], refs["node-status"], refs.get("claims"))
+        contents = ContentSources(*asked, resync_ns=again_ns)
         self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop, can.sub_paths)
         self._furnish_caches(refs)
         self.furnish(refs["user-namespaces"], can.ids, configuration.ids_per_pod, configuration.max_pods)
@@ -234,6 +254,21 @@ class NodeSupervisor(Actor):
             what = (configuration.resolv_conf, configuration.cluster_domain, self._plan.facts.name)
             files = self._capabilities.files
             self.spawn(ResolverCheckActor, files, events, *what, name="resolver-check", strategy=LONG_LIVED)
+
+    def _start_stats(self) -> None:
+        """Who asks it knows it by its name."""
+        can, configuration = self._capabilities, self._plan.configuration
+        if can.stats is not None:
+            self.spawn(
+                NodeStatsActor,
+                can.cri,
+                can.stats,
+                self._plan.facts.root_directory,
+                configuration.pod_logs_dir,
+                configuration.volume_stats_agg_period,
+                name="stats",
+                strategy=LONG_LIVED,
+            )
 
     def _start_log_rotation(self) -> None:
         """Nobody needs to know it: what it works on it finds in the runtime and on the disk."""
@@ -257,7 +292,22 @@ class NodeSupervisor(Actor):
             refs["node-status"],
         )
         self.furnish(refs["cluster-cache"], api, refs["node-status"])
+        if api is not None:
+            self._furnish_claims(refs, api)
         self.furnish(refs["tokens"], api)
+
+    def _furnish_claims(self, refs: dict[str, ActorRef], api: Api) -> None:
+        """Who resolves claims, and who knows the drivers that serve them."""
+        can, name, node = self._capabilities, self._plan.facts.name, refs["node-status"]
+        plugins: ActorRef | None = None
+        if can.drivers is not None and can.plugin_sockets is not None:
+            about = (api, name, node, MIGRATED_PLUGINS)
+            csi_node = self.spawn(CsiNodeActor, *about, name="csi-node", strategy=LONG_LIVED)
+            whom = (csi_node, (refs["claims"],))
+            tools = (can.plugin_sockets, can.drivers)
+            plugins = self.spawn(PluginWatcherActor, *tools, *whom, name="plugins", strategy=LONG_LIVED)
+        every_ns = self._plan.configuration.sync_frequency
+        self.furnish(refs["claims"], api, refs["tokens"], node, name, every_ns, plugins)
 
     def _furnish_node(self, refs: dict[str, ActorRef]) -> None:
         """Those who stand for the node as a whole in the API."""

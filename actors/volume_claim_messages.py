@@ -13,12 +13,14 @@ from typing import Any
 import msgspec
 
 from actors.kernel import ActorRef, Message
+from config.in_tree_volumes import is_in_tree
 from config.objects import Pod, Volume
 from runtime.volumes.capability import VolumeSpec
 
 
 class VolumeWait(msgspec.Struct, frozen=True):
-    """Why a volume cannot be made yet. `reason`: that of the event, FailedMount or FailedAttachVolume.
+    """Why a volume cannot be made yet. `reason`: that of the event, FailedMount or FailedAttachVolume; empty where
+    nothing is wrong and there is none.
 
     `in_use`: see `VolumeSpec`; set while the volume is to be attached, because it is attached only when the node says
     that it is in use.
@@ -66,4 +68,5 @@ class ForgetClaims(Message, frozen=True):
 
 def is_claimed(volume: Volume) -> bool:
     """Whether what the volume is stands in the cluster, and not in the pod."""
-    return volume.persistent_volume_claim is not None or volume.ephemeral is not None or volume.csi is not None
+    own = (volume.persistent_volume_claim, volume.ephemeral, volume.csi)
+    return any(source is not None for source in own) or is_in_tree(volume)

@@ -53,7 +53,7 @@ def _desired(
         resolved = gathered.specs.get(name)
         if resolved is None:
             wait = gathered.waits.get(name, VolumeWait(NOT_RESOLVED))
-            step = ATTACHING if wait.reason == "FailedAttachVolume" else SET_UP
+            step = ATTACHING if wait.in_use else SET_UP
             return DesiredVolume(name, bare, None, Trouble(wait.text, wait.reason, step), wait.in_use)
         # Where it stands in the pod is known best here.
         spec = msgspec.structs.replace(resolved, field_path=bare.field_path)

@@ -356,7 +356,7 @@ class VolumeReconcilerActor(Actor):
         known.passing = False
         texts = {name: text_of(name, trouble) for name, trouble in plan.troubles.items()}
         for name, text in texts.items():
-            if name in known.attempted:
+            if name in known.attempted and plan.troubles[name].reason:
                 path = next((each.spec.field_path for each in known.volumes if each.name == name), "")
                 self._events.tell(pod_event(known.pod, "Warning", plan.troubles[name].reason, text, path))
         # What can be used is no error, though something may be wrong with it: it has its old content.

@@ -25,6 +25,7 @@ from runtime.allocation_file import LocalAllocationFile
 from runtime.api import ApiLines
 from runtime.api.lines import HttpApiLines, api_lines
 from runtime.cri import Cri
+from runtime.csi.client import GrpcCsiDrivers
 from runtime.docker_config_files import LocalDockerConfig
 from runtime.event_loop import LoopThread
 from runtime.hooks.http_call import NetworkHookCaller
@@ -35,9 +36,11 @@ from runtime.log_files import LocalLogFiles
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_store import LocalManifestStore
 from runtime.manifest_url import HttpManifests
+from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
 from runtime.probes.prober import NetworkProber
+from runtime.stats.host import LocalHostStats
 from runtime.volumes.kinds import volume_plugins
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
@@ -47,6 +50,7 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import SimulatedHostFacts
+from simulation.host_stats import SimulatedHostStats
 from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.prober import SimulatedProber
 from simulation.sub_paths import SimulatedSubPaths
@@ -54,6 +58,7 @@ from simulation.sub_paths import SimulatedSubPaths
 CONTAINER_LOGS = "/var/log/containers"
 PUSHED_MANIFESTS = "pushed-manifests"
 """Under the node's directory: what came over HTTP."""
+PLUGINS_REGISTRY = "plugins_registry"
 SIMULATED_RUNTIME = "simulated"
 MICROSECOND_NS = 1_000
 
@@ -168,7 +173,7 @@ def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Ma
 
 def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines | None = None) -> NodeCapabilities:
     """What a node on this machine can do."""
-    facts, mounts = plan.facts, KernelMounts()
+    facts, mounts, drivers = plan.facts, KernelMounts(), GrpcCsiDrivers()
     directories = PodDirectories(facts.root_directory, mounts)
     return NodeCapabilities(
         cri=cri,
@@ -179,14 +184,19 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         files=LocalPodFiles(),
         logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
         log_files=LocalLogFiles(),
-        volumes=LocalNodeVolumes(directories, volume_plugins(facts.root_directory, mounts, facts.memory_capacity_bytes)),
+        volumes=LocalNodeVolumes(
+            directories, volume_plugins(facts.root_directory, mounts, facts.memory_capacity_bytes, drivers)
+        ),
         sub_paths=LocalSubPaths(directories, mounts),
         host=LocalHostFacts(),
         ids=LocalIdFiles(facts.root_directory),
         allocations=LocalAllocationFile(facts.root_directory),
         api=api,
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
+        stats=LocalHostStats(facts.root_directory, runtime_socket(plan.configuration.container_runtime_endpoint)),
         manifest_store=LocalManifestStore(),
+        drivers=drivers,
+        plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY)),
     )
 
 
@@ -197,6 +207,7 @@ def simulated_capabilities(
     logs, links = plan.configuration.pod_logs_dir, plan.facts.container_logs_directory
     host = SimulatedHost(pod_logs=logs, container_logs=links)
     cri = SimulatedCri(dispatcher, settings, files=host.container_files)
+    machine, root = SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips), plan.facts.root_directory
     return NodeCapabilities(
         cri=cri,
         prober=SimulatedProber(dispatcher, cri, cri),
@@ -211,9 +222,15 @@ def simulated_capabilities(
         sub_paths=SimulatedSubPaths(host.tree, plan.facts.root_directory),
         ids=SimulatedIdFiles(host.tree, plan.facts.root_directory),
         allocations=SimulatedAllocationFile(host.tree, plan.facts.root_directory),
-        host=SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips),
+        host=machine,
         api=api,
+        stats=SimulatedHostStats(dispatcher, cri, machine, host.tree, root),
     )
+
+
+def runtime_socket(endpoint: str) -> str:
+    """The path of a runtime's unix socket; empty when it has none."""
+    return endpoint.removeprefix("unix://") if endpoint.startswith("unix://") else ""
 
 
 def runtime_name_of(endpoint: str) -> str:

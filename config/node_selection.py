@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from config.objects import NodeSelectorRequirement, PodSpec, Taint, Toleration
+from config.objects import NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
 from config.selectors import LabelRequirement, Operator
 
 NO_EXECUTE = "NoExecute"
@@ -35,12 +35,15 @@ def selected(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
         return False
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    if required is None:
-        return True
+    return required is None or in_terms(required.node_selector_terms, labels, name)
+
+
+def in_terms(terms: Iterable[NodeSelectorTerm], labels: Mapping[str, str], name: str) -> bool:
+    """Whether one of these terms holds for a node of that name and these labels."""
     fields = {"metadata.name": name}
     return any(
         _hold(term.match_expressions, labels) and _hold(term.match_fields, fields)
-        for term in required.node_selector_terms
+        for term in terms
         # An empty term selects nothing.
         if term.match_expressions or term.match_fields
     )

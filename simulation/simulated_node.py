@@ -32,8 +32,10 @@ from simulation.faults import Faults
 from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import ADDRESS, SimulatedHostFacts
+from simulation.host_stats import SimulatedHostStats
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.node_volumes import SimulatedNodeVolumes
+from simulation.plugins import SimulatedPlugins
 from simulation.prober import SimulatedProber
 from simulation.sub_paths import SimulatedSubPaths
 
@@ -102,7 +104,9 @@ class SimulatedNode:
         self.host.tree.make_directories(configuration.static_pod_path)
         self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
         self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)
+        self.plugins = SimulatedPlugins()
         self.machine = SimulatedHostFacts(name)
+        self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT)
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
         self._api = api
@@ -111,6 +115,7 @@ class SimulatedNode:
         self._agent, self.node = self._new_agent()
 
     def _new_agent(self) -> tuple[MortalDispatcher, Node]:
+        self.plugins.forget()
         agent = MortalDispatcher(self.dispatcher, self._life)
         self._life += 1
         cri = self.reach(MortalCri(agent, self.cri))
@@ -130,6 +135,9 @@ class SimulatedNode:
             ids=SimulatedIdFiles(self.host.tree, ROOT),
             allocations=SimulatedAllocationFile(self.host.tree, ROOT),
             api=self._api_of(agent),
+            stats=self.usage,
+            drivers=self.plugins,
+            plugin_sockets=self.plugins,
         )
         return agent, Node(agent, self.plan, capabilities)
 

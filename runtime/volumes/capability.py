@@ -168,6 +168,15 @@ class DeviceMounter(Protocol):
         ...
 
 
+@runtime_checkable
+class Elsewhere(Protocol):
+    """A kind whose volumes are not at their places' directories themselves."""
+
+    def path_at(self, place: VolumePlace) -> str:
+        """The path on the host that `prepare` gives for a volume there. Pure."""
+        ...
+
+
 class NodeVolumes(Protocol):
     """All that is done for volumes on this node. Devices have their unique names here."""
 

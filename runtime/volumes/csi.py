@@ -43,12 +43,10 @@ from runtime.volumes.csi_layout import (
     remove_note,
     write_note,
 )
-from runtime.volumes.csi_material import CsiMaterial, Expansion, access_of, group_to_own
+from runtime.volumes.csi_material import CsiMaterial, Expansion, access_of, is_to_be_owned
 from runtime.volumes.empty_dir import fs_group
 from runtime.volumes.mounts import Mounts
-
-Own = Callable[[Pod, str, int, Say], None]
-"""Make a group own all below a path: `own(pod, path, group, say)`. Raises VolumeError, OSError."""
+from runtime.volumes.ownership import Progress, give_to_group, ownership_of
 
 _INFEASIBLE = frozenset({StatusCode.OUT_OF_RANGE, StatusCode.INVALID_ARGUMENT, StatusCode.NOT_FOUND})
 
@@ -59,11 +57,10 @@ class CsiPlugin:
     name = PLUGIN
     source = "csi"
 
-    def __init__(self, root: str, drivers: CsiDrivers, mounts: Mounts, own: Own) -> None:
+    def __init__(self, root: str, drivers: CsiDrivers, mounts: Mounts) -> None:
         self._layout = CsiLayout(root)
         self._drivers = drivers
         self._mounts = mounts
-        self._own = own
 
     # --- the part that pods share -----------------------------------------------------------------------------------
 
@@ -145,9 +142,9 @@ class CsiPlugin:
             self._show_device(driver, spec, material, place, access, staging)
         elif material.republish or not self.is_usable(place):
             self._show_files(driver, spec, material, place, access, staging)
-            group = group_to_own(spec, material, abilities, pod)
-            if group is not None:
-                self._own(pod, path, group, say)
+            wanted = ownership_of(pod) if is_to_be_owned(spec, material, abilities) else None
+            if wanted is not None:
+                give_to_group(path, wanted, Progress(say, spec.volume.name))
             write_note(place.directory, _note(spec, material, done="true"))
         if material.expand_bytes and not spec.read_only:
             self._expand(
@@ -165,7 +162,11 @@ class CsiPlugin:
                 material,
                 say,
             )
-        return os.path.realpath(path) if place.block else path
+        return self.path_at(place)
+
+    def path_at(self, place: VolumePlace) -> str:
+        """Where containers get it from: the link to the device, or the mount below the place."""
+        return place.directory if place.block else self._published(place)
 
     def is_usable(self, place: VolumePlace) -> bool:
         path = self._published(place)

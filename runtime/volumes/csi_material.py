@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from config.objects import Pod
 from runtime.csi.capability import Ability, Access, AccessMode
 from runtime.volumes.capability import VolumeMaterial, VolumeSpec
 
@@ -89,14 +88,12 @@ def access_mode_of(mode: str, abilities: frozenset[Ability]) -> AccessMode:
             return AccessMode.SINGLE_NODE_WRITER
 
 
-def group_to_own(spec: VolumeSpec, material: CsiMaterial, abilities: frozenset[Ability], pod: Pod) -> int | None:
-    """The pod's fsGroup where the agent is to see to it that the files belong to it; None where it must not."""
-    group = pod.spec.security_context.fs_group if pod.spec.security_context is not None else None
-    if group is None or spec.block or spec.read_only or Ability.VOLUME_MOUNT_GROUP in abilities:
-        return None
+def is_to_be_owned(spec: VolumeSpec, material: CsiMaterial, abilities: frozenset[Ability]) -> bool:
+    """Whether the agent is to see to it that the files belong to the pod's fsGroup, if it has one."""
+    if spec.block or spec.read_only or Ability.VOLUME_MOUNT_GROUP in abilities:
+        return False
     if material.fs_group_policy == FILE:
-        return group
+        return True
     if material.fs_group_policy == NEVER or not material.fs_type:
-        return None
-    alone = material.ephemeral or bool({READ_WRITE_ONCE, READ_WRITE_ONCE_POD} & set(spec.access_modes))
-    return group if alone else None
+        return False
+    return material.ephemeral or bool({READ_WRITE_ONCE, READ_WRITE_ONCE_POD} & set(spec.access_modes))

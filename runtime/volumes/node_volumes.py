@@ -13,6 +13,7 @@ from config.objects import Pod
 from runtime.volumes.capability import (
     DeviceMounter,
     DiskScan,
+    Elsewhere,
     LocatedVolume,
     Say,
     VolumeError,
@@ -52,7 +53,9 @@ class LocalNodeVolumes:
     def usable(self, uid: str, spec: VolumeSpec) -> str:
         plugin = self._plugin(spec)
         place = self._place(plugin, uid, spec)
-        return place.directory if plugin.is_usable(place) else ""
+        if not plugin.is_usable(place):
+            return ""
+        return plugin.path_at(place) if isinstance(plugin, Elsewhere) else place.directory
 
     def release(self, place: VolumePlace) -> None:
         self._directories.remove_sub_paths(place.uid, place.name)

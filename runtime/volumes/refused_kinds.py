@@ -20,20 +20,13 @@ REFUSED: Mapping[str, str] = {
     **{
         source: f"{name} volumes have no plugin in Kubernetes any more; {_DRIVER}"
         for source, name in (
-            ("aws_elastic_block_store", "awsElasticBlockStore"),
-            ("azure_disk", "azureDisk"),
-            ("azure_file", "azureFile"),
             ("cephfs", "cephfs"),
-            ("cinder", "cinder"),
-            ("gce_persistent_disk", "gcePersistentDisk"),
             ("glusterfs", "glusterfs"),
             ("photon_persistent_disk", "photonPersistentDisk"),
-            ("portworx_volume", "portworxVolume"),
             ("quobyte", "quobyte"),
             ("rbd", "rbd"),
             ("scale_io", "scaleIO"),
             ("storageos", "storageos"),
-            ("vsphere_volume", "vsphereVolume"),
             ("flocker", "flocker"),
         )
     },

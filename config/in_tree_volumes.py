@@ -1,0 +1,170 @@
+"""Disks of clouds as storage drivers know them: the volume kinds whose code has left Kubernetes (spec 8.2). Pure.
+
+A persistent volume, or a pod's own volume, of such a kind is served by the driver of its cloud under a handle that is
+made of the old fields; everybody makes the same one, since controllers attach the volume by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from config.objects import (
+    CSIPersistentVolumeSource,
+    ObjectMeta,
+    PersistentVolume,
+    PersistentVolumeSpec,
+    SecretReference,
+    Volume,
+)
+
+ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+ZONE_SEPARATOR = "__"
+UNSPECIFIED = "UNSPECIFIED"
+_AZURE_ACCOUNT = re.compile("azure-storage-account-(.+)-secret")
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What else handles are made of, of the persistent volume or the pod's. `namespace`: of who claims it."""
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """`plugin`: its name in old kubelets; `read`: the driver's view of a source."""
+
+    plugin: str
+    read: Callable[[Any, _About], CSIPersistentVolumeSource]
+
+
+def _gce_disk(source: Any, about: _About) -> CSIPersistentVolumeSource:
+    zones = next((about.labels[name] for name in ZONE_LABELS if about.labels.get(name)), "")
+    if ZONE_SEPARATOR in zones:
+        place = f"regions/{zones.split(ZONE_SEPARATOR)[0].rpartition('-')[0]}"
+    else:
+        place = f"zones/{zones or UNSPECIFIED}"
+    return CSIPersistentVolumeSource(
+        driver="pd.csi.storage.gke.io",
+        volume_handle=f"projects/{UNSPECIFIED}/{place}/disks/{source.pd_name}",
+        fs_type=source.fs_type,
+        read_only=source.read_only,
+        volume_attributes={"partition": str(source.partition)} if source.partition else {},
+    )
+
+
+def _aws_disk(source: Any, _: _About) -> CSIPersistentVolumeSource:
+    return CSIPersistentVolumeSource(
+        driver="ebs.csi.aws.com",
+        volume_handle=source.volume_id.rpartition("/")[2],  # aws://zone/vol-1
+        fs_type=source.fs_type,
+        read_only=source.read_only,
+        volume_attributes={"partition": str(source.partition)} if source.partition else {},
+    )
+
+
+def _cinder(source: Any, _: _About) -> CSIPersistentVolumeSource:
+    return CSIPersistentVolumeSource(
+        driver="cinder.csi.openstack.org",
+        volume_handle=source.volume_id,
+        fs_type=source.fs_type,
+        read_only=source.read_only,
+    )
+
+
+def _azure_disk(source: Any, _: _About) -> CSIPersistentVolumeSource:
+    attributes = {"kind": source.kind or "Managed"}
+    if source.caching_mode:
+        attributes["cachingMode"] = source.caching_mode
+    if source.fs_type:
+        attributes["fsType"] = source.fs_type
+    return CSIPersistentVolumeSource(
+        driver="disk.csi.azure.com",
+        volume_handle=source.disk_uri,
+        fs_type=source.fs_type,
+        read_only=source.read_only,
+        volume_attributes=attributes,
+    )
+
+
+def _azure_file(source: Any, about: _About) -> CSIPersistentVolumeSource:
+    match = _AZURE_ACCOUNT.fullmatch(source.secret_name)
+    account = match.group(1) if match is not None else source.secret_name
+    group = about.annotations.get("kubernetes.io/azure-file-resource-group", "")
+    namespace = getattr(source, "secret_namespace", None) or about.namespace or "default"
+    return CSIPersistentVolumeSource(
+        driver="file.csi.azure.com",
+        volume_handle=f"{group}#{account}#{source.share_name}#{about.name}#{namespace}",
+        read_only=source.read_only,
+        volume_attributes={"shareName": source.share_name},
+        node_stage_secret_ref=SecretReference(name=source.secret_name, namespace=namespace),
+    )
+
+
+def _vsphere(source: Any, _: _About) -> CSIPersistentVolumeSource:
+    policy = {"storagepolicyname": source.storage_policy_name} if source.storage_policy_name else {}
+    return CSIPersistentVolumeSource(
+        driver="csi.vsphere.vmware.com",
+        volume_handle=source.volume_path,
+        fs_type=source.fs_type,
+        volume_attributes=policy,
+    )
+
+
+def _portworx(source: Any, _: _About) -> CSIPersistentVolumeSource:
+    return CSIPersistentVolumeSource(
+        driver="pxd.portworx.com",
+        volume_handle=source.volume_id,
+        fs_type=source.fs_type,
+        read_only=source.read_only,
+    )
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "aws_elastic_block_store": _Kind("kubernetes.io/aws-ebs", _aws_disk),
+    "azure_disk": _Kind("kubernetes.io/azure-disk", _azure_disk),
+    "azure_file": _Kind("kubernetes.io/azure-file", _azure_file),
+    "cinder": _Kind("kubernetes.io/cinder", _cinder),
+    "gce_persistent_disk": _Kind("kubernetes.io/gce-pd", _gce_disk),
+    "portworx_volume": _Kind("kubernetes.io/portworx-volume", _portworx),
+    "vsphere_volume": _Kind("kubernetes.io/vsphere-volume", _vsphere),
+}
+
+MIGRATED_PLUGINS = tuple(sorted(kind.plugin for kind in _KINDS.values()))
+"""The kinds that are left to drivers, as CSINode lists them."""
+
+
+def is_in_tree(volume: Volume) -> bool:
+    """Whether a pod's volume is of such a kind."""
+    return any(getattr(volume, name) is not None for name in _KINDS)
+
+
+def translated(persistent: PersistentVolume) -> PersistentVolume:
+    """The same volume with a driver as its source; as it is when it is of another kind."""
+    spec, meta = persistent.spec, persistent.metadata
+    for name, kind in _KINDS.items():
+        source = getattr(spec, name)
+        if source is not None:
+            namespace = spec.claim_ref.namespace or "" if spec.claim_ref is not None else ""
+            driven = kind.read(source, _About(meta.name, namespace, meta.labels, meta.annotations))
+            return msgspec.structs.replace(persistent, spec=msgspec.structs.replace(spec, csi=driven, **{name: None}))
+    return persistent
+
+
+def driven_volume(volume: Volume, namespace: str) -> PersistentVolume | None:
+    """A pod's own volume as if it were a persistent one of its driver; None when it is of another kind."""
+    for name, kind in _KINDS.items():
+        source = getattr(volume, name)
+        if source is not None:
+            driven = kind.read(source, _About(volume.name, namespace, {}, {}))
+            spec = PersistentVolumeSpec(csi=driven, access_modes=("ReadWriteOnce",))
+            return PersistentVolume(metadata=ObjectMeta(name=volume.name), spec=spec)
+    return None

@@ -1,0 +1,323 @@
+"""Pods with claims on a whole node of a cluster, in virtual time. The test is the controllers of the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from actors.csi_rules import attachment_name
+from runtime.csi.capability import NodeInfo
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.worlds import SECOND, container
+
+DRIVER = "disks.example.com"
+STORAGE = "/apis/storage.k8s.io/v1"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+ELSEWHERE = {"key": "topology.example.com/zone", "operator": "In", "values": ["z9"]}
+CLAIMED = [{"name": "data", "persistentVolumeClaim": {"claimName": "claim"}}]
+
+
+class StorageCluster(Cluster):
+    """A cluster with a storage driver whose controllers are the methods here."""
+
+    def __init__(self, seed: int = 1, *, attach: bool = True, driver: bool = True, **options: Any) -> None:
+        super().__init__(seed, **options)
+        if driver:
+            spec = {"attachRequired": attach, "volumeLifecycleModes": ["Persistent", "Ephemeral"]}
+            self.ask("POST", f"{STORAGE}/csidrivers", _object("CSIDriver", DRIVER, spec, "storage.k8s.io/v1"))
+        self.node.plugins.add(DRIVER, NodeInfo("node-1", 3, {"topology.example.com/zone": "z1"}))
+        self.until(lambda: self.csi_drivers() == [DRIVER])
+
+    def csi_drivers(self) -> list[str]:
+        node = self.csi_node()
+        return [each["name"] for each in node["spec"].get("drivers", [])] if node else []
+
+    def csi_node(self) -> dict[str, Any] | None:
+        items = self.ask("GET", f"{STORAGE}/csinodes")["items"]
+        return items[0] if items else None
+
+    # --- claims
+
+    def claim(self, name: str = "claim", **meta: Any) -> dict[str, Any]:
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        return dict(self.ask("POST", CLAIMS, _object("PersistentVolumeClaim", name, spec, **meta)))
+
+    def bind(self, name: str = "claim", size: str = "1Gi", **spec: Any) -> None:
+        """Provision a volume for a claim, and say that it is bound."""
+        claim = self.ask("GET", f"{CLAIMS}/{name}")
+        volume = {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": size},
+            "csi": {"driver": DRIVER, "volumeHandle": f"disk-{name}", "fsType": "ext4"},
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name}
+            | {"uid": claim["metadata"]["uid"]},
+            **spec,
+        }
+        self.ask("POST", "/api/v1/persistentvolumes", _object("PersistentVolume", f"pv-{name}", volume))
+        claim["spec"]["volumeName"] = f"pv-{name}"
+        claim = self.ask("PUT", f"{CLAIMS}/{name}", claim)
+        claim["status"] = {"phase": "Bound", "capacity": {"storage": size}}
+        self.ask("PUT", f"{CLAIMS}/{name}/status", claim)
+
+    # --- attachments
+
+    def in_use(self) -> list[str]:
+        return list(self.ask("GET", "/api/v1/nodes/node")["status"].get("volumesInUse") or [])
+
+    def attach(self, name: str = "claim") -> None:
+        """What the attach/detach controller and the driver's attacher do."""
+        handle = f"disk-{name}"
+        unique = f"kubernetes.io/csi/{DRIVER}^{handle}"
+        spec = {"attacher": DRIVER, "nodeName": "node", "source": {"persistentVolumeName": f"pv-{name}"}}
+        attachment = _object("VolumeAttachment", attachment_name(DRIVER, handle, "node"), spec, "storage.k8s.io/v1")
+        made = self.ask("POST", f"{STORAGE}/volumeattachments", attachment)
+        made["status"] = {"attached": True, "attachmentMetadata": {"devicePath": "/dev/sdb"}}
+        self.ask("PUT", f"{STORAGE}/volumeattachments/{made['metadata']['name']}/status", made)
+        node = self.ask("GET", "/api/v1/nodes/node")
+        node["status"]["volumesAttached"] = [{"name": unique, "devicePath": ""}]
+        self.ask("PUT", "/api/v1/nodes/node/status", node)
+
+    # --- looking
+
+    def make(self, name: str = "web", **spec: Any) -> None:
+        mounts = [{"name": "data", "mountPath": "/data"}]
+        self.create(name, containers=[container(volumeMounts=mounts)], volumes=CLAIMED, **spec)
+
+    def said(self, name: str) -> list[str]:
+        found = self.ask("GET", "/api/v1/events")["items"]
+        return [event["message"] for event in found if event["involvedObject"]["name"] == name]
+
+
+def _object(kind: str, name: str, spec: dict[str, Any], version: str = "v1", **meta: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **meta}, "spec": spec}
+
+
+def test_a_driver_that_registers_is_seen_by_the_cluster_and_one_that_ends_is_not():
+    cluster = StorageCluster()
+    node = cluster.csi_node()
+    assert node is not None
+    (driver,) = node["spec"]["drivers"]
+    assert (driver["nodeID"], driver["topologyKeys"], driver["allocatable"]) == (
+        "node-1",
+        ["topology.example.com/zone"],
+        {"count": 3},
+    )
+    (owner,) = node["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"]) == ("Node", "node")
+    assert "kubernetes.io/gce-pd" in node["metadata"]["annotations"]["storage.alpha.kubernetes.io/migrated-plugins"]
+    cluster.run(2 * SECOND)
+    meta = cluster.ask("GET", "/api/v1/nodes/node")["metadata"]
+    assert meta["annotations"]["csi.volume.kubernetes.io/nodeid"] == f'{{"{DRIVER}":"node-1"}}'
+    assert meta["labels"]["topology.example.com/zone"] == "z1"
+    assert cluster.node.plugins.told == [(DRIVER, "")]
+    cluster.node.plugins.remove(DRIVER)
+    cluster.until(lambda: cluster.csi_drivers() == [])
+    cluster.run(2 * SECOND)
+    meta = cluster.ask("GET", "/api/v1/nodes/node")["metadata"]
+    assert "csi.volume.kubernetes.io/nodeid" not in meta["annotations"]
+
+
+def test_a_restarted_agent_takes_no_driver_away_that_is_still_there():
+    cluster = StorageCluster()
+    version = cluster.csi_node()["metadata"]["resourceVersion"]  # type: ignore[index]
+    cluster.node.restart_agent()
+    cluster.run(20 * SECOND)
+    assert cluster.csi_drivers() == [DRIVER]
+    assert cluster.csi_node()["metadata"]["resourceVersion"] == version  # type: ignore[index]
+    assert cluster.node.plugins.told == [(DRIVER, ""), (DRIVER, "")]
+
+
+def test_plugins_of_other_types_are_told_that_nobody_serves_them():
+    cluster = StorageCluster()
+    cluster.node.plugins.add("gpu.example.com", NodeInfo(""), kind="DevicePlugin")
+    cluster.node.plugins.add("odd.example.com", NodeInfo("n"), versions=("2.0.0",))
+    cluster.run(5 * SECOND)
+    told = dict(cluster.node.plugins.told)
+    assert "DevicePlugin are not served" in told["gpu.example.com"]
+    assert "speaks no version of csi.v1" in told["odd.example.com"]
+    assert cluster.csi_drivers() == [DRIVER]
+    assert len(cluster.node.plugins.told) == 3, "they are not told again and again"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pod_waits_for_its_claim_its_volume_and_its_attachment_and_then_runs(seed: int):
+    cluster = StorageCluster(seed)
+    cluster.make()
+    cluster.run(5 * SECOND)
+    assert cluster.node.containers() == ()
+    assert any('persistentvolumeclaim "claim" not found' in text for text in cluster.said("web"))
+    cluster.claim()
+    cluster.run(12 * SECOND)
+    assert any("PVC default/claim is not bound" in text for text in cluster.said("web"))
+    assert cluster.in_use() == []
+    cluster.bind()
+    cluster.until(lambda: cluster.in_use() == [f"kubernetes.io/csi/{DRIVER}^disk-claim"], 15 * SECOND)
+    before = len(cluster.said("web"))
+    cluster.run(3 * SECOND)
+    assert cluster.node.containers() == ()
+    assert len(cluster.said("web")) == before, "that it takes a while to attach is nothing to warn of"
+    cluster.attach()
+    took = cluster.until(lambda: cluster.phases() == {"web": "Running"}, 20 * SECOND)
+    assert took <= 3 * SECOND
+    (path,) = [path for path in cluster.node.volumes.mounted if "/pods/" in path]
+    assert path.endswith("/volumes/kubernetes.io~csi/pv-claim/mount")
+
+
+def test_an_attachment_that_takes_long_is_said():
+    cluster = StorageCluster()
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    cluster.run(60 * SECOND)
+    assert "FailedAttachVolume" in cluster.events("web")
+    assert any("is not attached yet" in text for text in cluster.said("web"))
+
+
+def test_a_driver_that_attaches_nothing_is_not_waited_for():
+    cluster = StorageCluster(attach=False)
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
+    assert cluster.in_use() == []
+
+
+def test_two_pods_share_a_volume_which_goes_with_the_last():
+    cluster = StorageCluster(attach=False)
+    cluster.claim()
+    cluster.bind()
+    for name in ("one", "two"):
+        cluster.make(name)
+    cluster.until(lambda: cluster.all_are("Running", 2), 10 * SECOND)
+    assert len([path for path in cluster.node.volumes.mounted if "globalmount" in path]) == 1
+    cluster.delete("one")
+    cluster.until(lambda: set(cluster.phases()) == {"two"}, 20 * SECOND)
+    assert any("globalmount" in path for path in cluster.node.volumes.mounted)
+    cluster.delete("two")
+    cluster.until(lambda: cluster.phases() == {} and not cluster.node.volumes.mounted, 30 * SECOND)
+
+
+def test_what_is_in_use_is_said_until_it_is_given_back_and_a_new_agent_says_the_same():
+    cluster = StorageCluster()
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    name = f"kubernetes.io/csi/{DRIVER}^disk-claim"
+    cluster.until(lambda: cluster.in_use() == [name], 15 * SECOND)
+    cluster.attach()
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 20 * SECOND)
+    before = {record.id for record in cluster.node.containers()}
+    cluster.node.restart_agent()
+    for _ in range(30):
+        cluster.run(SECOND)
+        assert cluster.in_use() == [name]
+    assert {record.id for record in cluster.node.containers()} == before
+    cluster.delete("web")
+    cluster.until(lambda: cluster.phases() == {} and cluster.in_use() == [], 40 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [
+        (
+            {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [ELSEWHERE]}]}}},
+            "NodeSelectorTerms",
+        ),
+        ({"volumeMode": "Block"}, "has volumeMode Block, but is specified in volumeMounts"),
+        ({"claimRef": {"namespace": "default", "name": "x", "uid": "another"}}, "is bound to another claim"),
+        ({"csi": None, "iscsi": {"targetPortal": "1.2.3.4", "iqn": "iqn.2001-04.com.example:x", "lun": 0}}, "iscsi"),
+        ({"csi": None, "hostPath": {"path": "/x"}, "mountOptions": ["ro"]}, "Mount options are not supported"),
+    ],
+)
+def test_a_volume_that_cannot_be_used_here_says_why(volume: dict[str, Any], text: str):
+    cluster = StorageCluster(attach=False)
+    cluster.claim()
+    cluster.bind(**volume)
+    cluster.make()
+    cluster.run(10 * SECOND)
+    assert any(text in message for message in cluster.said("web")), cluster.said("web")
+    assert cluster.node.containers() == ()
+
+
+def test_an_ephemeral_claim_must_be_the_pods_own():
+    cluster = StorageCluster(attach=False)
+    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    cluster.create(
+        "web",
+        containers=[container(volumeMounts=[{"name": "scratch", "mountPath": "/s"}])],
+        volumes=[{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}],
+    )
+    cluster.claim("web-scratch")
+    cluster.bind("web-scratch")
+    cluster.run(5 * SECOND)
+    assert any("was not created for pod web" in text for text in cluster.said("web"))
+    claim = cluster.ask("GET", f"{CLAIMS}/web-scratch")
+    uid = cluster.pods()["web"]["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": uid, "controller": True}
+    claim["metadata"]["ownerReferences"] = [owner]
+    cluster.ask("PUT", f"{CLAIMS}/web-scratch", claim)
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 20 * SECOND)
+
+
+def test_an_inline_volume_needs_a_driver_that_says_it_makes_such():
+    cluster = StorageCluster(driver=False)
+    cluster.create(
+        "web",
+        containers=[container(volumeMounts=[{"name": "scratch", "mountPath": "/s"}])],
+        volumes=[{"name": "scratch", "csi": {"driver": DRIVER}}],
+    )
+    cluster.run(5 * SECOND)
+    assert any("no CSIDriver object" in text for text in cluster.said("web"))
+    spec = {"volumeLifecycleModes": ["Ephemeral"]}
+    cluster.ask("POST", f"{STORAGE}/csidrivers", _object("CSIDriver", DRIVER, spec, "storage.k8s.io/v1"))
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 5 * SECOND)
+
+
+def test_a_csi_node_of_an_earlier_node_of_the_name_is_made_anew():
+    cluster = Cluster()
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "node", "uid": "of-another-life"}
+    spec: dict[str, Any] = {"drivers": [{"name": "old.example.com", "nodeID": "x", "topologyKeys": []}]}
+    old = _object("CSINode", "node", spec, "storage.k8s.io/v1", ownerReferences=[owner])
+    uid = cluster.ask("POST", f"{STORAGE}/csinodes", old)["metadata"]["uid"]
+    cluster.until(lambda: _csi_node(cluster)["metadata"]["uid"] != uid)
+    node = _csi_node(cluster)
+    assert node["metadata"]["ownerReferences"][0]["uid"] == cluster.ask("GET", "/api/v1/nodes/node")["metadata"]["uid"]
+    assert not node["spec"].get("drivers")
+
+
+def _csi_node(cluster: Cluster) -> dict[str, Any]:
+    return dict(cluster.ask("GET", f"{STORAGE}/csinodes/node"))
+
+
+def test_while_the_csi_node_cannot_be_written_the_node_is_not_ready():
+    cluster = Cluster()
+    inner = cluster.api.call
+    broken = True
+
+    def call(asked: Any, *, timeout_ns: int | None = None) -> Any:
+        if broken and "csinodes" in asked.path:
+            asked = dataclasses.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
+        return inner(asked, timeout_ns=timeout_ns)
+
+    cluster.api.call = call  # type: ignore[method-assign]
+    cluster.run(15 * SECOND)
+    ready = _ready(cluster)
+    assert (ready["status"], "CSINode is not yet initialized" in ready["message"]) == ("False", True)
+    broken = False
+    cluster.until(lambda: _ready(cluster)["status"] == "True", 15 * SECOND)
+
+
+def _ready(cluster: Cluster) -> dict[str, Any]:
+    conditions = cluster.ask("GET", "/api/v1/nodes/node")["status"]["conditions"]
+    return next(dict(each) for each in conditions if each["type"] == "Ready")
+
+
+def test_pods_without_claims_cost_no_reading_of_any():
+    cluster = StorageCluster()
+    cluster.create("web")
+    cluster.until(lambda: cluster.phases() == {"web": "Running"})
+    cluster.run(20 * SECOND)
+    reads = {what: count for what, count in cluster.api.calls.items() if what.startswith("get persistent")}
+    assert reads == {}

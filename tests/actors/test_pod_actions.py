@@ -308,7 +308,7 @@ def test_spec_3_2_a_resize_that_needs_a_restart_kills_and_starts() -> None:
     assert said(actions) == "kill a; start a"
 
 
-def test_what_was_made_but_not_started_is_started_not_made_again() -> None:
+def test_spec_3_2_what_was_made_but_not_started_is_started_not_made_again() -> None:
     [start] = act(pod("a"), picture(seen("a", CREATED, attempt=3, back_off_ns=7))).start
     assert (start.created_id, start.attempt, start.back_off_ns) == ("a-3", 3, 7)
 
@@ -504,7 +504,7 @@ def test_spec_3_3_init_containers(init, policy: str, observed: ObservedPod, expe
     assert said(act(pod("a", init=init, policy=policy), observed)) == expected
 
 
-def test_an_init_container_that_lives_on_beside_a_newer_one_is_killed_first() -> None:
+def test_spec_3_3_an_init_container_that_lives_on_beside_a_newer_one_is_killed_first() -> None:
     observed = picture(seen("i", EXITED, attempt=1, exit_code=1), seen("i", UNKNOWN, attempt=0))
     assert said(act(pod("a", init=(FIRST,)), observed)) == "kill i; init i"
 
@@ -524,7 +524,7 @@ def test_spec_3_3_a_sidecar_with_probes(probes: dict[str, dict[str, bool]], expe
     assert said(actions) == expected
 
 
-def test_where_no_prober_works_a_sidecar_is_started_when_it_runs() -> None:
+def test_spec_3_3_where_no_prober_works_a_sidecar_is_started_when_it_runs() -> None:
     assert said(act(pod("a", init=(sidecar("s", startup_probe=PROBE),)), picture(seen("s")))) == "start a"
 
 
@@ -564,7 +564,7 @@ _BUSY = st.builds(InFlight, containers=st.frozensets(st.sampled_from(["i", "s", 
 
 @settings(max_examples=400)  # the rare pictures are those with two of one name alive
 @given(_POLICIES, _containers(), _BUSY)
-def test_never_two_of_one_name(policy: str, observed: ObservedPod, busy: InFlight) -> None:
+def test_spec_3_2_never_two_of_one_name(policy: str, observed: ObservedPod, busy: InFlight) -> None:
     actions = act(pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy), observed, in_flight=busy)
     started = [each.container.name for each in (*actions.start_init, *actions.start)]
     assert len(started) == len(set(started))
@@ -576,7 +576,7 @@ def test_never_two_of_one_name(policy: str, observed: ObservedPod, busy: InFligh
 
 
 @given(_POLICIES, _containers(), _BUSY)
-def test_init_order_holds(policy: str, observed: ObservedPod, busy: InFlight) -> None:
+def test_spec_3_3_init_order_holds(policy: str, observed: ObservedPod, busy: InFlight) -> None:
     """No container begins before every regular init container has ended well, or the pod was initialized before."""
     actions = act(pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy), observed, in_flight=busy)
     assert not (actions.create_sandbox and actions.start)
@@ -589,7 +589,7 @@ def test_init_order_holds(policy: str, observed: ObservedPod, busy: InFlight) ->
 
 
 @given(_containers())
-def test_a_container_of_a_never_pod_is_never_restarted(observed: ObservedPod) -> None:
+def test_spec_3_2_a_container_of_a_never_pod_is_never_restarted(observed: ObservedPod) -> None:
     actions = act(pod("a", "b", policy="Never"), observed)
     for start in actions.start:
         last = observed.newest(start.container.name)

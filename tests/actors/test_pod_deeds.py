@@ -156,14 +156,14 @@ def test_a_deed_that_never_answers_is_told_at_its_deadline(world: World):
     assert world.told[-1] == DeedEnded(container_deed("app", 2))
 
 
-def test_a_sandbox_that_is_gone_is_stopped(world: World):
+def test_spec_3_10_a_sandbox_that_is_gone_is_stopped(world: World):
     sandbox = world.sandbox()
     assert world.tell(Do("stop", sandbox)) == ["stopped"]
     world.ask(v.REMOVE_POD_SANDBOX, m.RemovePodSandboxRequest(pod_sandbox_id=sandbox))
     assert world.tell(Do("stop", sandbox)) == ["stopped"] * 2
 
 
-def test_a_sandbox_that_cannot_be_stopped_is_a_failure(world: World):
+def test_spec_3_10_a_sandbox_that_cannot_be_stopped_is_a_failure(world: World):
     sandbox = world.sandbox(fail="StopPodSandbox")
     (code,) = world.tell(Do("stop", sandbox))
     assert isinstance(code, StatusCode)

@@ -215,3 +215,34 @@ def test_of_1000_probes_a_second_with_100_hanging_the_rest_are_on_time_to_100_ms
             assert len(found) in (seconds, seconds + 1), container
             assert max(abs(at - found[0] - n * SECOND) for n, at in enumerate(found)) <= 100 * MS
     assert not any(False in message.results.liveness.values() for message in only(told, ProbesJudged))
+
+
+def test_spec_5_the_worker_is_told_of_a_verdict_only_when_it_changes() -> None:
+    runner = Runner(pod_of("p", readinessProbe={**TCP, "failureThreshold": 1}))
+    verdicts = iter([OK, OK, OK, NO, NO, OK])
+    runner.answers.say = lambda container, kind: next(verdicts, OK)
+    runner.see(runner.container())
+    runner.run(20)
+    told = [message.results.readiness.get("x") for message in only(runner.told, ProbesJudged)]
+    assert told[told.index(True) :] == [True, False, True]
+
+
+def test_spec_5_each_probe_of_each_container_is_asked_by_itself_and_init_containers_are_not() -> None:
+    pod = from_builtins(
+        {
+            "metadata": {"name": "p", "uid": "p"},
+            "spec": {
+                "initContainers": [
+                    {"name": "once", "image": "b", "livenessProbe": TCP},
+                    {"name": "side", "image": "b", "restartPolicy": "Always", "livenessProbe": TCP},
+                ],
+                "containers": [{"name": "c0", "image": "b", "livenessProbe": TCP, "readinessProbe": TCP}],
+            },
+        },
+        Pod,
+    )
+    runner = Runner(pod)
+    runner.see(runner.container("o", "once"), runner.container("s", "side"), runner.container("x", "c0"))
+    runner.run(0.5)
+    asked = sorted((container, kind) for _, container, kind in runner.answers.asked)
+    assert asked == [("s", "liveness"), ("x", "liveness"), ("x", "readiness")]

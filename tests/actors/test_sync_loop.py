@@ -219,7 +219,7 @@ def running(uid: str, name: str = "") -> RuntimePod:
 # --- workers --------------------------------------------------------------------------------------------------------
 
 
-def test_a_desired_pod_has_one_worker_that_is_told_of_the_runtime_and_of_each_form(world: World):
+def test_spec_2_6_a_desired_pod_has_one_worker_that_is_told_of_the_runtime_and_of_each_form(world: World):
     world.ready()
     world.tell(READY, changed(ADD, pod("1")), changed(UPDATE, pod("1", "renamed")))
     assert world.workers() == ["1"]
@@ -241,7 +241,7 @@ def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):
     assert world.last_known() == set()
 
 
-def test_a_uid_that_comes_back_while_its_worker_ends_starts_anew_after_that(world: World):
+def test_spec_2_6_a_uid_that_comes_back_while_its_worker_ends_starts_anew_after_that(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1")))
     world.told.obey = False
@@ -265,7 +265,7 @@ def test_a_pod_that_went_and_came_back_before_anybody_looked_goes_on(world: Worl
     assert "TerminatePod" not in world.said("1")
 
 
-def test_a_pod_that_comes_back_and_goes_again_before_its_worker_ended_does_not_start(world: World):
+def test_spec_2_6_a_pod_that_comes_back_and_goes_again_before_its_worker_ended_does_not_start(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1")))
     world.told.obey = False
@@ -317,7 +317,7 @@ def test_static_pods_wait_for_no_other_source(worlds: list[World]):
     assert world.workers() == ["1"]
 
 
-def test_static_pods_of_one_name_run_one_after_another_in_the_order_of_their_coming(world: World):
+def test_spec_2_6_static_pods_of_one_name_run_one_after_another_in_the_order_of_their_coming(world: World):
     world.ready()
     world.tell(*(changed(ADD, pod(uid, "web")) for uid in ("1", "2", "3")))
     assert world.workers() == ["1"]
@@ -330,7 +330,7 @@ def test_static_pods_of_one_name_run_one_after_another_in_the_order_of_their_com
     assert sorted(world.told.lives) == ["1", "2"]
 
 
-def test_a_pod_that_waits_for_its_name_keeps_waiting_while_the_one_before_ends(world: World):
+def test_spec_2_6_a_pod_that_waits_for_its_name_keeps_waiting_while_the_one_before_ends(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1", "web")))
     world.told.obey = False
@@ -342,7 +342,7 @@ def test_a_pod_that_waits_for_its_name_keeps_waiting_while_the_one_before_ends(w
     assert world.workers() == ["2"]
 
 
-def test_a_pod_that_the_runtime_still_runs_under_the_name_ends_first(world: World):
+def test_spec_2_6_a_pod_that_the_runtime_still_runs_under_the_name_ends_first(world: World):
     world.tell(changed(ADD, pod("2", "web")), SourceReady(SOURCE_FILE, True))
     world.told.obey = False
     world.tell(UnknownPodsObserved((running("1", "web"),)))
@@ -355,7 +355,7 @@ def test_a_pod_that_the_runtime_still_runs_under_the_name_ends_first(world: Worl
 # --- orphans and housekeeping ---------------------------------------------------------------------------------------
 
 
-def test_an_orphan_is_ended_once_every_source_has_spoken(worlds: list[World]):
+def test_spec_2_6_an_orphan_is_ended_once_every_source_has_spoken(worlds: list[World]):
     world = World(SOURCE_FILE, SOURCE_API)
     worlds.append(world)
     world.ready(running("1"))
@@ -470,3 +470,23 @@ def test_the_state_of_the_runtime_reaches_every_worker(world: World):
     gone = RuntimeStateObserved("away", "not known")
     world.tell(gone)
     assert [message for _, message in world.told.messages[-2:]] == [gone, gone]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "newer", "merged"),
+    [
+        (ADD, UPDATE, ADD),
+        (ADD, DELETE, ADD),
+        (UPDATE, Operation.RECONCILE, UPDATE),
+        (UPDATE, DELETE, DELETE),
+        (DELETE, UPDATE, DELETE),
+        (Operation.RECONCILE, UPDATE, UPDATE),
+    ],
+)
+def test_spec_2_6_updates_that_wait_are_one_in_the_newest_form(
+    waiting: Operation, newer: Operation, merged: Operation
+) -> None:
+    old, new = (SyncPod(Pod(metadata=ObjectMeta(name=name)), kind) for name, kind in (("old", waiting), ("new", newer)))
+    assert old.coalesce_key() == new.coalesce_key()
+    both = new.merged(old)
+    assert (both.pod, both.operation) == (new.pod, merged)

@@ -11,6 +11,7 @@ from actors.termination import (
     GraceCause,
     grace_seconds,
     may_stop,
+    overdue_after_ns,
     plan_ending,
     plan_orphan_ending,
     pre_stop_deadline_ns,
@@ -172,3 +173,21 @@ def test_spec_3_10_a_container_has_the_hook_of_its_own_definition_only() -> None
     hooked = container("a", lifecycle=Lifecycle(pre_stop=HOOK))
     plan = plan_ending(pod(hooked, "b", init=(sidecar("s"),)), picture(seen("a"), seen("b"), seen("s")), 5)
     assert {each.name: each.pre_stop for each in plan} == {"a": HOOK, "b": None, "s": None}
+
+
+@pytest.mark.parametrize(("grace_s", "overdue_s"), [(0, 10), (1, 10), (6, 10), (8, 12), (30, 45)])
+def test_spec_2_6_an_end_takes_too_long_after_half_as_much_again_and_10_s_at_least(
+    grace_s: int, overdue_s: int
+) -> None:
+    assert overdue_after_ns(grace_s) == overdue_s * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("ending", "message"),
+    [
+        (Ending("x", "a", 5), "Stopping container a"),
+        (Ending("x", "a", 5, why="Container a failed liveness probe"), "Container a failed liveness probe"),
+    ],
+)
+def test_spec_3_10_words_of_the_killing(ending: Ending, message: str) -> None:
+    assert ending.message == message

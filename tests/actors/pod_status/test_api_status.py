@@ -180,7 +180,7 @@ PROBED = container("a", startup_probe=Probe(), readiness_probe=Probe())
         ),
     ],
 )
-def test_ready_and_started(results: ProbeResults, started: bool, ready: bool) -> None:
+def test_spec_5_ready_and_started(results: ProbeResults, started: bool, ready: bool) -> None:
     status = only(show(pod(PROBED), picture(seen("a")), probes=results))
     assert (status.started, status.ready) == (started, ready)
 

@@ -8,10 +8,12 @@ import pytest
 
 from actors.observed import ObservedPod
 from actors.pod_status.api_status import NodeView, compute_pod_status
+from actors.pod_status.conditions import containers_ready, initialized
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, Waiting
 from config.objects import (
     ContainerStatus,
     EphemeralContainer,
+    Lifecycle,
     Pod,
     PodCondition,
     PodReadinessGate,
@@ -19,7 +21,7 @@ from config.objects import (
     ResourceRequirements,
     VolumeMount,
 )
-from runtime.cri.messages import LinuxContainerResources
+from runtime.cri.messages import ContainerUser, LinuxContainerResources, LinuxContainerUser
 from tests.actors.pod_pictures import (
     CREATED,
     EXITED,
@@ -330,3 +332,42 @@ def test_spec_4_5_a_start_time_that_was_shown_is_kept() -> None:
     first = show(pod("a"), picture(boxes=(sandbox(created_at_ns=NOW_NS - 60 * SECOND_NS),)))
     later = show(pod("a"), picture(boxes=(sandbox(1, created_at_ns=NOW_NS),)), first)
     assert later.start_time == first.start_time
+
+
+@pytest.mark.parametrize(
+    ("statuses", "containers", "init"),
+    [
+        pytest.param(
+            {},
+            ("UnknownContainerStatuses", "containers with unknown status: [s a]"),
+            ("UnknownContainerStatuses", "containers with unknown status: [i s]"),
+            id="nothing is known",
+        ),
+        pytest.param(
+            {"s": ContainerStatus(name="s", ready=False, started=False)},
+            ("ContainersNotReady", "containers with unknown status: [a], containers with unready status: [s]"),
+            ("ContainersNotInitialized", "containers with unknown status: [i], containers with incomplete status: [s]"),
+            id="something is known",
+        ),
+    ],
+)
+def test_spec_4_3_containers_of_which_nothing_is_known_are_named_apart(
+    statuses: dict[str, ContainerStatus], containers: tuple[str, str], init: tuple[str, str]
+) -> None:
+    the_pod = pod("a", init=(container("i"), sidecar("s")))
+    assert containers_ready(the_pod, "Pending", statuses) == ("False", *containers)
+    assert initialized(the_pod, "Pending", statuses) == ("False", *init)
+
+
+def test_spec_4_2_user_and_stop_signal_are_those_that_the_runtime_knows() -> None:
+    one = container("a", lifecycle=Lifecycle(stop_signal="SIGUSR1"))
+    linux = LinuxContainerUser(uid=7, gid=8, supplemental_groups=(9,))
+    [status] = show(
+        pod(one), picture(seen("a", user=ContainerUser(linux=linux), stop_signal="SIGUSR1"))
+    ).container_statuses
+    assert status.stop_signal == "SIGUSR1"
+    assert status.user is not None
+    assert status.user.linux is not None
+    assert (status.user.linux.uid, status.user.linux.gid, status.user.linux.supplemental_groups) == (7, 8, (9,))
+    [plain] = show(pod("a"), picture(seen("a", stop_signal="SIGTERM"))).container_statuses
+    assert (plain.stop_signal, plain.user) == (None, None), "told where the pod asks for one"

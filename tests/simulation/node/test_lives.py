@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from actors.start.identity import CONTAINER_NAME
 from runtime.cri.enums import ContainerState
+from runtime.cri.errors import StatusCode
 from simulation.cri import Settings
+from simulation.cri.state import Refusal
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
 
@@ -238,3 +242,24 @@ def test_the_same_seed_gives_the_same_story():
 
     assert story(4) == story(4)
     assert story(4) != story(5)
+
+
+def test_spec_3_3_a_sidecar_that_cannot_be_started_holds_up_no_other_that_is_to_start():
+    sides = [container(name, restartPolicy="Always") for name in ("first", "second")]
+    world = World({"web": manifest("web", initContainers=sides)}).start()
+    world.until(lambda: world.running() == ["web/app", "web/first", "web/second"])
+    inner = world.cri._do
+
+    def do(name: str, request: Any) -> Any:
+        if name == "CreateContainer" and request.config.metadata.name == "first":
+            raise Refusal(StatusCode.UNKNOWN, "not this one")
+        return inner(name, request)
+
+    world.cri._do = do  # type: ignore[method-assign]
+    for record in world.running_records():
+        if record.config.labels[CONTAINER_NAME] != "app":
+            world.cri.kill_container(record.id)
+    world.run(3 * SECOND)
+    assert world.running() == ["web/app", "web/second"]
+    world.cri._do = inner  # type: ignore[method-assign]
+    world.until(lambda: world.running() == ["web/app", "web/first", "web/second"])

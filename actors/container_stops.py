@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actors.decided_ends import EndNote
-from actors.history_messages import PodWait
-from actors.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes
+from actors.history_messages import HistoryKind, PodWait
+from actors.history_words import seconds
+from actors.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes, words_of
 from actors.hook_runner import HookEnded, HookRunner, HookTimeIsUp
 from actors.kernel import Message, Pending
 from actors.messages import LookAgain
@@ -68,6 +69,7 @@ class _End(msgspec.Struct):
     deadline_ns: int
     hook: Hook | None = None
     in_hook: bool = False
+    hook_began_ns: int = 0
     noted: bool = False
     number: int = 0
     timeout_seconds: int = 0
@@ -130,6 +132,13 @@ class ContainerStops:
             self._say_failed(end, "it has not ended within the grace period")
         elif message.error:
             self._say_failed(end, message.error)
+        else:
+            took = seconds(self._worker.now_ns() - end.hook_began_ns)
+            self._view.history.note(
+                HistoryKind.EVENT,
+                f"container {end.ending.name}: its preStop hook has ended; it is asked to stop",
+                f"after {took}",
+            )
         if isinstance(message, HookEnded) and message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, end.ending.name)
         self._stop(end)
@@ -162,7 +171,7 @@ class ContainerStops:
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
-        return tuple(_wait(end, ahead_ns) for end in self._ends.values())
+        return tuple(_wait(end, ahead_ns) for end in self._ends.values() if end.noted)
 
     # --- one end ----------------------------------------------------------------------------------------------------
 
@@ -195,7 +204,9 @@ class ContainerStops:
         if end.hook is None or left_ns <= 0:
             self._stop(end)
             return
-        end.in_hook = True
+        end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
+        text = f"container {end.ending.name}: its preStop hook is run"
+        self._view.history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {seconds(left_ns)}")
         self._hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns)
 
     def _left_ns(self, end: _End) -> int:
@@ -253,14 +264,14 @@ def _failure(done: Pending[StopContainerResponse]) -> str:
 
 def _wait(end: _End, ahead_ns: int) -> PodWait:
     subject = f"the end of container {end.ending.name}"
-    if not end.noted:
-        return PodWait(subject, "Terminating", "it is being written down", "it is begun then")
     if end.retry_at_ns is not None:
         at_ns = end.retry_at_ns + ahead_ns
         return PodWait(subject, "Terminating", "the runtime has not stopped it", "it is asked again", at_ns)
     if end.in_hook:
         at_ns = end.deadline_ns + ahead_ns
-        return PodWait(subject, "Terminating", "its preStop hook is running", "it is asked to stop after that", at_ns)
+        hook = words_of(end.hook) if end.hook is not None else ""
+        text = f"its preStop hook is running: {hook}"
+        return PodWait(subject, "Terminating", text, "it is asked to stop after that, at the latest", at_ns)
     [wait] = stop_waits([end.ending], {end.ending.id: end.timeout_seconds}, end.asked_wall_ns)
     return wait
 

@@ -7,6 +7,7 @@ nanoseconds.
 from __future__ import annotations
 
 import enum
+from collections.abc import Hashable
 
 import msgspec
 
@@ -59,7 +60,8 @@ class PodWait(msgspec.Struct, frozen=True, gc=False):
 class NoteHistory(Message, frozen=True):
     """PodWorker, SyncLoopActor -> HistorianActor: this happened to the pod; `waits` is all it waits for from now on.
 
-    `stage` is where its life is since `since_wall_ns`; empty, and `waits` None, leave what is known.
+    `stage` is where its life is since `since_wall_ns`; empty, and `waits` None, leave what is known. `past`: what can
+    be seen of the time before; it counts where nothing is remembered of that.
     """
 
     uid: str
@@ -69,6 +71,14 @@ class NoteHistory(Message, frozen=True):
     since_wall_ns: int
     entries: tuple[HistoryEntry, ...] = ()
     waits: tuple[PodWait, ...] | None = None
+    past: tuple[HistoryEntry, ...] = ()
+
+
+class HistorianStarted(Message, frozen=True):
+    """HistorianActor -> SyncLoopActor -> every PodWorker: I know nothing (any more); tell what can be seen."""
+
+    def coalesce_key(self) -> Hashable:
+        return "historian started"
 
 
 def note_of(pod: Pod, kind: HistoryKind, text: str, detail: str, wall_ns: int) -> NoteHistory:

@@ -16,7 +16,7 @@ from actors.history_messages import HistoryEntry, HistoryKind
 FIRST = 12
 """Entries that are never dropped."""
 LAST = 28
-WINDOW = 10
+WINDOW = 16
 """How far back an entry is looked for: longer than one round of a crash loop."""
 
 

@@ -6,7 +6,8 @@ A `text` is the same whenever the same happens, so that repetitions can be count
 
 from __future__ import annotations
 
-from actors.observed import ObservedContainer
+from actors.history_messages import PodWait
+from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_action_types import PodActions, Start
 from actors.pod_lifecycle import Desired, Event, KillRequested, PodLife, Stage
 
@@ -96,6 +97,11 @@ def end(container: ObservedContainer) -> tuple[str, str]:
     )
 
 
+def begins(wait: PodWait) -> str:
+    """The text of the entry that says that it began. Back-offs differ in their length alone: the reason counts them."""
+    return f"{wait.subject} waits: {wait.reason or wait.text}"
+
+
 def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool) -> str:
     """Why a static pod has no worker yet. `ahead`: UID of the one whose turn it is; `orphan`: the runtime runs one."""
     if not listed:
@@ -105,6 +111,21 @@ def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool) -> str:
     if orphan:
         return "an earlier pod of this name that only the runtime knows is being ended"
     return f"one static pod of a name at a time; the one of UID {ahead} is ending or comes first"
+
+
+def past(observed: ObservedPod) -> tuple[tuple[str, str, int], ...]:
+    """(text, detail, wall ns) of what the runtime tells of the time before. Ends are told by themselves."""
+    made = [
+        ("its sandbox was made", f"attempt {each.attempt}" if each.attempt else "", each.created_at_ns)
+        for each in observed.sandboxes
+        if each.created_at_ns
+    ]
+    started = [
+        (f"container {each.name} was started", f"attempt {each.attempt}" if each.attempt else "", each.started_at_ns)
+        for each in observed.containers()
+        if each.started_at_ns
+    ]
+    return tuple(sorted((*made, *started), key=lambda each: each[2]))
 
 
 def found(container: ObservedContainer) -> tuple[str, str]:

@@ -80,6 +80,13 @@ def hook_of(container: Container, handler: LifecycleHandler, pod_ip: str) -> Hoo
     raise HookImpossibleError("the hook says nothing of what to do; give it exec, httpGet or sleep")
 
 
+def words_of(hook: Hook) -> str:
+    """What it does, for people."""
+    if isinstance(hook, ExecHook):
+        return f"command '{' '.join(hook.command)}'"
+    return f"GET {hook.url}" if isinstance(hook, HttpHook) else f"a sleep of {hook.ns / SECOND_NS:g} s"
+
+
 def known_by_notes(found: ObservedContainer) -> Container:
     """As much of the definition of a container as its hook needs, where the spec of its pod is lost."""
     try:

@@ -209,7 +209,7 @@ class NodeSupervisor(Actor):
             ids=refs["user-namespaces"],
             cluster=refs["cluster-cache"],
             resources=refs["resources"],
-            historian=self.spawn(HistorianActor, name="historian", strategy=LONG_LIVED),
+            historian=self.spawn(HistorianActor, sync_loop, name="historian", strategy=LONG_LIVED),
             began_ns=self.now_ns(),
             has_cluster=can.api is not None,
             mirrors=refs.get("mirror-pods"),

@@ -2,24 +2,36 @@
 
 It is told by the workers and by the sync loop, asked by people, and decides nothing. Each history is bounded
 (`history_ring`); of pods that are gone the last `GONE_MAX` are remembered, because "where is it?" is asked after the
-end. All of it is lost with the agent: what is true can be looked up, and this is only how it came about.
+end. All of it is lost with the agent: what is true can be looked up, and this is only how it came about. Of the time
+before it began it takes from the workers what can be seen in the runtime, and says that there is no more.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.history_messages import KnownPod, ListHistories, NoteHistory, PodStory, PodWait, TellHistory
+from actors.history_messages import (
+    HistorianStarted,
+    HistoryEntry,
+    HistoryKind,
+    KnownPod,
+    ListHistories,
+    NoteHistory,
+    PodStory,
+    PodWait,
+    TellHistory,
+)
 from actors.history_ring import HistoryRing
-from actors.kernel import Actor, MailboxOverflowed, handles
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
 from actors.messages import PodWorkerEnded
 
 SECOND_NS = 1_000_000_000
 GONE_MAX = 100
+BEGAN = "the agent remembers nothing of the time before; the runtime tells what is above"
 
 
 class _History:
-    __slots__ = ("gone_wall_ns", "name", "namespace", "ring", "since_wall_ns", "stage", "waits")
+    __slots__ = ("gone_wall_ns", "name", "namespace", "past", "ring", "since_wall_ns", "stage", "waits")
 
     def __init__(self) -> None:
         self.ring = HistoryRing()
@@ -27,6 +39,8 @@ class _History:
         self.since_wall_ns = 0
         self.waits: tuple[PodWait, ...] = ()
         self.gone_wall_ns: int | None = None
+        self.past = False
+        """Whether the time before has been told."""
 
 
 class HistorianActor(Actor):
@@ -35,17 +49,24 @@ class HistorianActor(Actor):
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self) -> None:
+    def __init__(self, sync_loop: ActorRef) -> None:
         super().__init__()
+        self._sync_loop = sync_loop
+        self._began_wall_ns = self.wall_ns()
         self._histories: dict[str, _History] = {}
         self._gone: dict[str, None] = {}
         """UIDs of those that are gone, in the order of their going."""
+
+    def on_start(self) -> None:
+        self._sync_loop.tell(HistorianStarted())
 
     @handles(NoteHistory)
     def note(self, message: NoteHistory) -> None:
         history = self._histories.get(message.uid)
         if history is None:
             history = self._histories[message.uid] = _History()
+        if message.past and not history.past:
+            self._remember_past(history, message.past)
         history.ring.add(message.entries)
         if message.name:
             history.namespace, history.name = message.namespace, message.name
@@ -55,6 +76,13 @@ class HistorianActor(Actor):
             history.waits = message.waits
         history.gone_wall_ns = None
         self._gone.pop(message.uid, None)
+
+    def _remember_past(self, history: _History, past: tuple[HistoryEntry, ...]) -> None:
+        history.past = True
+        before = [each for each in past if each.last_wall_ns < self._began_wall_ns]
+        if before:
+            began_ns = self._began_wall_ns - 1  # whatever is told in that very moment comes after it
+            history.ring.add((*before, HistoryEntry(HistoryKind.EVENT, BEGAN, "", began_ns, began_ns)))
 
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
-from actors.history_words import cause_of, decision, end, found, shortened
+from actors.history_words import begins, cause_of, decision, end, found, past, shortened
 from actors.observed import ObservedPod
 from actors.pod_action_types import PodActions
 from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
@@ -31,6 +31,7 @@ class PodHistory:
         "_life",
         "_looked",
         "_name",
+        "_past",
         "_said",
         "_uid",
         "_waits",
@@ -48,6 +49,8 @@ class PodHistory:
         self._said: tuple[PodWait, ...] | None = None
         self._decided = ""
         self._looked = False
+        self._past: tuple[HistoryEntry, ...] = ()
+        """What could be seen of the time before, until it is told."""
         self._ended: frozenset[str] = frozenset()
         """Ids of containers whose end has been noted, as long as the runtime lists them."""
 
@@ -92,6 +95,8 @@ class PodHistory:
     def seen(self, observed: ObservedPod) -> None:
         """What a look has shown. Ends are noted once; what runs before we have started anything was found so."""
         ended = []
+        if not self._looked:
+            self._past = tuple(HistoryEntry(HistoryKind.EVENT, *each, each[2]) for each in past(observed))
         for container in observed.containers():
             if container.exited:
                 ended.append(container.id)
@@ -108,13 +113,12 @@ class PodHistory:
         known = {(wait.subject, wait.text) for wait in self._waits}
         for wait in waits:
             if (wait.subject, wait.text) not in known:
-                # Back-offs differ in their length alone: by the reason they are counted.
-                self.note(
-                    HistoryKind.WAIT,
-                    f"{wait.subject} waits: {wait.reason or wait.text}",
-                    wait.text if wait.reason else "",
-                )
+                self.note(HistoryKind.WAIT, begins(wait), wait.text if wait.reason else "")
         self._waits = waits
+
+    def anew(self) -> None:
+        """Whoever keeps the history has forgotten it: what can be seen is told again with the next look."""
+        self._looked, self._ended, self._said = False, frozenset(), None
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -133,9 +137,11 @@ class PodHistory:
                 since_wall_ns=_since(life),
                 entries=tuple(self._entries),
                 waits=self._waits,
+                past=self._past,
             )
         )
         self._entries.clear()
+        self._past = ()
         self._said = self._waits
 
 

@@ -156,6 +156,8 @@ class PodSync:
         view.history.decided(actions)
         failure: CriError | None = None
         if not actions.idle:
+            view.history.waits(self.waits())  # what was waited for before is over, and a deed may take long
+            view.history.tell()
             try:
                 await self._do(pod, observed, actions)
             except CriError as raised:
@@ -360,7 +362,6 @@ class PodSync:
         return RetryLaterError(retry_ns)
 
     async def _make_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
-        self._view.history.tell()
         try:
             sandbox_id = await self._view.deeds.run_sandbox(attempt, config, handler)
         except CriError as failure:

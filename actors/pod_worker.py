@@ -17,7 +17,7 @@ from typing import ClassVar
 from actors.admission_messages import AdmissionWaits, AllocationReleased, PodAdmitted, PodRejected
 from actors.container_stops import EndNoted, StopEnded
 from actors.event_messages import pod_event
-from actors.history_messages import PodWait
+from actors.history_messages import HistorianStarted, PodWait
 from actors.hook_rules import HookKind
 from actors.hook_runner import HookEnded, HookTimeIsUp
 from actors.id_messages import IdsAssigned
@@ -343,6 +343,11 @@ class PodWorker(Actor):
     @handles(StopEnded)
     def stop_ended(self, message: StopEnded) -> None:
         self._view.stops.stop_ended(message)
+        self._look_soon()
+
+    @handles(HistorianStarted)
+    def tell_history_anew(self, _: HistorianStarted) -> None:
+        self._view.history.anew()
         self._look_soon()
 
     @handles(StatusManagerStarted)

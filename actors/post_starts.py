@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actors.container_start import Gone, HookEnded, PodEnds, Stage, StartLife
-from actors.history_messages import PodWait
-from actors.hook_rules import HookImpossibleError, HookKind, hook_of
+from actors.history_messages import HistoryKind, PodWait
+from actors.hook_rules import HookImpossibleError, HookKind, hook_of, words_of
 from actors.hook_runner import HookEnded as HookRunEnded
 from actors.hook_runner import HookRunner, HookTimeIsUp
 from actors.observed import ObservedPod
@@ -42,9 +42,12 @@ class PostStarts:
         assert handler is not None, "only what has a hook waits for one"
         self._containers[container_id] = container
         try:
-            self._hooks.begin(container_id, HookKind.POST_START, hook_of(container, handler, ip), None)
+            hook = hook_of(container, handler, ip)
         except HookImpossibleError as impossible:
             return self._failed(container, container_id, str(impossible))
+        text = f"container {container.name}: its postStart hook is run"
+        self._view.history.note(HistoryKind.EVENT, text, words_of(hook))
+        self._hooks.begin(container_id, HookKind.POST_START, hook, None)
         return None
 
     def ended(self, message: HookRunEnded | HookTimeIsUp) -> None:
@@ -57,6 +60,8 @@ class PostStarts:
         over = HookEnded(message.container_id)
         if message.error:
             over = self._failed(container, message.container_id, message.error)
+        else:
+            self._view.history.note(HistoryKind.EVENT, f"container {container.name}: its postStart hook has ended")
         if self._meet(container, over).stage is Stage.STARTED:
             self._forget(message.container_id)
 

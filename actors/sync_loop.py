@@ -20,7 +20,7 @@ from typing import ClassVar
 from actors.admission_messages import ResourceManagerStarted
 from actors.count_messages import CountPods, PodCount
 from actors.event_messages import pod_event
-from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
+from actors.history_messages import HistorianStarted, HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.history_words import name_wait, shortened
 from actors.kernel import (
     Actor,
@@ -476,8 +476,8 @@ class SyncLoopActor(Actor):
             if entry.worker is not None:
                 entry.worker.tell(message)
 
-    @handles(StatusManagerStarted)
-    def status_manager_started(self, message: StatusManagerStarted) -> None:
+    @handles(StatusManagerStarted, HistorianStarted)
+    def tell_workers(self, message: StatusManagerStarted | HistorianStarted) -> None:
         for entry in self._entries.values():
             if entry.worker is not None:
                 entry.worker.tell(message)

@@ -11,13 +11,15 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from actors.history_messages import HistoryEntry, PodStory, PodWait
-from actors.history_words import SECOND_NS, seconds
+from actors.history_messages import HistoryEntry, HistoryKind, PodStory, PodWait
+from actors.history_words import SECOND_NS, begins, seconds
 from actors.pod_lifecycle import Stage
 from config.objects import Pod, PodStatus
 from config.pod_words import status_word, trouble
 
 TERMINAL = ("Succeeded", "Failed")
+SLOW_NS = 2 * SECOND_NS
+"""What takes longer is worth a word."""
 
 
 class Happening(msgspec.Struct, frozen=True, rename="camel"):
@@ -32,13 +34,16 @@ class Happening(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Waiting(msgspec.Struct, frozen=True, rename="camel"):
-    """What is waited for: `then` comes next, at `until` where that is known (else empty)."""
+    """What is waited for, since `since` where that is remembered; `then` comes next, at `until` where that is known
+    (else both are empty).
+    """
 
     subject: str
     reason: str
     text: str
     then: str
     until: str
+    since: str = ""
 
 
 class Explanation(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,14 +79,14 @@ def explanation_of(story: PodStory, pod: Pod | None, doing: tuple[str, int], wal
         asked=stamp(wall_ns),
         status=_status(story, pod),
         phase=status.phase or "",
-        why=_why(story, pod),
+        why=_why(story, pod, doing, wall_ns),
         stage=story.stage,
         since=stamp(story.since_wall_ns) if story.since_wall_ns else "",
         doing=f"{what}, for {seconds(for_ns)}" if what else "",
         gone="" if story.gone_wall_ns is None else stamp(story.gone_wall_ns),
         happened=tuple(map(_happening, story.entries)),
         forgotten=story.dropped,
-        waits=tuple(map(_waiting, story.waits)),
+        waits=tuple(_waiting(wait, story) for wait in story.waits),
     )
 
 
@@ -94,11 +99,14 @@ def _status(story: PodStory, pod: Pod | None) -> str:
     return "Terminating" if ends else word
 
 
-def _why(story: PodStory, pod: Pod | None) -> tuple[str, ...]:
+def _why(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> tuple[str, ...]:
     if story.gone_wall_ns is not None:
         return ("this node is done with it",)
     if story.waits:
-        return tuple(_reasoned(wait.subject, wait.reason, wait.text) for wait in story.waits)
+        return tuple(_reasoned(wait, story, wall_ns) for wait in story.waits)
+    what, for_ns = doing
+    if what and for_ns >= SLOW_NS:
+        return (f"{what} takes long: {seconds(for_ns)} by now",)
     reason = "its status is not known yet" if pod is None else _reason_in_status(pod)
     return (reason,) if reason else ()
 
@@ -115,8 +123,19 @@ def _reason_in_status(pod: Pod) -> str:
     return trouble(pod)
 
 
-def _reasoned(subject: str, reason: str, text: str) -> str:
-    return f"{subject}: {reason}: {text}" if reason and reason not in text else f"{subject}: {text}"
+def _reasoned(wait: PodWait, story: PodStory, wall_ns: int) -> str:
+    """Why, and for how long already where nobody knows how long it will take."""
+    text = wait.text if not wait.reason or wait.reason in wait.text else f"{wait.reason}: {wait.text}"
+    since_ns = _since(wait, story)
+    lasts = wait.until_wall_ns is None and since_ns is not None and wall_ns - since_ns >= SLOW_NS
+    return f"{wait.subject}: {text}" + (f", for {seconds(wall_ns - (since_ns or 0))} by now" if lasts else "")
+
+
+def _since(wait: PodWait, story: PodStory) -> int | None:
+    """When it began to wait for that, the last time; None where it is not remembered."""
+    text = begins(wait)
+    times = (each.last_wall_ns for each in story.entries if each.kind is HistoryKind.WAIT and each.text == text)
+    return max(times, default=None)
 
 
 def _happening(entry: HistoryEntry) -> Happening:
@@ -124,9 +143,11 @@ def _happening(entry: HistoryEntry) -> Happening:
     return Happening(first, last, entry.count, entry.kind.value, entry.text, entry.detail)
 
 
-def _waiting(wait: PodWait) -> Waiting:
+def _waiting(wait: PodWait, story: PodStory) -> Waiting:
     until = "" if wait.until_wall_ns is None else stamp(wait.until_wall_ns)
-    return Waiting(wait.subject, wait.reason, wait.text, wait.then, until)
+    since_ns = _since(wait, story)
+    since = "" if since_ns is None else stamp(since_ns)
+    return Waiting(wait.subject, wait.reason, wait.text, wait.then, until, since)
 
 
 def stamp(wall_ns: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from actors.history_messages import (
+    HistorianStarted,
     HistoryEntry,
     HistoryKind,
     KnownPod,
@@ -18,7 +19,8 @@ from actors.history_messages import (
 )
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
 from actors.messages import PodWorkerEnded
-from actors.pod_historian import GONE_MAX, HistorianActor
+from actors.pod_historian import BEGAN, GONE_MAX, HistorianActor
+from tests.actors.probes import Recorder
 
 WAIT = PodWait("the pod", "", "something", "it goes on")
 
@@ -27,7 +29,9 @@ class World:
     def __init__(self) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
-        self.historian: ActorRef = self.system.spawn(HistorianActor, name="historian")
+        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", HistorianStarted)
+        self.historian: ActorRef = self.system.spawn(HistorianActor, sync_loop, name="historian")
+        self.dispatcher.run_for(0)
 
     def tell(self, *messages: Any) -> None:
         for message in messages:
@@ -95,3 +99,31 @@ def test_a_pod_that_comes_back_is_not_gone(world: World):
     assert story is not None
     assert story.gone_wall_ns is None
     assert [entry.text for entry in story.entries] == ["x", "again"]
+
+
+def past(uid: str, *times: int) -> NoteHistory:
+    entries = tuple(HistoryEntry(HistoryKind.EVENT, f"at {time}", "", time, time) for time in times)
+    return NoteHistory(uid, "shop", f"pod-{uid}", "syncing", 5, (), (), entries)
+
+
+def test_it_asks_for_what_can_be_seen_as_soon_as_it_begins(world: World):
+    assert world.told == [HistorianStarted()]
+
+
+def test_of_the_time_before_it_takes_what_it_is_told_once_and_says_that_there_is_no_more(world: World):
+    began = world.dispatcher.wall_ns()
+    world.tell(past("a", began - 20, began - 10, began + 10), past("a", began - 20), note("b", "new"))
+    story = world.story("a")
+    assert story is not None
+    assert [entry.text for entry in story.entries] == [f"at {began - 20}", f"at {began - 10}", BEGAN]
+    other = world.story("b")
+    assert other is not None
+    assert [entry.text for entry in other.entries] == ["new"]
+
+
+def test_a_pod_that_came_after_it_has_no_time_before(world: World):
+    world.dispatcher.run_for(100)
+    world.tell(past("a", world.dispatcher.wall_ns()))
+    story = world.story("a")
+    assert story is not None
+    assert story.entries == ()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
+from actors.history_ring import HistoryRing
 from cli.explanation import Explanation, happened_rows, headline, next_lines
 from cli.local_views import explanation
 from tests.simulation.node.test_api_server import Cluster
@@ -170,7 +173,9 @@ def test_a_pod_that_has_ended_tells_how():
 def test_an_init_container_that_runs_is_what_the_others_wait_for():
     init = manifest("web", initContainers=[container("setup")], behaviour={"run-for.setup": "100s"})
     explained = told(node(20, web=init), "web")
-    assert explained.why == ("container app: PodInitializing: init container setup has to end well first",)
+    assert explained.why == (
+        "container app: PodInitializing: init container setup has to end well first, for 20 s by now",
+    )
 
 
 def test_an_agent_that_was_started_anew_tells_what_it_found():
@@ -179,8 +184,65 @@ def test_an_agent_that_was_started_anew_tells_what_it_found():
     world.run(30 * SECOND)
     explained = told(world, "web")
     assert explained.why == ()
-    assert "container app was found running, and goes on" in happened(explained)
+    assert in_order(
+        explained,
+        "its sandbox was made",
+        "container app was started",
+        "container app ended with exit code 0",
+        "the agent remembers nothing of the time before",
+        "container app was found running, and goes on",
+    )
     assert not [text for text in happened(explained) if text.startswith("Started")]
+
+
+def test_a_historian_that_has_failed_is_told_again_what_can_be_seen_and_what_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    probed = container(readinessProbe={"tcpSocket": {"port": 80}, "periodSeconds": 600})
+    world = node(60, web=manifest("web", [probed], behaviour={"readiness-probe": "fail"}), other=manifest("other"))
+    with monkeypatch.context() as broken:
+        broken.setattr(HistoryRing, "add", lambda *_: 1 / 0)
+        world.node.put_manifest("late.yaml", manifest("late"))
+        world.until(lambda: "late/app" in world.running())
+    world.run(10 * SECOND)
+    explained = told(world, "web")
+    assert in_order(explained, "container app was started", "the agent remembers nothing", "found running")
+    assert explained.why[0].startswith("container app: it runs, and its readiness probe does not succeed")
+    assert told(world, "other").stage == "syncing"
+
+
+def test_hooks_are_steps_of_their_own_with_what_they_do_and_how_long_they_may():
+    lifecycle = {"postStart": {"exec": {"command": ["warm", "up"]}}, "preStop": {"sleep": {"seconds": 20}}}
+    web = manifest("web", [container(lifecycle=lifecycle)], behaviour={"exec-delay": "5s"})
+    world = node(4, web=web)
+    assert told(world, "web").why == (
+        "container app: ContainerCreating: its postStart hook is running, for 4.0 s by now",
+    )
+    world.run(10 * SECOND)
+    world.node.remove_manifest("web.yaml")
+    world.run(15 * SECOND)
+    explained = told(world, "web")
+    assert explained.why == ("the end of container app: Terminating: its preStop hook is running: a sleep of 20 s",)
+    [line] = next_lines(explained)
+    assert line.startswith("the end of container app: it is asked to stop after that, at the latest in ")
+    world.run(30 * SECOND)
+    explained = told(world, "web")
+    rows = [what for _, _, what in happened_rows(explained)]
+    assert "container app: its postStart hook is run [command 'warm up']" in rows
+    assert "container app: its preStop hook is run [a sleep of 20 s; it has 30 s]" in rows
+    assert in_order(explained, "its postStart hook has ended", "Stopping container app", "its preStop hook has ended")
+
+
+def test_what_is_waited_for_without_an_end_in_sight_is_told_with_its_length():
+    large = manifest("web", [container(image="docker.io/library/large:1")], behaviour={"image-size": "100Gi"})
+    explained = told(node(30, web=large), "web")
+    assert explained.why[0].endswith("its image docker.io/library/large:1 is being pulled, for 30 s by now")
+    assert explained.waits[0].since < explained.asked
+
+
+def test_a_call_that_hangs_is_why_and_not_what_was_waited_for_before_it():
+    explained = told(node(45, web=manifest("web", behaviour={"hang": "CreateContainer"})), "web")
+    assert explained.why == ("the creation of container app takes long: 45 s by now",)
 
 
 def test_a_pod_that_is_not_ready_tells_what_its_probes_say():
@@ -189,7 +251,7 @@ def test_a_pod_that_is_not_ready_tells_what_its_probes_say():
     world = node(30, web=web)
     explained = told(world, "web")
     assert explained.phase == "Running"
-    assert explained.why == ("container app: it runs, and its readiness probe does not succeed",)
+    assert explained.why == ("container app: it runs, and its readiness probe does not succeed, for 30 s by now",)
     [failed] = happened(explained, "failure")
     assert failed.startswith("container app: Readiness probe failed: ")
     world.run(30 * SECOND)

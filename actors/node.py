@@ -6,10 +6,12 @@ It is not an actor and decides nothing. Stopping ends the agent only: containers
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import pykka
 
+from actors.count_messages import CountPods, CountRunning, PodCount, RunningCount
 from actors.event_messages import RecordedEvent
 from actors.history_messages import KnownPod, ListHistories, PodStory, TellHistory
 from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
@@ -25,13 +27,19 @@ from actors.messages import ListEvents, ListPods, ListProblems, ListPulls, PullI
 from actors.node_messages import TellConditions
 from actors.node_object.conditions import Verdict
 from actors.node_supervisor import LONG_LIVED, NodeCapabilities, NodePlan, NodeSupervisor
+from actors.stats_messages import HOUSEKEEPING_NS, TakeStats
 from config.objects import Pod
+from runtime.metrics.measured_api import measured_lines
+from runtime.metrics.measured_cri import MeasuredCri
+from runtime.stats.samples import NodeSample
 
 T = TypeVar("T")
 
 PUSH = "source-http-push"
 ASK_TIMEOUT_S = 5.0
 """An actor that is asked from outside answers at once, or something is wrong with it."""
+STATS_TIMEOUT_S = 20.0
+"""But the one that has to look at everything."""
 
 
 class Node:
@@ -40,7 +48,8 @@ class Node:
     def __init__(self, dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities) -> None:
         self.plan = plan
         self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
-        self._capabilities = capabilities
+        self.meters = capabilities.meters
+        self._capabilities = _measured(capabilities, dispatcher)
 
     def start(self) -> None:
         """Bring the actors to life. Returns at once."""
@@ -68,6 +77,21 @@ class Node:
     def pulls(self) -> tuple[PullInProgress, ...]:
         """The image pulls wanted now, oldest first."""
         return self._ask("image-pull", ListPulls(), ())
+
+    def stats(self, max_age_ns: int = HOUSEKEEPING_NS) -> NodeSample | None:
+        """What is used here, at most so old; None when nobody can say. The first answer takes half a second."""
+        unknown: NodeSample | None = None
+        return self._ask("stats", TakeStats(max_age_ns), unknown, STATS_TIMEOUT_S)
+
+    def running_count(self) -> RunningCount | None:
+        """What the runtime runs; None while it has not been listed."""
+        unknown: RunningCount | None = None
+        return self._ask("pleg", CountRunning(), unknown)
+
+    def pod_count(self) -> PodCount | None:
+        """What the node has to do with."""
+        unknown: PodCount | None = None
+        return self._ask("sync-loop", CountPods(), unknown)
 
     def known_pods(self) -> tuple[KnownPod, ...]:
         """Every pod of which something is remembered, those included that are gone."""
@@ -119,13 +143,23 @@ class Node:
         """Actors that health names. Empty means healthy."""
         return self.system.late_actors()
 
-    def _ask(self, name: str, question: Any, otherwise: T) -> T:
+    def _ask(self, name: str, question: Any, otherwise: T, timeout_s: float = ASK_TIMEOUT_S) -> T:
         """The answer of a long-lived actor, or `otherwise` while that actor is not there or does not answer."""
         ref = self.system.find(f"/node/{name}")
         if ref is None:
             return otherwise
         try:
-            answer: Any = ref.ask(question, timeout=ASK_TIMEOUT_S)
+            answer: Any = ref.ask(question, timeout=timeout_s)
         except (pykka.ActorDeadError, pykka.Timeout):
             return otherwise
         return cast(T, answer)
+
+
+def _measured(can: NodeCapabilities, dispatcher: Dispatcher) -> NodeCapabilities:
+    """The same capabilities, their calls to runtime and API server counted."""
+    meters, now_ns = can.meters, dispatcher.now_ns
+    return replace(
+        can,
+        cri=MeasuredCri(can.cri, meters, now_ns, dispatcher.wall_ns),
+        api=None if can.api is None else measured_lines(can.api, meters, now_ns),
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from actors.node import Node
+from actors.node_numbers import NodeNumbers
 from actors.node_object.settings import agent_version
 from cli.log_lines import set_verbosity
 from cli.main import own_version
@@ -28,6 +29,7 @@ from runtime.http_server.serving_certificate import ServingTls
 from runtime.http_server.system_logs import DIRECTORY, SystemLogPlaces
 from runtime.local_endpoint import Reply
 from runtime.log_source import LogSource
+from runtime.metrics.meters import UNMEASURED, Meters
 
 SECOND_NS = 1_000_000_000
 
@@ -37,6 +39,29 @@ class NodeWindow:
 
     def __init__(self, node: Node | None = None) -> None:
         self.node = node
+
+    def _numbers(self) -> NodeNumbers | None:
+        return None if self.node is None else NodeNumbers(self.node, own_version())
+
+    def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
+        numbers = self._numbers()
+        return None if numbers is None else numbers.summary(only_cpu_and_memory=only_cpu_and_memory)
+
+    def metrics(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.metrics()
+
+    def cadvisor(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.cadvisor()
+
+    def resource(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.resource()
+
+    def probes(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.probes()
 
     def look(self) -> Mapping[str, bytes]:
         return {} if self.node is None else look(self.node, own_version())
@@ -89,6 +114,7 @@ def node_server(
     logs: LogSource,
     api: ApiLines | None,
     loop: LoopThread,
+    meters: Meters = UNMEASURED,
 ) -> NodeServer:
     """Not started yet. Raises CertificateError, GateError."""
     configuration = serving.configuration
@@ -109,7 +135,7 @@ def node_server(
         set_verbosity=set_verbosity,
         idle_ns=configuration.streaming_connection_idle_timeout,
     )
-    return NodeServer(configuration, ports, NodeEndpoints(facts, window, cri, logs, gate), tls, loop)
+    return NodeServer(configuration, ports, NodeEndpoints(facts, window, cri, logs, gate, meters), tls, loop)
 
 
 def switches_of(serving: Serving) -> frozenset[Switch]:

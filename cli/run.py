@@ -168,6 +168,7 @@ def _serve(
             capabilities.log_files,
             capabilities.api,
             loop,
+            capabilities.meters,
         )
         server.start()
     except (CertificateError, PortTakenError) as error:

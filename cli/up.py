@@ -148,7 +148,8 @@ def _served(
     serving = Serving(plan.facts.name, configuration, os.path.join(root, "pki"), names, {}, root=root)
     ports = Ports(main=0 if embedded is not None else None, read_only=None, health=None)
     try:
-        server = node_server(serving, ports, window, capabilities.cri, capabilities.log_files, capabilities.api, loop)
+        can = capabilities
+        server = node_server(serving, ports, window, can.cri, can.log_files, can.api, loop, can.meters)
         server.start()
         link = server.observe()
     except (CertificateError, PortTakenError) as error:

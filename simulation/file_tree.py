@@ -131,6 +131,23 @@ class FileTree:
     def is_directory(self, path: str) -> bool:
         return self.exists(path) and isinstance(self._node(path), Directory)
 
+    def usage(self, path: str) -> tuple[int, int]:
+        """(bytes of all files, entries) at and below `path`; nothing where there is nothing."""
+        with self._lock:
+            try:
+                waiting: list[Node] = [self._node(path, follow=False)]
+            except OSError:
+                return 0, 0
+            used = entries = 0
+            while waiting:
+                node = waiting.pop()
+                entries += 1
+                if isinstance(node, File):
+                    used += len(node.data)
+                elif isinstance(node, Directory):
+                    waiting.extend(node.entries.values())
+        return used, entries
+
     def is_link(self, path: str) -> bool:
         try:
             return isinstance(self._node(path, follow=False), Link)

@@ -30,6 +30,8 @@ from runtime.http_server.heads import Head, Refusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.manifest_door import ManifestDoor
+from runtime.http_server.measured import MAIN, READ_ONLY, label_of, measured
+from runtime.http_server.numbers import Numbers, NumbersView
 from runtime.http_server.observer import Observer, ObserverView, asking_for_token, is_observed
 from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, Endpoint, Switch, asked
 from runtime.http_server.profiles import Profiles
@@ -39,6 +41,8 @@ from runtime.http_server.system_logs import SystemLogPlaces, SystemLogs
 from runtime.http_server.targets import check_container, first_of, log_request, logged_container, pod_named
 from runtime.http_server.websocket_sessions import WebsocketSessions, is_translated
 from runtime.log_source import LogSource
+from runtime.metrics import kubelet as metric_names
+from runtime.metrics.meters import UNMEASURED, Meters
 
 T = TypeVar("T")
 
@@ -50,7 +54,7 @@ _NO_SWITCH: frozenset[Switch] = frozenset()
 _VAR_LOG = SystemLogPlaces()
 
 
-class NodeView(ObserverView, ManifestDoor, Protocol):
+class NodeView(ObserverView, ManifestDoor, NumbersView, Protocol):
     """What the actors know, and what they take. Each method may wait, and is called on a thread."""
 
     def pods(self) -> tuple[Pod, ...]:
@@ -84,8 +88,12 @@ class Facts:
 class NodeEndpoints:
     """See the module. `main`, `read_only` and `health` are handlers for listeners; `upgrade` for the main one."""
 
-    def __init__(self, facts: Facts, view: NodeView, cri: Cri, logs: LogSource, gate: Gate) -> None:
+    def __init__(
+        self, facts: Facts, view: NodeView, cri: Cri, logs: LogSource, gate: Gate, meters: Meters = UNMEASURED
+    ) -> None:
         self._facts = facts
+        self._meters = meters
+        self._numbers = Numbers(view)
         self._view = view
         self._cri = cri
         self._gate = gate
@@ -113,6 +121,8 @@ class NodeEndpoints:
             Endpoint.PROFILES: self._profile,
             Endpoint.VERBOSITY: self._set_verbosity,
             Endpoint.MANIFESTS: self._manifests,
+            Endpoint.SUMMARY: self._numbers.summary,
+            Endpoint.METRICS: self._numbers.metrics,
             Endpoint.OBSERVER: self._observer_page,
             Endpoint.OBSERVER_STREAM: self._observer_stream,
             Endpoint.OBSERVER_POD: self._observer_pod,
@@ -121,6 +131,7 @@ class NodeEndpoints:
     def close(self) -> None:
         self._logs.close()
         self._system_logs.close()
+        self._numbers.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     # --- doors ------------------------------------------------------------------------------------------------------
@@ -160,14 +171,17 @@ class NodeEndpoints:
         what = asked(head.method, path, self._facts.on)
         if what.endpoint not in UPGRADED:
             raise Refusal(400, "nothing is upgraded here")
-        return await self._way(what, head)
+        if head.header("upgrade").lower() == "websocket":
+            self._meters.count(metric_names.WEBSOCKETS, label_of(what.pattern))
+        with measured(self._meters, head.method, what, MAIN):
+            return await self._way(what, head)
 
     async def read_only(self, request: web.BaseRequest) -> web.StreamResponse:
         """Raises Refusal."""
         path = sound_path(request.path)
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "405: Method Not Allowed")
-        return await self._answer(request, asked(request.method, path, _NO_SWITCH))
+        return await self._answer(request, asked(request.method, path, _NO_SWITCH), READ_ONLY)
 
     async def health(self, request: web.BaseRequest) -> web.StreamResponse:
         """The health port: alive as long as it answers (spec 11.1); ready while no actor is late. Raises Refusal."""
@@ -179,16 +193,18 @@ class NodeEndpoints:
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    async def _answer(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
-        if what.endpoint in UPGRADED:
-            return await self._session(request, what)
-        return await self._answers[what.endpoint](request, what.names)
+    async def _answer(self, request: web.BaseRequest, what: Asked, server: str = MAIN) -> web.StreamResponse:
+        with measured(self._meters, request.method, what, server):
+            if what.endpoint in UPGRADED:
+                return await self._session(request, what)
+            return await self._answers[what.endpoint](request, what.names)
 
     async def _session(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
         """Of a client whose websocket is translated; the others went by (`upgrade`)."""
         head = Head(request.method, request.raw_path, tuple(request.headers.items()))
         if not is_translated(head):
             raise Refusal(400, "Upgrade request required")
+        self._meters.count(metric_names.WEBSOCKETS, label_of(what.pattern))
         way = await self._way(what, head)
         streams = None if what.endpoint is Endpoint.PORT_FORWARD else streams_of(head.query)
         return await self._websockets.serve(request, way, streams)

@@ -38,6 +38,8 @@ class Endpoint(enum.Enum):
     OBSERVER = "observer"
     OBSERVER_STREAM = "what an observer sees"
     OBSERVER_POD = "a pod's timeline"
+    SUMMARY = "summary"
+    METRICS = "metrics"
 
 
 UPGRADED = frozenset({Endpoint.EXEC, Endpoint.ATTACH, Endpoint.PORT_FORWARD})
@@ -101,6 +103,10 @@ ROUTES = (
     Route("/readyz", Endpoint.READY),
     Route("/readyz/{check}", Endpoint.READY),
     Route("/pods", Endpoint.PODS),
+    Route("/stats/summary", Endpoint.SUMMARY, _GET_POST),
+    Route("/stats/summary/", Endpoint.SUMMARY, _GET_POST),
+    Route("/metrics", Endpoint.METRICS),
+    *(Route(f"/metrics/{page}", Endpoint.METRICS) for page in ("cadvisor", "probes", "resource", "slis")),
     Route("/runningpods/", Endpoint.RUNNING_PODS, needs=_DEBUG),
     Route("/runningpods", Endpoint.RUNNING_PODS, needs=_DEBUG),
     Route("/containerLogs/{namespace}/{pod}/{container}", Endpoint.LOGS, needs=_DEBUG),
@@ -131,6 +137,8 @@ class Asked:
 
     endpoint: Endpoint
     names: Mapping[str, str]
+    pattern: str = ""
+    """Of its route."""
 
 
 def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:
@@ -144,7 +152,7 @@ def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:
             if need not in on:
                 raise Refusal(*need.value)
         if method in route.methods or (method == "HEAD" and "GET" in route.methods):
-            return Asked(route.endpoint, names)
+            return Asked(route.endpoint, names, route.pattern)
         allowed += route.methods
     if allowed:
         raise Refusal(405, "405: Method Not Allowed", (("Allow", ", ".join(sorted(set(allowed)))),))

@@ -1,0 +1,82 @@
+"""What the node says in numbers: `/stats/summary` and the pages for Prometheus (spec 11.2, 11.6, 11.7).
+
+The pages come from whoever knows them (`NumbersView`), on threads of their own: a page may take as long as a disk that
+hangs is waited for, and pods and logs are asked for meanwhile. More than `AT_ONCE` pages are not made at a time; who
+comes then waits for one that is being made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Protocol, TypeVar
+
+from aiohttp import web
+
+from runtime.http_server.heads import Refusal, query_of
+from runtime.http_server.targets import first_of
+from runtime.metrics import slis
+from runtime.metrics.exposition import CONTENT_TYPE, exposition
+
+T = TypeVar("T")
+
+AT_ONCE = 2
+_TRUE = ("true", "1", "True", "TRUE", "t", "T")
+
+
+class NumbersView(Protocol):
+    """See the module. Each method may wait, and is called on a thread."""
+
+    def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
+        """As JSON; None when nothing can be said."""
+        ...
+
+    def metrics(self) -> bytes: ...
+
+    def cadvisor(self) -> bytes: ...
+
+    def resource(self) -> bytes: ...
+
+    def probes(self) -> bytes: ...
+
+    def late(self) -> tuple[str, ...]: ...
+
+
+class Numbers:
+    """See the module."""
+
+    def __init__(self, view: NumbersView) -> None:
+        self._view = view
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="http-numbers")
+        self._checks = slis.Checks()
+        self._pages: Mapping[str, Callable[[], bytes]] = {
+            "": view.metrics,
+            "cadvisor": view.cadvisor,
+            "resource": view.resource,
+            "probes": view.probes,
+            "slis": self._slis,
+        }
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def summary(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
+        """Raises Refusal."""
+        asked = first_of(query_of(request.query_string)).get("only_cpu_and_memory", "")
+        body = await self._on_thread(partial(self._view.summary, only_cpu_and_memory=asked in _TRUE))
+        if body is None:
+            raise Refusal(500, "nothing is known of what this node uses; the log of the agent may say why")
+        return web.Response(body=body, content_type="application/json")
+
+    async def metrics(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
+        """One of the pages; which, its path says."""
+        page = self._pages[request.path.removeprefix("/metrics").strip("/")]
+        return web.Response(body=await self._on_thread(page), headers={"Content-Type": CONTENT_TYPE})
+
+    def _slis(self) -> bytes:
+        return exposition(self._checks.told({"ping": True, "actors": not self._view.late()}))
+
+    async def _on_thread(self, question: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, question)

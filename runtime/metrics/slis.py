@@ -1,0 +1,32 @@
+"""`/metrics/slis`: how the checks of health have come out, now and ever (spec 11.2)."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+
+from runtime.metrics.exposition import Row, Told
+from runtime.metrics.families import counter, gauge, in_module
+
+CHECK = gauge("kubernetes_healthcheck", "How a check has come out: 1 when all is well.", "name", "type")
+CHECKS = counter("kubernetes_healthchecks_total", "How checks have come out.", "name", "status", "type")
+
+FAMILIES = in_module(globals())
+
+
+class Checks:
+    """Counts what it tells. Used from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+
+    def told(self, outcomes: Mapping[str, bool]) -> list[Told]:
+        """The checks were made now, with these outcomes."""
+        with self._lock:
+            for name, well in outcomes.items():
+                self._counts[name, "success" if well else "error", "healthz"] += 1
+            counts = sorted(self._counts.items())
+        now = [Row((name, "healthz"), float(well)) for name, well in sorted(outcomes.items())]
+        return [Told(CHECK, now), Told(CHECKS, [Row(labels, count) for labels, count in counts])]

@@ -52,12 +52,13 @@ from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.pod_users import PodUsers
 from actors.pod_view import PodView, Question
-from actors.pod_volume_images import NOT_KNOWN, VolumeImageRefusedError
+from actors.pod_volume_images import VolumeImageRefusedError
 from actors.pod_waits import StartsUnderWay
 from actors.start.container_config import Making, container_config, document_path, message_file
 from actors.start.environment import FileText, Sources, file_references
 from actors.start.identity import field_path
 from actors.start.logs import link_path, log_path
+from actors.start.mount_abilities import MountAbilities
 from actors.start.refusal import StartRefusedError
 from actors.start.target import target_id
 from config.objects import Container, Pod
@@ -79,16 +80,15 @@ RUN_ERROR = "RunContainerError"
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where containers are started: the sandbox of the pod, and its volumes, by name, on the host.
-
-    `recursive_read_only`: whether the runtime can make mounts read only with all that is mounted below them.
+    """Where containers are started: the sandbox of the pod, its volumes, by name, on the host, and what the runtime can
+    do with mounts.
     """
 
     attempt: int
     id: str
     config: PodSandboxConfig
     host_paths: HostPaths
-    recursive_read_only: bool = False
+    mount_abilities: MountAbilities = MountAbilities()
 
 
 class _Try(msgspec.Struct):
@@ -295,7 +295,7 @@ class ContainerStarts:
                     host_paths=place.host_paths,
                     sub_paths=parts.sub_paths,
                     volume_images=parts.images,
-                    recursive_read_only=place.recursive_read_only,
+                    mount_abilities=place.mount_abilities,
                     back_off_ns=start.back_off_ns,
                     sources=sources,
                     hosts_file=hosts,
@@ -317,8 +317,7 @@ class ContainerStarts:
         try:
             made = await self._view.deeds.create_container(this.place.id, this.config, this.place.config)
         except CriError as failure:
-            hint = NOT_KNOWN if any(mount.image is not None for mount in this.config.mounts) else ""
-            return self._failed_to(CREATE_ERROR, this, failure, hint)
+            return self._failed_to(CREATE_ERROR, this, failure)
         self._present.discard(this.name)
         self.mounts.images.made(this.pod, this.container)
         self._view.say("Normal", "Created", f"Created container: {this.name}", this.name)
@@ -339,11 +338,10 @@ class ContainerStarts:
         """Its end comes as a message; None until then."""
         return self._view.post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
 
-    def _failed_to(self, reason: str, this: _Try, failure: CriError, hint: str = "") -> Refused:
+    def _failed_to(self, reason: str, this: _Try, failure: CriError) -> Refused:
         """Note why it does not run. What may have been done all the same is for the next look to find."""
         this.failure = failure
-        text = failure.message or str(failure)
-        return self._refused(this.name, reason, f"{text} ({hint})" if hint else text)
+        return self._refused(this.name, reason, failure.message or str(failure))
 
     async def _prepare(self, pod: Pod, start: Start) -> int:
         """Make the container's files on the host; which attempt this is. Raises OSError and what lanes raise."""

@@ -225,7 +225,8 @@ class ContainersDied(Message, frozen=True):
 class RuntimeStateObserved(Message, frozen=True):
     """RuntimeMonitorActor -> SyncLoopActor -> PodWorker, NodeStatusActor: what the runtime says of itself (spec 2.12).
 
-    `error` is empty when all is well. `runtime_name` stands in front of container ids; empty before it is known.
+    `error` is empty when all is well. `runtime_name` stands in front of container ids; it and
+    `runtime_version` are empty before they are known.
     `silent_since_ns` (monotonic): it has given no answer since; None: it answers. `user_namespace_handlers`: names of
     those that can make user namespaces; `groups_policy`: whether it knows the policy Strict of supplemental groups;
     `recursive_read_only_handlers`: names of those that can make mounts read only with all below them.
@@ -238,6 +239,7 @@ class RuntimeStateObserved(Message, frozen=True):
     user_namespace_handlers: tuple[str, ...] = ()
     groups_policy: bool = False
     recursive_read_only_handlers: tuple[str, ...] = ()
+    runtime_version: str = ""
 
     def coalesce_key(self) -> Hashable:
         return "runtime"

@@ -30,6 +30,7 @@ from actors.pod_users import PodUsers, check_handler
 from actors.pod_view import PodView, Question, RetryLaterError
 from actors.pod_waits import container_waits
 from actors.restart_all import Reset
+from actors.start.mount_abilities import mount_abilities
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import sandbox_config
 from actors.termination import (
@@ -274,7 +275,8 @@ class PodSync:
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
-        able = self._makes_recursive_read_only(self._view.seen())
+        sandboxes = self._view.seen().sandboxes
+        able = mount_abilities(self._runtime, sandboxes[0].handler if sandboxes else "")
         place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths, able)
         failure: CriError | None = None
         ending = self._view.stops.not_gone()
@@ -290,11 +292,6 @@ class PodSync:
                 failure = failure or raised
         if failure is not None:
             raise failure
-
-    def _makes_recursive_read_only(self, observed: ObservedPod) -> bool:
-        """Whether the handler of the pod's sandbox can make mounts so."""
-        handlers = self._runtime.recursive_read_only_handlers
-        return bool(observed.sandboxes) and observed.sandboxes[0].handler in handlers
 
     def _ids(self, pod: Pod) -> IdRange | None:
         """Of the pod's user namespace; None where it has none, or has to wait for them."""

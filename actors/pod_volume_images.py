@@ -33,8 +33,6 @@ _NONE: Mapping[str, ImageSpec] = {}
 _KEY = "volumes/"
 """In questions a volume stands where a container would; no container can be called so."""
 
-NOT_KNOWN = "the runtime may not know volumes of images: containerd does from 2.1 on, CRI-O from 1.31 on"
-
 
 class VolumeImageRefusedError(Exception):
     """An image cannot be had now. `retry_at_ns` (monotonic), None where the caller may choose. `said`: an event."""

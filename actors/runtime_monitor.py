@@ -72,6 +72,7 @@ class RuntimeMonitorActor(Actor):
             self._user_namespaces,
             self._groups_policy,
             self._recursive,
+            self._version.runtime_version if self._version is not None else "",
         )
         self._tell(state)
         if self._node_status is not None:  # each time: it may have been restarted

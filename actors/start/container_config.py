@@ -15,6 +15,7 @@ from actors.start.environment import NO_SOURCES, Sources, environment
 from actors.start.expansion import expand
 from actors.start.identity import container_annotations, container_labels
 from actors.start.logs import log_path
+from actors.start.mount_abilities import MountAbilities
 from actors.start.mounts import VolumesInside, container_devices, container_mounts
 from actors.start.refusal import StartRefusedError
 from actors.start.resources import ResourceRules, container_resources
@@ -62,7 +63,7 @@ class Making(msgspec.Struct, frozen=True):
     host_paths: Mapping[str, str] = {}
     sub_paths: Mapping[int, str] = {}
     volume_images: Mapping[str, ImageSpec] = {}
-    recursive_read_only: bool = False
+    mount_abilities: MountAbilities = MountAbilities()
     back_off_ns: int = 0
     sources: Sources = NO_SOURCES
     hosts_file: str = ""
@@ -93,7 +94,7 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
                 of_agent=agent_volumes(pod),
                 sub_paths=making.sub_paths,
                 images=making.volume_images,
-                recursive=making.recursive_read_only,
+                able=making.mount_abilities,
             ),
             termination_file=file,
             hosts_file=making.hosts_file,

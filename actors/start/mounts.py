@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.id_ranges import IdRange
+from actors.start.mount_abilities import MountAbilities
 from actors.start.refusal import StartRefusedError
 from actors.start.security import id_mappings
 from actors.start.sub_paths import sub_path_of
@@ -34,15 +35,15 @@ class VolumesInside(msgspec.Struct, frozen=True):
     """What is known of a pod's volumes when one of its containers is made.
 
     `paths`: volume name -> path on the host; `of_agent`: names of those that nobody else writes to; `sub_paths`: index
-    of the mount -> path on the host of the part that it is of; `images`: volume name -> image; `recursive`: whether the
-    runtime can make a mount read only with all that is mounted below it.
+    of the mount -> path on the host of the part that it is of; `images`: volume name -> image; `able`: what the runtime
+    can do.
     """
 
     paths: Mapping[str, str] = {}
     of_agent: frozenset[str] = frozenset()
     sub_paths: Mapping[int, str] = {}
     images: Mapping[str, ImageSpec] = {}
-    recursive: bool = False
+    able: MountAbilities = MountAbilities()
 
 
 def container_mounts(
@@ -68,7 +69,7 @@ def container_mounts(
             raise StartRefusedError(f"{place}.mountPropagation", "Bidirectional needs a privileged container")
         sub_path = sub_path_of(mount, place, variables or {})
         if mount.name in volumes.images:
-            mounts.append(_image_mount(mount, volumes.images[mount.name], sub_path))
+            mounts.append(_image_mount(mount, place, volumes.images[mount.name], sub_path, volumes.able))
         else:
             host_path = volumes.sub_paths.get(index) if sub_path else volumes.paths.get(mount.name)
             mounts.append(_mount(mount, place, host_path, volumes))
@@ -94,13 +95,17 @@ def _mount(mount: VolumeMount, place: str, host_path: str | None, volumes: Volum
         container_path=_inside(mount),
         host_path=host_path,
         readonly=mount.name in volumes.of_agent or bool(mount.read_only),
-        recursive_read_only=is_recursive(mount, f"{place}.recursiveReadOnly", volumes.recursive),
+        recursive_read_only=is_recursive(mount, f"{place}.recursiveReadOnly", volumes.able.recursive_read_only),
         selinux_relabel=True,
         propagation=propagation,
     )
 
 
-def _image_mount(mount: VolumeMount, image: ImageSpec, sub_path: str) -> Mount:
+def _image_mount(mount: VolumeMount, place: str, image: ImageSpec, sub_path: str, able: MountAbilities) -> Mount:
+    if able.no_images:
+        raise StartRefusedError(place, able.no_images)
+    if sub_path and able.no_image_parts:
+        raise StartRefusedError(f"{place}.subPath", able.no_image_parts)
     return Mount(container_path=_inside(mount), image=image, image_sub_path=sub_path, readonly=True)
 
 
@@ -109,7 +114,7 @@ def _inside(mount: VolumeMount) -> str:
 
 
 def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
-    """Whether what is mounted below the mount is read only as well (KEP-3857). `able`: as in `VolumesInside`.
+    """Whether what is mounted below the mount is read only as well (KEP-3857). `able`: whether the runtime can.
 
     Raises StartRefusedError where that is asked for and cannot be.
     """

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.id_ranges import IdRange
+from actors.messages import RuntimeStateObserved
+from actors.start.mount_abilities import MountAbilities, mount_abilities
 from actors.start.mounts import VolumesInside, container_devices, container_mounts, is_recursive
 from actors.start.refusal import StartRefusedError
 from actors.start.sub_paths import WantedSubPath, agent_volumes, image_volumes, wanted_sub_paths
@@ -102,6 +105,40 @@ def test_an_image_is_mounted_by_name_and_read_only() -> None:
     assert (made.host_path, made.image_sub_path, made.readonly) == ("", "usr/share", True)
 
 
+RUNTIME = RuntimeStateObserved("", "", recursive_read_only_handlers=("", "kata"))
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "sub_path", "said"),
+    [
+        ("containerd", "1.6.20~ds1", "", "containerd 1.6.20~ds1 does not know volumes of images, containerd 2.1 does"),
+        ("containerd", "v2.1.9+unknown", "", ""),
+        ("containerd", "v2.1.9+unknown", "a", r"does not know parts \(subPath\) of volumes of images"),
+        ("containerd", "2.2.0", "a", ""),
+        ("cri-o", "1.30.1", "", "cri-o 1.31 does"),
+        ("cri-o", "1.33.0", "a", ""),
+        ("another", "0.1", "a", ""),
+        ("containerd", "main", "a", ""),
+    ],
+)
+def test_kep_4639_a_runtime_that_would_mount_something_else_is_not_asked(
+    name: str, version: str, sub_path: str, said: str
+) -> None:
+    runtime = msgspec.structs.replace(RUNTIME, runtime_name=name, runtime_version=version)
+    volumes = msgspec.structs.replace(DATA, able=mount_abilities(runtime, ""))
+    mount = VolumeMount(name="pictures", mount_path="/p", sub_path=sub_path or None)
+    if said:
+        with pytest.raises(StartRefusedError, match=said):
+            mounts(mount, volumes=volumes)
+    else:
+        assert mounts(mount, volumes=volumes)[0].image_sub_path == sub_path
+
+
+@pytest.mark.parametrize(("handler", "able"), [("", True), ("kata", True), ("runsc", False)])
+def test_kep_3857_each_handler_of_a_runtime_says_whether_it_can(handler: str, able: bool) -> None:
+    assert mount_abilities(RUNTIME, handler).recursive_read_only is able
+
+
 # --- read only with all below -----------------------------------------------------------------------------------------
 
 
@@ -120,7 +157,7 @@ def test_kep_3857_a_mount_is_read_only_with_all_below_where_the_runtime_can(
 ) -> None:
     mount = data(read_only=True, recursive_read_only=asked)
     assert is_recursive(mount, "$", able) is recursive
-    volumes = VolumesInside(paths={"data": "/pods/data"}, recursive=able)
+    volumes = VolumesInside(paths={"data": "/pods/data"}, able=MountAbilities(recursive_read_only=able))
     assert mounts(mount, volumes=volumes)[0].recursive_read_only is recursive
 
 

@@ -1,0 +1,46 @@
+"""What a runtime can do with mounts (KEP-3857, KEP-4639). Pure.
+
+That mounts can be made read only with all below them a runtime says itself, for each handler. Of images as volumes it
+says nothing: one that does not know them fails in words that nobody understands, and one that does not know parts of
+them mounts the whole image. So there is a table of those that are known not to be able.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from actors.messages import RuntimeStateObserved
+
+_IMAGES_FROM = {"containerd": (2, 1), "cri-o": (1, 31)}
+_PARTS_FROM = {"containerd": (2, 2), "cri-o": (1, 33)}
+_VERSION = re.compile(r"v?(\d+)\.(\d+)")
+
+
+class MountAbilities(msgspec.Struct, frozen=True):
+    """`recursive_read_only`: mounts read only with all that is mounted below. `no_images`, `no_image_parts`: why
+    images, or parts of them, cannot be mounted; empty where they can.
+    """
+
+    recursive_read_only: bool = False
+    no_images: str = ""
+    no_image_parts: str = ""
+
+
+def mount_abilities(runtime: RuntimeStateObserved, handler: str) -> MountAbilities:
+    """Of one handler of the runtime."""
+    return MountAbilities(
+        handler in runtime.recursive_read_only_handlers,
+        _too_old(runtime, "volumes of images", _IMAGES_FROM),
+        _too_old(runtime, "parts (subPath) of volumes of images", _PARTS_FROM),
+    )
+
+
+def _too_old(runtime: RuntimeStateObserved, what: str, versions: dict[str, tuple[int, int]]) -> str:
+    needed = versions.get(runtime.runtime_name.lower())
+    match = _VERSION.match(runtime.runtime_version)
+    if needed is None or match is None or (int(match[1]), int(match[2])) >= needed:
+        return ""
+    name = runtime.runtime_name
+    return f"{name} {runtime.runtime_version} does not know {what}, {name} {needed[0]}.{needed[1]} does"

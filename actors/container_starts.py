@@ -29,7 +29,7 @@ from actors.container_start import (
     Wanted,
 )
 from actors.history_messages import HistoryKind
-from actors.image_messages import ImagePulled, ImagePullFailed, PullImage
+from actors.image_messages import ImagePulled, ImagePullFailed, PullImage, PullWaits
 from actors.image_rules import (
     INVALID_IMAGE_NAME,
     ImageDeed,
@@ -132,6 +132,8 @@ class ContainerStarts:
         self.mounts = PodMounts(worker, services, references)
         self._lives = view.start_lives
         self._pulls: dict[str, Question] = {}
+        self._queued: dict[str, str] = {}
+        """Containers whose pull is not begun yet, and why."""
         self._present: set[str] = set()
         """Containers of which it was said that their image is there, since they were last created."""
         self._deeds: Mapping[Stage, Callable[[_Try], Awaitable[Event | None]]] = {
@@ -155,7 +157,8 @@ class ContainerStarts:
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
         retry_at = {name: at_ns + ahead_ns for name, at_ns in self._retries().items()}
         references = self._references.waiting()
-        return StartsUnderWay(self._view.waiting, {**retry_at, **backing_off}, self._pulling(), references)
+        retry_at |= backing_off
+        return StartsUnderWay(self._view.waiting, retry_at, self._pulling(), references, self._queued)
 
     def wake_in_ns(self) -> int | None:
         """When what could not be done may be tried again, from now; None when nothing waits for that."""
@@ -166,6 +169,12 @@ class ContainerStarts:
     def _retries(self) -> dict[str, int]:
         """When those that could not be started are tried again, monotonic ns."""
         return {name: life.retry_at_ns for name, life in self._lives.all().items() if life.retry_at_ns is not None}
+
+    def pull_waits(self, message: PullWaits) -> None:
+        """The pull of an image is not begun yet, or now it is."""
+        self._queued.pop(message.container, None)
+        if message.why:
+            self._queued[message.container] = message.why
 
     def image_pulled(self, message: ImagePulled) -> None:
         if self.mounts.images.pulled(message):
@@ -185,6 +194,7 @@ class ContainerStarts:
         self._view.history.note(HistoryKind.FAILURE, text, message.reason)
 
     def _answered(self, name: str) -> None:
+        self._queued.pop(name, None)
         pull = self._pulls.pop(name, None)
         if pull is not None:
             pull.answered()

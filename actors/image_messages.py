@@ -26,6 +26,16 @@ class PullImage(Message, frozen=True):
         return (self.pod.metadata.uid, self.container, self.image)
 
 
+class PullWaits(Message, frozen=True):
+    """ImagePullActor -> PodWorker: the pull for a container is not begun yet, for that reason; empty: now it is."""
+
+    container: str
+    why: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.container
+
+
 class ImagePulled(Message, frozen=True):
     """ImagePullActor -> PodWorker: the image is here."""
 

@@ -21,7 +21,7 @@ import msgspec
 
 from actors import image_rules as rules
 from actors.event_messages import pod_event
-from actors.image_messages import ImagePulled, ImagePullFailed, PullImage
+from actors.image_messages import ImagePulled, ImagePullFailed, PullImage, PullWaits
 from actors.image_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.messages import ListPulls, PodWorkerEnded, PullInProgress
@@ -146,13 +146,15 @@ class ImagePullActor(Actor):
         known = flight.waiters.get(key)
         if known is not None:
             known.request = message  # a worker that was restarted, or is not sure
+            self._tell_to_wait(flight, known)
             return
         for other in list(self._flights.values()):
             if other.image == flight.image and key in other.waiters:
                 self._leave(other, key)  # its secrets have changed while it waited
-        flight.waiters[key] = Waiter(message, self.now_ns())
+        waiter = flight.waiters[key] = Waiter(message, self.now_ns())
         self._say(message, rules.pulling(message.image))
         self._start_pulls()
+        self._tell_to_wait(flight, waiter)
 
     @handles(PodWorkerEnded)
     def worker_ended(self, message: PodWorkerEnded) -> None:
@@ -192,8 +194,25 @@ class ImagePullActor(Actor):
                 return
             self._start(flight)
 
+    def _tell_to_wait(self, flight: Flight, waiter: Waiter) -> None:
+        if flight.started_ns is None:
+            waiter.told_to_wait = True
+            waiter.request.worker.tell(PullWaits(waiter.request.container, self._why_not_yet()))
+
+    def _why_not_yet(self) -> str:
+        """Why a pull that is asked for is not begun."""
+        ahead = sorted(each.image for each in self._flights.values() if each.started_ns is not None)
+        if self._in_the_air < self._limits.at_once or not ahead:
+            return "the rate of pulls allows none now"
+        more = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
+        return f"{ahead[0]}{more} comes first"
+
     def _start(self, flight: Flight) -> None:
         flight.started_ns = self.now_ns()
+        for waiter in flight.waiters.values():
+            if waiter.told_to_wait:
+                waiter.told_to_wait = False
+                waiter.request.worker.tell(PullWaits(waiter.request.container, ""))
         flight.errors = []
         self._in_the_air += 1
         files, key = self._docker_config, flight.key

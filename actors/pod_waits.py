@@ -25,13 +25,15 @@ class StartsUnderWay(msgspec.Struct, frozen=True):
     """What is known of containers that do not run yet, by name.
 
     `reasons`: (reason, message) of why not. `retry_at`: wall ns at which it is tried again. `pulling`: their image is
-    being pulled. `asking`: they wait for an answer about objects they refer to.
+    being pulled; `queued`: that pull is not begun, and why. `asking`: they wait for an answer about objects they refer
+    to.
     """
 
     reasons: Mapping[str, tuple[str, str]] = {}
     retry_at: Mapping[str, int] = _NO_TIMES
     pulling: frozenset[str] = _NOBODY
     asking: frozenset[str] = _NOBODY
+    queued: Mapping[str, str] = {}
 
 
 def container_waits(
@@ -64,6 +66,9 @@ def _wait_of(container: Container, observed: ObservedPod, starts: StartsUnderWay
     if newest is not None and newest.running:
         return None
     subject = f"container {name}"
+    if name in starts.pulling and name in starts.queued:
+        text = f"the pull of its image {container.image} is not begun yet: {starts.queued[name]}"
+        return PodWait(subject, "ContainerCreating", text, "it is pulled after that")
     if name in starts.pulling:
         return PodWait(
             subject, "ContainerCreating", f"its image {container.image} is being pulled", "it is started then"

@@ -21,7 +21,7 @@ from actors.history_messages import HistorianStarted, PodWait
 from actors.hook_rules import HookKind
 from actors.hook_runner import HookEnded, HookTimeIsUp
 from actors.id_messages import IdsAssigned
-from actors.image_messages import ImagePulled, ImagePullFailed
+from actors.image_messages import ImagePulled, ImagePullFailed, PullWaits
 from actors.kernel import Actor, DeadlineExceededError, handles
 from actors.messages import (
     AnnounceYourself,
@@ -285,6 +285,11 @@ class PodWorker(Actor):
     def ids_assigned(self, message: IdsAssigned) -> None:
         self._sync.users.assigned(message)
         self._look_soon()
+
+    @handles(PullWaits)
+    def pull_waits(self, message: PullWaits) -> None:
+        self._sync.starts.pull_waits(message)
+        self._tell_history(None)
 
     @handles(ImagePulled)
     def image_pulled(self, message: ImagePulled) -> None:

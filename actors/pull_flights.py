@@ -16,13 +16,14 @@ FlightKey = tuple[str, tuple[Credential, ...]]
 
 
 class Waiter:
-    """A container that waits for the image, since when."""
+    """A container that waits for the image, since when. `told_to_wait`: that the pull is not begun yet."""
 
-    __slots__ = ("request", "since_ns")
+    __slots__ = ("request", "since_ns", "told_to_wait")
 
     def __init__(self, request: PullImage, since_ns: int) -> None:
         self.request = request
         self.since_ns = since_ns
+        self.told_to_wait = False
 
 
 class Flight:

@@ -240,6 +240,19 @@ def test_what_is_waited_for_without_an_end_in_sight_is_told_with_its_length():
     assert explained.waits[0].since < explained.asked
 
 
+def test_a_pull_that_has_to_wait_for_another_says_so_and_when_it_is_begun():
+    large = manifest("web", [container(image="docker.io/library/large:1")], behaviour={"image-size": "1000Mi"})
+    small = manifest("small", [container(image="docker.io/library/small:1")], behaviour={"pull-rate": "1Mi"})
+    world = node(1, web=large)
+    world.node.put_manifest("small.yaml", small)
+    world.run(4 * SECOND)
+    [why] = told(world, "small").why
+    assert "docker.io/library/small:1 is not begun yet: docker.io/library/large:1 comes first" in why
+    world.run(8 * SECOND)
+    [why] = told(world, "small").why
+    assert "its image docker.io/library/small:1 is being pulled" in why
+
+
 def test_a_call_that_hangs_is_why_and_not_what_was_waited_for_before_it():
     explained = told(node(45, web=manifest("web", behaviour={"hang": "CreateContainer"})), "web")
     assert explained.why == ("the creation of container app takes long: 45 s by now",)

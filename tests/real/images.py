@@ -63,6 +63,7 @@ RECIPES = (
         },
     ),
     Recipe("actorlet.test/user-name:1", {"Cmd": ["sleep", FOREVER], "User": "app"}),
+    Recipe("actorlet.test/stop-signal:1", {"Cmd": ["sleep", FOREVER], "StopSignal": "SIGUSR1"}),
     Recipe("actorlet.test/user-ghost:1", {"Cmd": ["sleep", FOREVER], "User": "ghost"}),
     Recipe("actorlet.test/user-id:1", {"Cmd": ["sleep", FOREVER], "User": "1000:1000"}),
 )

@@ -114,3 +114,19 @@ def test_2_11_a_pod_ends_at_its_deadline_and_stays_to_be_read(agent: Agent, trut
     agent.await_that(told, "its end is not told")
     assert [life.attempt for life in truth.lives("late")] in ([0], [])
     assert agent.status("late").reason == "DeadlineExceeded"
+
+
+def test_3_10_the_stop_signal_is_the_images(agent: Agent, truth: Truth) -> None:
+    """Or TERM. That of a pod is told to the runtime, and Debian's pass it over (`tests/conformance/pod_life.py`)."""
+    witness = Witness(agent.directory)
+    notes = 'for each in TERM USR1; do trap "echo $each >> /witness/log; exit 0" $each; done; sleep 1000 & wait'
+    own = container(script=notes, volumeMounts=[witness.mount]) | {"image": "actorlet.test/stop-signal:1"}
+    other = Witness(agent.directory, "other")
+    usual = container(script=notes, volumeMounts=[other.mount])
+    made = [pod("own", own, volumes=[witness.volume]), pod("usual", usual, volumes=[other.volume])]
+    manifest = agent.drop("both.json", *made)
+    agent.start()
+    agent.await_running("own", "usual")
+    manifest.unlink()
+    truth.await_none()
+    assert (witness.said(), other.said()) == (["USR1"], ["TERM"])

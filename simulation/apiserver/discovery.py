@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from simulation.apiserver import usage
 from simulation.apiserver.resources import SERVED, ServedResource, groups
 
 Json = dict[str, Any]
@@ -84,17 +85,21 @@ def api_versions(address: str) -> Json:
 def api_group_list() -> Json:
     """`/apis` in its plain form."""
     listed = [_group(name, versions) for name, versions in groups().items() if name]
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [*listed, usage.group()]}
 
 
 def api_group(name: str) -> Json | None:
     """`/apis/GROUP`; None when there is no such group."""
+    if name == usage.GROUP:
+        return {"kind": "APIGroup", "apiVersion": "v1", **usage.group()}
     versions = groups().get(name) if name else None
     return None if versions is None else {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)}
 
 
 def api_resource_list(group: str, version: str) -> Json | None:
     """`/api/v1` and `/apis/GROUP/VERSION`; None when nothing of it is served."""
+    if (group, version) == (usage.GROUP, usage.VERSION):
+        return usage.resources()
     served = _served(group, version)
     if not served:
         return None
@@ -125,6 +130,8 @@ def aggregated(*, core: bool) -> Json:
         for group, versions in groups().items()
         if core == (group == "")
     ]
+    if not core:
+        items.append(usage.aggregated())
     return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
 
 

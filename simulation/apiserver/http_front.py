@@ -43,6 +43,8 @@ from simulation.apiserver.requests import (
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError, no_such_path
 from simulation.apiserver.store import ERROR, Version
+from simulation.apiserver.usage import PREFIX as USAGE
+from simulation.apiserver.usage import usage
 
 LOG = logging.getLogger("actorlet.apiserver.http")
 
@@ -150,6 +152,8 @@ class HttpFront:
         form = form_of(accept)
         query = tuple(request.query.items())
         asked = Request(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
+        if path.startswith(f"{USAGE}/"):
+            return _response(await usage(asked, self._server.handle, self._proxy.fetch), PLAIN, None)
         answer = self._server.handle(asked)
         include_object = request.query.get("includeObject", "Metadata")
         if isinstance(answer, WatchAnswer):

@@ -16,6 +16,7 @@ from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
 
 CONNECT_SECONDS = 10.0
+FETCH_SECONDS = 15.0
 CHUNK_BYTES = 64 * 1024
 _HOP_BY_HOP = frozenset(
     {
@@ -56,6 +57,15 @@ class NodeProxy:
             raise unavailable(
                 f"error trying to reach the agent of node {node.node} at {url.authority}: {why}"
             ) from None
+
+    async def fetch(self, node: NodeAnswer) -> bytes | None:
+        """What an agent answers, whole; None when it does not answer, or not well."""
+        url = URL.build(scheme=self._scheme, host=node.host, port=node.port, path=node.path, query=node.query)
+        try:
+            async with self._open_session().get(url, timeout=aiohttp.ClientTimeout(total=FETCH_SECONDS)) as answer:
+                return await answer.read() if answer.status == 200 else None
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            return None
 
     async def close(self) -> None:
         session, self._session = self._session, None

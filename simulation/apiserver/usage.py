@@ -1,0 +1,161 @@
+"""`metrics.k8s.io`: what nodes and pods use now, so that `kubectl top` works without a metrics server.
+
+Nothing is kept: whoever asks has the agents concerned asked for their summaries, through the same door as by the proxy
+of a node, and only those who may list the objects and use that door get an answer. A node whose agent does not answer
+is left out, and so are its pods, as they are where a metrics server has none yet. Reading answers is pure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from config.stats_summary import Summary
+from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, NodeAnswer, ObjectAnswer, Request
+from simulation.apiserver.status import Json, StatusError, no_such_path
+
+GROUP, VERSION = "metrics.k8s.io", "v1beta1"
+PREFIX = f"/apis/{GROUP}"
+WINDOW = "10s"
+_KINDS = {"nodes": ("NodeMetrics", False), "pods": ("PodMetrics", True)}
+
+Fetch = Callable[[NodeAnswer], Awaitable[bytes | None]]
+"""Asks an agent; None when it does not answer."""
+
+
+def group() -> Json:
+    """As `/apis` lists it."""
+    version = {"groupVersion": f"{GROUP}/{VERSION}", "version": VERSION}
+    return {"name": GROUP, "versions": [version], "preferredVersion": version}
+
+
+def resources() -> Json:
+    """`/apis/metrics.k8s.io/v1beta1`."""
+    listed = [
+        {"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get", "list"]}
+        for name, (kind, namespaced) in _KINDS.items()
+    ]
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/{VERSION}", "resources": listed}
+
+
+def aggregated() -> Json:
+    """The group in the aggregated form."""
+    listed = [
+        {
+            "resource": name,
+            "responseKind": {"group": GROUP, "version": VERSION, "kind": kind},
+            "scope": "Namespaced" if namespaced else "Cluster",
+            "singularResource": "",
+            "verbs": ["get", "list"],
+        }
+        for name, (kind, namespaced) in _KINDS.items()
+    ]
+    versions = [{"version": VERSION, "resources": listed, "freshness": "Current"}]
+    return {"metadata": {"name": GROUP}, "versions": versions}
+
+
+async def usage(request: Request, handle: Callable[[Request], Answer], fetch: Fetch) -> JsonAnswer:
+    """The answer to a request below `PREFIX`. `handle` answers requests for objects. Raises StatusError."""
+    if request.method not in ("GET", "HEAD"):
+        raise StatusError(405, "MethodNotAllowed", "usage can be read, and nothing else", {})
+    parts = request.path.removeprefix(f"{PREFIX}/{VERSION}/").strip("/").split("/")
+    namespaced = len(parts) > 2 and parts[0] == "namespaces"
+    plural, *rest = parts[2:] if namespaced else parts
+    misplaced = namespaced if plural == "nodes" else bool(rest) and not namespaced
+    if plural not in _KINDS or len(rest) > 1 or misplaced:
+        raise no_such_path()
+    name, namespace = "".join(rest), parts[1] if namespaced else ""
+    objects = _objects(request, plural, namespace, name, handle)
+    if plural == "nodes":
+        names = [each["metadata"]["name"] for each in objects]
+    else:
+        names = sorted({each["spec"]["nodeName"] for each in objects if each["spec"].get("nodeName")})
+    ways = [_way(request, node, handle) for node in names]
+    bodies = await asyncio.gather(*map(fetch, ways))
+    summaries = {node: _read(body) for node, body in zip(names, bodies, strict=True)}
+    items = list(_nodes(objects, summaries) if plural == "nodes" else _pods(objects, summaries))
+    kind = _KINDS[plural][0]
+    if name:
+        if not items:
+            raise StatusError(404, "NotFound", f'{plural}.{GROUP} "{name}" has no metrics', {"name": name})
+        return JsonAnswer({"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", **items[0]})
+    return JsonAnswer({"kind": f"{kind}List", "apiVersion": f"{GROUP}/{VERSION}", "metadata": {}, "items": items})
+
+
+def _objects(
+    request: Request, plural: str, namespace: str, name: str, handle: Callable[[Request], Answer]
+) -> list[Json]:
+    """The objects asked about, as whoever asks may see them. Raises StatusError."""
+    path = "/api/v1" + (f"/namespaces/{namespace}" if namespace else "") + f"/{plural}" + (f"/{name}" if name else "")
+    query = tuple((key, value) for key, value in request.query if key in ("labelSelector", "fieldSelector"))
+    answer = handle(Request("GET", path, query, user=request.user))
+    if isinstance(answer, ListAnswer):
+        return [version.object for version in answer.versions]
+    if isinstance(answer, ObjectAnswer):
+        return [answer.version.object]
+    raise _refusal(answer)
+
+
+def _way(request: Request, node: str, handle: Callable[[Request], Answer]) -> NodeAnswer:
+    """To the agent's summary, for whoever asks. Raises StatusError."""
+    query = (("only_cpu_and_memory", "true"),)
+    answer = handle(Request("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query, user=request.user))
+    if isinstance(answer, NodeAnswer):
+        return answer
+    raise _refusal(answer)
+
+
+def _refusal(answer: Answer) -> StatusError:
+    value: Any = answer.value if isinstance(answer, JsonAnswer) else {}
+    return StatusError(answer.code, value.get("reason", ""), value.get("message", ""), value.get("details"))
+
+
+def _read(body: bytes | None) -> Summary | None:
+    if body is None:
+        return None
+    try:
+        return msgspec.json.decode(body, type=Summary)
+    except msgspec.DecodeError:
+        return None
+
+
+def _nodes(objects: Iterable[Json], summaries: dict[str, Summary | None]) -> Iterable[Json]:
+    for each in objects:
+        summary = summaries[each["metadata"]["name"]]
+        if summary is None or summary.node.cpu is None or summary.node.memory is None:
+            continue
+        used = _usage(summary.node.cpu.usage_nano_cores, summary.node.memory.working_set_bytes)
+        if used is not None:
+            yield {"metadata": _metadata(each), "timestamp": summary.node.cpu.time, "window": WINDOW, "usage": used}
+
+
+def _pods(objects: Iterable[Json], summaries: dict[str, Summary | None]) -> Iterable[Json]:
+    for each in objects:
+        meta = each["metadata"]
+        summary = summaries.get(each["spec"].get("nodeName", ""))
+        for pod in () if summary is None else summary.pods:
+            if (pod.pod_ref.namespace, pod.pod_ref.name) != (meta["namespace"], meta["name"]) or pod.cpu is None:
+                continue
+            containers = []
+            for container in pod.containers:
+                cpu, memory = container.cpu, container.memory
+                used = None if cpu is None or memory is None else _usage(cpu.usage_nano_cores, memory.working_set_bytes)
+                if used is not None:
+                    containers.append({"name": container.name, "usage": used})
+            if containers:
+                head = {"metadata": _metadata(each), "timestamp": pod.cpu.time, "window": WINDOW}
+                yield {**head, "containers": containers}
+
+
+def _usage(nano_cores: int | None, working_set: int | None) -> Json | None:
+    if nano_cores is None or working_set is None:
+        return None
+    return {"cpu": f"{nano_cores}n", "memory": f"{working_set // 1024}Ki"}
+
+
+def _metadata(each: Json) -> Json:
+    meta = each["metadata"]
+    return {key: meta[key] for key in ("name", "namespace", "creationTimestamp", "labels") if key in meta}

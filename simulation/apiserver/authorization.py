@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from config.pod_identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
-from simulation.apiserver.pod_references import Key, References, references_of
+from simulation.apiserver.pod_references import Key, References, references_of, volume_secrets
 from simulation.apiserver.requests import Call, User
 from simulation.apiserver.resources import NODES, PODS, ServedResource
 from simulation.apiserver.status import Json, StatusError, forbidden
@@ -152,7 +152,22 @@ class Authorizer:
         return None
 
     def _secrets(self, node: str, asked: Attributes) -> str | None:
-        return self._referred(node, asked, "secrets")
+        refusal = self._referred(node, asked, "secrets")
+        key = (asked.namespace, asked.name or asked.field_name)
+        if refusal and asked.verb in _READ and not asked.subresource and self._is_of_volume(node, key):
+            return None
+        return refusal
+
+    def _is_of_volume(self, node: str, secret: Key) -> bool:
+        """Whether a persistent volume that a pod of that node claims has it for nodes."""
+        for volume in self._core.store.collection("persistentvolumes").all():
+            spec = volume.object.get("spec") or {}
+            claim = spec.get("claimRef") or {}
+            if secret in volume_secrets(spec) and self._refers(
+                node, "claims", (claim.get("namespace", ""), claim.get("name", ""))
+            ):
+                return True
+        return False
 
     def _config_maps(self, node: str, asked: Attributes) -> str | None:
         return self._referred(node, asked, "config_maps")

@@ -76,6 +76,20 @@ def _of_volume(found: References, namespace: str, pod: str, volume: Json) -> Non
         found.secrets.add((namespace, volume["azureFile"].get("secretName", "")))
 
 
+def volume_secrets(spec: Json) -> set[Key]:
+    """The secrets of a persistent volume that nodes need; those of controllers are not among them."""
+    found: set[Key] = set()
+    source: dict[str, Any] = spec.get("csi") or {}
+    for name in ("nodeStageSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"):
+        reference = source.get(name) or {}
+        _add(found, reference.get("namespace", ""), reference)
+    file: dict[str, Any] = spec.get("azureFile") or {}
+    if file.get("secretName"):
+        claim = spec.get("claimRef") or {}
+        found.add((file.get("secretNamespace") or claim.get("namespace", ""), file["secretName"]))
+    return found
+
+
 def _add(into: set[Key], namespace: str, reference: Any) -> None:
     if reference and reference.get("name"):
         into.add((namespace, reference["name"]))

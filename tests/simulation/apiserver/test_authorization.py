@@ -137,6 +137,19 @@ def test_it_gets_tokens_for_the_accounts_of_its_pods_alone(server: Server) -> No
         assert server.ask("POST", f"{CORE}/serviceaccounts/{name}/token", {"spec": {}}, user=AGENT).code == code
 
 
+def test_it_reads_the_secrets_of_volumes_that_its_pods_claim_and_not_those_of_their_controllers(server: Server) -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "claim"}}]
+    server.ask("POST", PODS, pod("claims", nodeName="n1", volumes=volumes))
+    secrets = {"nodeStageSecretRef": "stage", "controllerPublishSecretRef": "controller"}
+    csi = {name: {"namespace": "default", "name": secret} for name, secret in secrets.items()}
+    claim = {"namespace": "default", "name": "claim"}
+    spec = {"csi": {"driver": "d", "volumeHandle": "h", **csi}, "claimRef": claim}
+    server.ask("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "pv"}, "spec": spec})
+    for name, code in (("stage", 200), ("controller", 403)):
+        server.ask("POST", f"{CORE}/secrets", {"metadata": {"name": name}})
+        assert server.ask("GET", f"{CORE}/secrets/{name}", user=AGENT).code == code
+
+
 def test_leases_and_events(server: Server) -> None:
     assert server.ask("POST", LEASES, {"metadata": {"name": "n1"}}, user=AGENT).code == 201
     assert server.ask("POST", LEASES, {"metadata": {"name": "n2"}}, user=AGENT).code == 403

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 
+from actors.id_ranges import IdRangeError, node_range
 from actors.kernel import PoolDispatcher
 from actors.node import Node
 from actors.node_supervisor import NodeCapabilities
@@ -24,6 +25,7 @@ from cli.node_server import NodeWindow, Serving, flags_shown, is_open_to_all, no
 from cli.node_start import Machine, addresses_of, open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
 from config.codec import DocumentError
 from config.flags import flags_help, parse_flags
+from config.kubelet import KubeletConfiguration
 from config.start_configuration import ConfigurationRejected, StartConfiguration
 from runtime.api.access import read_access
 from runtime.api.lines import HttpApiLines
@@ -35,6 +37,7 @@ from runtime.host_machine import cgroup_version
 from runtime.http_server.gate import gate_faults
 from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
 from runtime.http_server.serving_certificate import CertificateError
+from runtime.id_files import IdFiles, LocalIdFiles
 from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
 from runtime.lock_file import LockFile, LockFileError
 from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
@@ -230,12 +233,21 @@ def _refuse(start: StartConfiguration, machine: Machine) -> None:
         )
     if configuration.fail_swap_on and swap_is_on():
         faults.append(DocumentError("failSwapOn", "this machine has swap on", "run swapoff -a, or set it to false"))
-    texts = [str(fault) for fault in faults]
+    texts = [*map(str, faults), *_id_faults(configuration, LocalIdFiles(start.node.root_dir))]
     if configuration.enable_server:
         joined = bool(start.node.kubeconfig)
         texts += gate_faults(configuration.authentication, configuration.authorization, joined)
     if texts:
         raise StartRefusedError("\n".join(texts))
+
+
+def _id_faults(configuration: KubeletConfiguration, files: IdFiles) -> tuple[str, ...]:
+    """Ids that were set aside for pods with users of their own, and are of no use to them (spec 17.6)."""
+    try:
+        node_range(*files.subordinate(), configuration.ids_per_pod, configuration.max_pods)
+    except (IdRangeError, OSError) as fault:
+        return (f"$.userNamespaces.idsPerPod: {fault}",)
+    return ()
 
 
 def _tell_warnings(start: StartConfiguration) -> None:

@@ -179,6 +179,30 @@ def test_every_fault_of_the_start_is_one_line_and_status_1(tmp_path: Path, capsy
         assert any(word in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("says", "fault"),
+    [
+        ("0: kubelet 65536 7208960", ""),
+        ("0: kubelet 100000 7208960", "the first subordinate id 100000 must be a multiple of 65536"),
+        ("0: kubelet 65536 65536", "65536 subordinate ids are enough for 1 pods"),
+        ("", "one range of subordinate ids is needed"),
+    ],
+)
+def test_subordinate_ids_that_pods_cannot_use_stop_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], says: str, fault: str
+) -> None:
+    tool = tmp_path / "getsubids"
+    tool.write_text(f"#!/bin/sh\necho '{says}'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr("pwd.getpwnam", lambda _: None)
+    # Another fault, so that it does not start in any case.
+    assert main(["run", *flags(tmp_path, "--container-runtime-endpoint=nowhere")]) == 1
+    told = capsys.readouterr().err
+    assert ("$.userNamespaces.idsPerPod: " in told) is bool(fault)
+    assert fault in told
+
+
 def free_ports(count: int) -> list[int]:
     taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in taken]

@@ -13,6 +13,7 @@ import logging
 import socket
 import ssl
 import weakref
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -26,13 +27,17 @@ LOG = logging.getLogger("actorlet.http-server")
 
 START_SECONDS = 10.0
 CONNECTIONS_AT_MOST = 4096
-"""Some 40 KiB each with TLS. Who comes when there are as many is closed at once."""
+"""Some 100 KiB each with TLS. Who comes when there are as many is closed at once."""
 HEAD_SECONDS = 30.0
 IDLE_SECONDS = 90.0
 """Between two requests (spec 11.1)."""
 BODY_BYTES_AT_MOST = 3 * 1024 * 1024
 _LATER_LINE_BYTES = 32 * 1024
 """Of the requests that follow the first on a connection: nobody needs more who has no command in it."""
+
+# asyncio gives every TLS connection a buffer of this size as soon as it is there, and its own idea of it is 256 KiB: four
+# thousand who say nothing would have a gigabyte. A record of TLS has 16 KiB.
+SSLProtocol.max_size = 32 * 1024
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

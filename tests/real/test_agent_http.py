@@ -3,113 +3,36 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cli.embedded_api import ApiServerOptions, embedded_api
-from tests.kubectl.cluster import missing
 from tests.real.agent import NODE, Agent
+from tests.real.kubectl import PATIENCE_S, SPDY, WEBSOCKETS, Kubectl, following, kubectl_on, port_of
 from tests.real.pods import STAY, container, pod
 from tests.real.waiting import until
 
-PATIENCE_S = 60
 CHATTY = "i=0; while :; do i=$((i+1)); echo line $i; test $((i % 20)) -eq 0 && sleep 0.1; done"
 CRASHES = "echo attempt of $(cat /count/n 2>/dev/null || echo 0); echo x >> /count/n; sleep 0.2; exit 1"
-
-
-class Kubectl:
-    """kubectl with the kubeconfig of the admin."""
-
-    def __init__(self, kubeconfig: str) -> None:
-        self._environment = {**os.environ, "KUBECONFIG": kubeconfig}
-
-    def popen(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            ["kubectl", *arguments],
-            env=self._environment,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            text=True,
-            **options,
-        )
-
-    def attempt(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
-        with self.popen(*arguments) as process:
-            out, err = process.communicate(stdin, timeout=PATIENCE_S)
-        return process.returncode, out, err
-
-    def __call__(self, *arguments: str, stdin: str = "") -> str:
-        code, out, err = self.attempt(*arguments, stdin=stdin)
-        assert code == 0, f"kubectl {' '.join(arguments)}: {code}\n{out}{err}"
-        return out
-
-
-@contextmanager
-def following(process: subprocess.Popen[str]) -> Iterator[Iterator[str]]:
-    """Its lines as they come; it is ended with the context."""
-    assert process.stdout is not None
-    try:
-        yield iter(process.stdout)
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
 
 
 @pytest.fixture
 def kubectl(agent: Agent) -> Iterator[Kubectl]:
     """On a cluster of one node, which is started: what is asked of it goes through the API server."""
-    complaint = missing()
-    if complaint is not None:
-        pytest.fail(complaint)
-    place = agent.directory / "api"
-    place.mkdir()
-    options = ApiServerOptions(str(place), str(place / "admin.kubeconfig"), node_authorizer=True, nodes=(NODE,))
-    with embedded_api(options) as served:
-        agent.configure(
-            enableServer=True,
-            port=free_port(),
-            healthzPort=free_port(),
-            authentication={"x509": {"clientCAFile": served.authority}},
-        )
-        flags = ["--kubeconfig", served.node_kubeconfigs[NODE], "--cert-dir", str(agent.directory / "pki")]
-        agent.start(*flags)
-        found = Kubectl(served.kubeconfig)
-        found("wait", f"node/{NODE}", "--for=create", "--timeout=30s")
-        found("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=30s")
+    with kubectl_on(agent) as found:
         yield found
-        agent.take_down()
-
-
-def run(kubectl: Kubectl, document: dict[str, Any]) -> str:
-    """A pod of this document, once it is ready; its name."""
-    kubectl("apply", "-f", "-", stdin=json.dumps(document))
-    name: str = document["metadata"]["name"]
-    kubectl("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=30s")
-    return name
 
 
 def test_logs_are_read_and_followed_to_the_end_of_the_container(kubectl: Kubectl) -> None:
     script = (
         "for i in 1 2 3; do echo out $i; echo err $i >&2; done; while ! test -e /tmp/go; do sleep 0.1; done; echo last"
     )
-    run(kubectl, pod("web", container(script=script), restartPolicy="Never"))
+    kubectl.run(pod("web", container(script=script), restartPolicy="Never"))
     until(lambda: "out 3" in kubectl("logs", "web"), 10, "it does not write")
     lines = kubectl("logs", "web").splitlines()
     assert sorted(lines) == sorted(f"{stream} {i}" for stream in ("out", "err") for i in (1, 2, 3))
@@ -139,7 +62,12 @@ def test_logs_of_the_life_before_and_of_what_waits(kubectl: Kubectl) -> None:
 
 
 def test_commands_run_with_input_output_errors_and_exit_codes(kubectl: Kubectl, tmp_path: Path) -> None:
-    name = run(kubectl, pod("web", container(script=f"echo hello; {STAY}")))
+    name = kubectl.run(pod("web", container(script=f"echo hello; {STAY}")))
+    for protocol in (WEBSOCKETS, SPDY):
+        session_works(kubectl.speaking(protocol), name, tmp_path)
+
+
+def session_works(kubectl: Kubectl, name: str, tmp_path: Path) -> None:
     assert kubectl("exec", name, "--", "sh", "-c", "echo $((6*7))") == "42\n"
     code, out, err = kubectl.attempt("exec", name, "--", "sh", "-c", "echo out; echo err >&2; exit 3")
     assert (code, out) == (3, "out\n")
@@ -156,7 +84,7 @@ def test_commands_run_with_input_output_errors_and_exit_codes(kubectl: Kubectl, 
 
 def test_who_attaches_sees_what_is_written_from_now_on_and_is_heard(kubectl: Kubectl) -> None:
     echoes = container(script="while read line; do echo heard $line; done", stdin=True, stdinOnce=True)
-    name = run(kubectl, pod("echo", echoes, restartPolicy="Never"))
+    name = kubectl.run(pod("echo", echoes, restartPolicy="Never"))
     code, out, _ = kubectl.attempt("attach", "-i", name, stdin="one\ntwo\n")
     assert code == 0
     assert "heard two\n" in out
@@ -164,7 +92,7 @@ def test_who_attaches_sees_what_is_written_from_now_on_and_is_heard(kubectl: Kub
 
 def test_ports_are_forwarded(kubectl: Kubectl) -> None:
     serves = "mkdir /tmp/www; echo it works > /tmp/www/index.html; httpd -f -p 8080 -h /tmp/www"
-    name = run(kubectl, pod("web", container(script=serves)))
+    name = kubectl.run(pod("web", container(script=serves)))
     with following(kubectl.popen("port-forward", f"pod/{name}", ":8080", "--address=127.0.0.1")) as told:
         port = int(next(told).split(" -> ")[0].rpartition(":")[2])
 
@@ -182,7 +110,7 @@ def test_ports_are_forwarded(kubectl: Kubectl) -> None:
 
 
 def test_many_follow_while_the_log_rotates_and_others_run_commands(agent: Agent, kubectl: Kubectl) -> None:
-    name = run(kubectl, pod("chatty", container(script=CHATTY)))
+    name = kubectl.run(pod("chatty", container(script=CHATTY)))
     seen: list[list[int]] = []
 
     def follow() -> None:
@@ -207,7 +135,7 @@ def test_many_follow_while_the_log_rotates_and_others_run_commands(agent: Agent,
 
 
 def test_without_rights_curl_gets_401_or_403(agent: Agent, kubectl: Kubectl) -> None:
-    port = json.loads(agent.config.read_text())["port"]
+    port = port_of(agent)
     paths = ("/pods", "/metrics", "/exec/default/web/main?command=id&output=1", "/run/default/web/main?cmd=id", "/x")
     for path in paths:
         for method in ("GET", "POST"):

@@ -24,6 +24,8 @@ NEEDED = {
     "runc": "runc",
     "busybox": "busybox-static",
     "docker-registry": "docker-registry",
+    "prometheus": "prometheus",
+    "promtool": "prometheus",
     "chromium": "chromium",
     "ip": "iproute2",
     "iptables": "iptables",

@@ -20,6 +20,8 @@ from actors.probe_results import ProbeResults
 from actors.probe_runner import ProbeRunner, has_probes
 from config.codec import from_builtins
 from config.objects import Pod
+from runtime.metrics.kubelet import PROBE_DURATION, PROBE_TOTAL
+from runtime.metrics.meters import Meters
 from runtime.pending import Pending
 from runtime.probes import Check, Outcome, ProbeAnswer
 from tests.actors.probes import Recorder, only
@@ -68,7 +70,15 @@ class Runner:
         self.pod = pod
         self.worker, self.told = Recorder.spawn_in(self.system, "worker", ProbesJudged, ProbeRunnerStarted)
         events, self.said = Recorder.spawn_in(self.system, "events", RecordEvent)
-        services = services_for(self.dispatcher, self.system, prober=self.answers, events=events, began_ns=began_ns)
+        self.meters = Meters()
+        services = services_for(
+            self.dispatcher,
+            self.system,
+            prober=self.answers,
+            events=events,
+            began_ns=began_ns,
+            meters=self.meters,
+        )
         self.ref = self.system.spawn(ProbeRunner, self.worker, services, name="probes")
 
     def see(self, *running: RunningContainer, ending: bool = False) -> None:
@@ -246,3 +256,19 @@ def test_spec_5_each_probe_of_each_container_is_asked_by_itself_and_init_contain
     runner.run(0.5)
     asked = sorted((container, kind) for _, container, kind in runner.answers.asked)
     assert asked == [("s", "liveness"), ("x", "liveness"), ("x", "readiness")]
+
+
+def test_spec_5_each_answer_is_measured_by_kind_and_result_until_the_pod_is_over() -> None:
+    runner = Runner(pod_of("p", readinessProbe=TCP))
+    runner.answers.say = lambda container, kind: OK if len(runner.answers.asked) < 3 else NO
+    runner.see(runner.container())
+    runner.run(4.5)
+
+    def counted() -> list[float]:
+        who = ("c0", "p", runner.pod.metadata.namespace, "p")
+        return [runner.meters.value(PROBE_TOTAL, "Readiness", each, *who) for each in ("successful", "failed")]
+
+    assert counted() == [2, 3]
+    assert runner.meters.value(PROBE_DURATION, "Readiness", "c0", "p", runner.pod.metadata.namespace) == 5
+    runner.system.stop()
+    assert counted() == [0, 0]

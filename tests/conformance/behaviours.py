@@ -177,14 +177,14 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Pods, prestop hook": (f"{_HOOKS}::test_a_pre_stop_command_runs_before_the_stop_signal", _POST_START),
     "Pod liveness probe, using http endpoint, failure": _HEALTHY,
     "Pod liveness probe, using grpc call, success": (
-        f"{_NETWORK_PROBES}::test_grpc_asks_for_a_service_and_takes_serving_only",
+        f"{_NETWORK_PROBES}::test_spec_5_grpc_asks_for_a_service_and_takes_serving_only",
         *_HEALTHY,
     ),
     "Pod liveness probe, using local file, no restart": (f"{_PROBES}::test_a_command_is_run_by_the_runtime", *_HEALTHY),
     "Pod liveness probe, using tcp socket, no restart": _HEALTHY,
     "Pod liveness probe, using http endpoint, restart": _KILLED,
     "Pod liveness probe, using grpc call, failure": (
-        f"{_NETWORK_PROBES}::test_a_port_at_which_nobody_listens_is_a_failure_of_every_kind",
+        f"{_NETWORK_PROBES}::test_spec_5_a_port_at_which_nobody_listens_is_a_failure_of_every_kind",
         *_KILLED,
     ),
     "Pod liveness probe, using local file, restart": _KILLED,

@@ -61,7 +61,7 @@ def failing(code: StatusCode, text: str) -> Any:
         ),
     ],
 )
-def test_the_end_of_a_command_is_the_verdict(answer: Any, expected: ProbeAnswer) -> None:
+def test_spec_5_the_end_of_a_command_is_the_verdict(answer: Any, expected: ProbeAnswer) -> None:
     runtime = Runtime(answer)
     assert ask_exec(runtime, "c", CHECK, 2 * SECOND).result(0) == expected
     [(request, timeout_ns)] = runtime.asked
@@ -71,13 +71,13 @@ def test_the_end_of_a_command_is_the_verdict(answer: Any, expected: ProbeAnswer)
 
 
 @pytest.mark.parametrize("code", [StatusCode.UNAVAILABLE, StatusCode.NOT_FOUND, StatusCode.UNKNOWN])
-def test_a_runtime_that_cannot_run_it_says_nothing_of_the_container(code: StatusCode) -> None:
+def test_spec_5_a_runtime_that_cannot_run_it_says_nothing_of_the_container(code: StatusCode) -> None:
     answer = ask_exec(Runtime(failing(code, "no such task")), "c", CHECK, SECOND).result(0)
     assert answer.outcome is Outcome.UNKNOWN
     assert "no such task" in answer.text
 
 
-def test_who_gives_up_cancels_the_call() -> None:
+def test_spec_5_who_gives_up_cancels_the_call() -> None:
     call: Promise[ExecSyncResponse] = Promise()
     assert ask_exec(Runtime(call), "c", CHECK, SECOND).cancel()
     assert call.done()

@@ -115,13 +115,13 @@ def closed_port() -> int:
     [(200, Outcome.SUCCESS), (204, Outcome.SUCCESS), (304, Outcome.SUCCESS), (399, Outcome.SUCCESS)]
     + [(each, Outcome.FAILURE) for each in (400, 404, 500, 503)],
 )
-def test_2xx_and_3xx_are_success(servers: Servers, status: int, outcome: Outcome) -> None:
+def test_spec_5_2xx_and_3xx_are_success(servers: Servers, status: int, outcome: Outcome) -> None:
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(saying(status))}/"))
     assert answer.outcome is outcome
     assert answer.text == ("" if outcome is Outcome.SUCCESS else f"HTTP probe failed with statuscode: {status}")
 
 
-def test_it_asks_as_a_kubelet_does_once_and_without_compression(servers: Servers) -> None:
+def test_spec_5_it_asks_as_a_kubelet_does_once_and_without_compression(servers: Servers) -> None:
     port = servers.http(saying(200))
     servers.ask(HttpCheck(f"http://127.0.0.1:{port}/health?deep=1"))
     [request] = servers.asked
@@ -134,7 +134,7 @@ def test_it_asks_as_a_kubelet_does_once_and_without_compression(servers: Servers
     }
 
 
-def test_headers_of_the_pod_win_and_an_empty_one_sends_none(servers: Servers) -> None:
+def test_spec_5_headers_of_the_pod_win_and_an_empty_one_sends_none(servers: Servers) -> None:
     port = servers.http(saying(200))
     own = (("Host", "shop.example"), ("X-Way", "a"), ("X-Way", "b"), ("User-Agent", "mine"), ("Accept", ""))
     servers.ask(HttpCheck(f"http://127.0.0.1:{port}/", own))
@@ -145,7 +145,7 @@ def test_headers_of_the_pod_win_and_an_empty_one_sends_none(servers: Servers) ->
     assert "Accept" not in request.headers
 
 
-def test_a_redirect_on_the_same_host_is_followed(servers: Servers) -> None:
+def test_spec_5_a_redirect_on_the_same_host_is_followed(servers: Servers) -> None:
     async def answer(request: web.BaseRequest) -> web.Response:
         if request.path == "/":
             return web.Response(status=302, headers={"Location": "/there"})
@@ -159,14 +159,14 @@ def test_a_redirect_on_the_same_host_is_followed(servers: Servers) -> None:
     ]
 
 
-def test_a_redirect_to_another_host_is_a_success_with_a_warning_and_not_followed(servers: Servers) -> None:
+def test_spec_5_a_redirect_to_another_host_is_a_success_with_a_warning_and_not_followed(servers: Servers) -> None:
     port = servers.http(saying(302, b"go away", Location="http://elsewhere.example/"))
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
     assert answer == ProbeAnswer(Outcome.WARNING, "Probe terminated redirects, Response body: go away")
     assert len(servers.asked) == 1
 
 
-def test_redirects_come_to_an_end(servers: Servers) -> None:
+def test_spec_5_redirects_come_to_an_end(servers: Servers) -> None:
     port = servers.http(saying(302, Location="/"))
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
     assert answer.outcome is Outcome.FAILURE
@@ -174,7 +174,7 @@ def test_redirects_come_to_an_end(servers: Servers) -> None:
     assert len(servers.asked) == 11
 
 
-def test_of_a_body_without_end_only_the_beginning_is_read(servers: Servers) -> None:
+def test_spec_5_of_a_body_without_end_only_the_beginning_is_read(servers: Servers) -> None:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -186,7 +186,7 @@ def test_of_a_body_without_end_only_the_beginning_is_read(servers: Servers) -> N
     assert servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(answer)}/")).outcome is Outcome.SUCCESS
 
 
-def test_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -> None:
+def test_spec_5_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key", tmp_path / "certificate"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=nobody"]
     subprocess.run([*command, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
@@ -200,13 +200,13 @@ def test_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("say", "text"), [(b"", "EOF"), (b"220 ready\r\n", ""), (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", "")]
 )
-def test_what_is_no_whole_answer_is_a_failure(servers: Servers, say: bytes, text: str) -> None:
+def test_spec_5_what_is_no_whole_answer_is_a_failure(servers: Servers, say: bytes, text: str) -> None:
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.raw(say)}/"))
     assert answer.outcome is Outcome.FAILURE
     assert text in answer.text
 
 
-def test_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
+def test_spec_5_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
     port = servers.raw(None)
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
     assert answer.outcome is Outcome.FAILURE
@@ -215,7 +215,7 @@ def test_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
     assert servers.ask(TcpCheck("127.0.0.1", port), SECOND // 5).outcome is Outcome.SUCCESS
 
 
-def test_a_port_at_which_nobody_listens_is_a_failure_of_every_kind(servers: Servers) -> None:
+def test_spec_5_a_port_at_which_nobody_listens_is_a_failure_of_every_kind(servers: Servers) -> None:
     port = closed_port()
     refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
     assert servers.ask(TcpCheck("127.0.0.1", port)) == ProbeAnswer(Outcome.FAILURE, refused)
@@ -253,7 +253,7 @@ class Health:
         self.server.start()
 
 
-def test_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers) -> None:
+def test_spec_5_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers) -> None:
     health = Health({"": 1, "shop": 1, "cart": 2})
     try:
         ok = ProbeAnswer(Outcome.SUCCESS)
@@ -267,7 +267,7 @@ def test_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers) -> Non
         health.server.stop(None)
 
 
-def test_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers: Servers) -> None:
+def test_spec_5_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers: Servers) -> None:
     other = Health({})
     try:
         answer = servers.ask(GrpcCheck("127.0.0.1", other.port), 5 * SECOND)
@@ -277,7 +277,7 @@ def test_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers: Serve
         other.server.stop(None)
 
 
-def test_no_answer_in_time_on_a_loop_that_is_busy_says_nothing_of_the_container(servers: Servers) -> None:
+def test_spec_5_no_answer_in_time_on_a_loop_that_is_busy_says_nothing_of_the_container(servers: Servers) -> None:
     port, busy = servers.raw(None), Event()
     prober = NetworkProber(NoRuntime(), servers.loop)
     pending = prober.probe("c", "liveness", HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
@@ -287,7 +287,7 @@ def test_no_answer_in_time_on_a_loop_that_is_busy_says_nothing_of_the_container(
     assert "this node is too busy" in answer.text
 
 
-def test_probes_that_hang_hold_up_no_other(servers: Servers) -> None:
+def test_spec_5_probes_that_hang_hold_up_no_other(servers: Servers) -> None:
     silent, well = servers.raw(None), servers.http(saying(200))
     prober = NetworkProber(NoRuntime(), servers.loop)
     hanging: list[Future[ProbeAnswer]] = [

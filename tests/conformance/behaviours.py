@@ -13,6 +13,10 @@ _HOOKS = "tests/simulation/node/test_hooks.py"
 _IDENTITY = "tests/simulation/node/test_identity.py"
 _REFERENCES = "tests/simulation/node/test_references.py"
 _VOLUMES = "tests/runtime/volumes/test_volumes.py"
+_REAL_VOLUMES = "tests/real/test_agent_volumes.py"
+_REAL_PARTS = f"{_REAL_VOLUMES}::test_parts_of_volumes_are_mounted_anew_for_each_start"
+_PARTS = "tests/simulation/node/test_volume_parts.py"
+_NO_PART = f"{_PARTS}::test_volume_subpath_env_expansion_subpath_with_absolute_path_and_with_backticks"
 _CONFIG_VOLUME = "tests/runtime/volumes/test_config_volume.py"
 _NETWORK_PROBES = "tests/runtime/probes/test_network_probes.py"
 _REAL_LIFE = "tests/real/test_agent_lifecycle.py"
@@ -294,9 +298,22 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Secrets Volume, mapping": _MAPPED,
     "Secrets Volume, mapping, volume mode 0400": _MAPPED,
     "Secrets Volume, mapping multiple volume paths": _TWICE,
+    "Image Volume": (
+        f"{_PARTS}::test_an_image_that_is_not_there_is_pulled_for_the_volume",
+        f"{_REAL_VOLUMES}::test_files_of_an_image_are_a_volume_that_is_read_only",
+    ),
+    "VolumeSubpathEnvExpansion, subpath expansion": (
+        f"{_PARTS}::test_volume_subpath_env_expansion_subpath_expansion",
+        _REAL_PARTS,
+    ),
+    "VolumeSubpathEnvExpansion, subpath with absolute path": (_NO_PART,),
+    "VolumeSubpathEnvExpansion, subpath with backticks": (_NO_PART,),
+    "VolumeSubpathEnvExpansion, subpath test writes": (_REAL_PARTS,),
+    "VolumeSubpathEnvExpansion, subpath ready from failed state": (
+        f"{_PARTS}::test_volume_subpath_env_expansion_subpath_ready_from_failed_state",
+    ),
 }
 
-_SUB_PATH = "subPathExpr is refused (CreateContainerConfigError) until volumes have sub-paths"
 _RESIZE = "resources of a running container are not changed yet"
 _STREAMS = "the node has no streaming server yet"
 _CLASS = "is an admission of the API server; a node that gets such a pod says so and waits (test_references.py)"
@@ -309,7 +326,6 @@ NOT_COVERED: dict[str, str] = {
     "Networking, intra pod http, from node": _CLUSTER,
     "ConfigMap lifecycle": _API,
     "ConfigMap Update": _API,
-    "Image Volume": "volumes of images are not made yet",
     "lease API should be available": _API,
     "Pod Eviction, Toleration limits": _CLUSTER,
     "Taint, Pod Eviction on taint removal": _CLUSTER,
@@ -329,11 +345,6 @@ NOT_COVERED: dict[str, str] = {
     "Pod with the non-existing RuntimeClass is rejected.": _CLASS,
     "RuntimeClass API": _API,
     "Secret patching": _API,
-    "VolumeSubpathEnvExpansion, subpath expansion": _SUB_PATH,
-    "VolumeSubpathEnvExpansion, subpath with absolute path": _SUB_PATH,
-    "VolumeSubpathEnvExpansion, subpath with backticks": _SUB_PATH,
-    "VolumeSubpathEnvExpansion, subpath test writes": _SUB_PATH,
-    "VolumeSubpathEnvExpansion, subpath ready from failed state": _SUB_PATH,
     "CRUD operations for deviceclasses": _API,
     "CRUD operations for resourceclaims": _API,
     "CRUD operations for resourceclaimtemplates": _API,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 
 import pytest
 
@@ -77,3 +79,62 @@ def test_a_closed_loop_takes_nothing() -> None:
     loop.close()
     with pytest.raises(RuntimeError, match="closed"):
         loop.post(lambda: None)
+
+
+def test_a_coroutine_is_answered_with_its_result_or_its_failure(loop: LoopThread) -> None:
+    async def half(number: int) -> int:
+        await asyncio.sleep(0)
+        if number % 2:
+            raise ValueError(f"{number} is odd")
+        return number // 2
+
+    answers = [loop.submit(half(number)) for number in range(100)]
+    assert [answer.result(WAIT) for answer in answers[::2]] == list(range(50))
+    for answer in answers[1::2]:
+        with pytest.raises(ValueError, match="is odd"):
+            answer.result(WAIT)
+
+
+def test_who_cancels_ends_the_coroutine_and_is_answered_at_once(loop: LoopThread) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    async def for_ever() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    answer = loop.submit(for_ever())
+    assert began.wait(WAIT)
+    assert answer.cancel()
+    assert answer.cancelled()
+    assert ended.wait(WAIT)
+    assert loop.submit(_one()).result(WAIT) == 1
+
+
+def test_what_is_cancelled_before_it_has_begun_never_begins(loop: LoopThread) -> None:
+    ran: list[int] = []
+    go_on = threading.Event()
+
+    async def run() -> None:
+        ran.append(1)
+
+    loop.post(lambda: go_on.wait(WAIT) and None)
+    answer = loop.submit(run())
+    answer.cancel()
+    go_on.set()
+    assert loop.submit(_one()).result(WAIT) == 1
+    assert ran == []
+
+
+def test_a_loop_that_closes_cancels_what_runs(loop: LoopThread) -> None:
+    answer = loop.submit(asyncio.Event().wait())
+    assert loop.submit(_one()).result(WAIT) == 1
+    loop.close()
+    with pytest.raises(CancelledError):
+        answer.result(WAIT)
+
+
+async def _one() -> int:
+    return 1

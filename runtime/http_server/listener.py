@@ -35,8 +35,8 @@ BODY_BYTES_AT_MOST = 3 * 1024 * 1024
 _LATER_LINE_BYTES = 32 * 1024
 """Of the requests that follow the first on a connection: nobody needs more who has no command in it."""
 
-# asyncio gives every TLS connection a buffer of this size as soon as it is there, and its own idea of it is 256 KiB: four
-# thousand who say nothing would have a gigabyte. A record of TLS has 16 KiB.
+# asyncio gives every TLS connection a buffer of this size as soon as it is there, and its own idea of it is 256 KiB:
+# four thousand who say nothing would have a gigabyte. A record of TLS has 16 KiB.
 SSLProtocol.max_size = 32 * 1024
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

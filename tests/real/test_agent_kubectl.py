@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -153,12 +154,13 @@ def test_all_of_it_at_once_and_for_a_while(agent: Agent, kubectl: Kubectl, tmp_p
         speaker = kubectl.speaking(environment)
         place = tmp_path / protocol
         place.mkdir()
+        echo = f"echo-{protocol.lower()}"
         deeds: dict[str, Callable[[], object]] = {
-            "shell": lambda speaker=speaker: shell(speaker),  # type: ignore[misc]
-            "attach": lambda speaker=speaker, name=f"echo-{protocol.lower()}": attached(speaker, name),  # type: ignore[misc]
-            "cp": lambda speaker=speaker, place=place: copied(speaker, place),  # type: ignore[misc]
-            "port-forward": lambda speaker=speaker: forwarded(speaker),  # type: ignore[misc]
-            "exec": lambda speaker=speaker: piped(speaker),  # type: ignore[misc]
+            "shell": partial(shell, speaker),
+            "attach": partial(attached, speaker, echo),
+            "cp": partial(copied, speaker, place),
+            "port-forward": partial(forwarded, speaker),
+            "exec": partial(piped, speaker),
         }
         threads += [threading.Thread(target=again, args=(f"{name} {protocol}", deed)) for name, deed in deeds.items()]
     threads.append(threading.Thread(target=again, args=("logs -f", lambda: follow(kubectl, ends))))

@@ -5,7 +5,7 @@ Every refusal is a sentence for the pod's events. Most of them may pass: a claim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from config.in_tree_volumes import translated
 from config.node_selection import in_terms
@@ -134,10 +134,10 @@ def unique_name(driver: str, handle: str) -> str:
     return f"{CSI}/{device_name(driver, handle)}"
 
 
-def groups_of(persistent: PersistentVolume) -> tuple[int, ...]:
-    """Groups that its pods' processes are to be in. What is no number counts as nothing."""
-    text = persistent.metadata.annotations.get(GROUP, "")
-    return (int(text),) if text.isdigit() else ()
+def groups_of(specs: Iterable[VolumeSpec]) -> tuple[int, ...]:
+    """Groups that processes of a pod with these volumes are to be in, sorted. What is no number counts as nothing."""
+    texts = {spec.persistent.metadata.annotations.get(GROUP, "") for spec in specs if spec.persistent is not None}
+    return tuple(sorted(int(text) for text in texts if text.isdecimal()))
 
 
 def wanted_growth(claim: PersistentVolumeClaim, persistent: PersistentVolume) -> int:

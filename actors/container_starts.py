@@ -60,6 +60,7 @@ from actors.start.identity import field_path
 from actors.start.logs import link_path, log_path
 from actors.start.mount_abilities import MountAbilities
 from actors.start.refusal import StartRefusedError
+from actors.start.security import with_groups
 from actors.start.target import target_id
 from config.objects import Container, Pod
 from runtime.cri import CriError
@@ -89,6 +90,8 @@ class Place(msgspec.Struct, frozen=True):
     config: PodSandboxConfig
     host_paths: HostPaths
     mount_abilities: MountAbilities = MountAbilities()
+    groups: tuple[int, ...] = ()
+    """That volumes want the pod's processes to be in."""
 
 
 class _Try(msgspec.Struct):
@@ -296,7 +299,7 @@ class ContainerStarts:
             this.attempt = await self._prepare(pod, start)
             hosts = await self._names.hosts(pod, self._ips(pod))
             this.config = container_config(
-                pod,
+                with_groups(pod, place.groups),
                 start.container,
                 Making(
                     attempt=this.attempt,

@@ -33,6 +33,7 @@ from actors.restart_all import Reset
 from actors.start.mount_abilities import mount_abilities
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import sandbox_config
+from actors.start.security import with_groups
 from actors.termination import (
     Ending,
     GraceCause,
@@ -277,7 +278,8 @@ class PodSync:
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
         sandboxes = self._view.seen().sandboxes
         able = mount_abilities(self._runtime, sandboxes[0].handler if sandboxes else "")
-        place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths, able)
+        groups = self._volumes.groups if self._volumes is not None else ()
+        place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths, able, groups)
         failure: CriError | None = None
         ending = self._view.stops.not_gone()
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
@@ -327,7 +329,7 @@ class PodSync:
             raise self._sandbox_refused(str(refused), NODE_RETRY_NS) from refused
         try:
             return sandbox_config(
-                pod,
+                with_groups(pod, self._volumes.groups if self._volumes is not None else ()),
                 actions.sandbox_attempt,
                 self._view.log_directory(),
                 cluster_domain=domain,

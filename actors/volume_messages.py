@@ -41,10 +41,14 @@ class VolumeReconcilerStarted(Message, frozen=True):
 
 
 class VolumesPrepared(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there."""
+    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there.
+
+    `groups`: that the pod's processes are to be in, because its persistent volumes ask for it.
+    """
 
     host_paths: Mapping[str, str]
     error: str = ""
+    groups: tuple[int, ...] = ()
 
 
 class ReleaseVolumes(Message, frozen=True):

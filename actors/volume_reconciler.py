@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import msgspec
 
+from actors.claim_rules import groups_of
 from actors.event_messages import pod_event
 from actors.kernel import Actor, ActorRef, Lane, Message, handles
 from actors.messages import KnownPods, NodeObserved
@@ -361,7 +362,7 @@ class VolumeReconcilerActor(Actor):
                 self._events.tell(pod_event(known.pod, "Warning", plan.troubles[name].reason, text, path))
         # What can be used is no error, though something may be wrong with it: it has its old content.
         errors = [text for name, text in texts.items() if name not in plan.host_paths]
-        answer = VolumesPrepared(plan.host_paths, "; ".join(errors))
+        answer = VolumesPrepared(plan.host_paths, "; ".join(errors), groups_of(each.spec for each in known.volumes))
         if known.asked or answer != known.answer:
             known.worker.tell(answer)
         known.asked, known.answer = False, answer

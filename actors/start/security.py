@@ -6,6 +6,8 @@ isolation than was asked for must not start.
 
 from __future__ import annotations
 
+import msgspec
+
 from actors.id_ranges import IdRange
 from actors.start.refusal import StartRefusedError
 from config.objects import (
@@ -163,6 +165,16 @@ def _users(pod: Pod, ids: IdRange | None) -> UserNamespace | None:
 def id_mappings(ids: IdRange) -> tuple[IDMapping, ...]:
     """Root inside is the first of them outside."""
     return (IDMapping(host_id=ids.first, container_id=0, length=ids.length),)
+
+
+def with_groups(pod: Pod, groups: tuple[int, ...]) -> Pod:
+    """The pod as if it had asked for these groups as well: its persistent volumes have (spec 8.3)."""
+    whole = pod.spec.security_context or _NO_POD
+    more = tuple(group for group in groups if group not in whole.supplemental_groups)
+    if not more:
+        return pod
+    context = msgspec.structs.replace(whole, supplemental_groups=(*whole.supplemental_groups, *more))
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, security_context=context))
 
 
 def supplemental_groups(whole: PodSecurityContext) -> tuple[int, ...]:

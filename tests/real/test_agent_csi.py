@@ -111,7 +111,7 @@ class Storage:
 
 @pytest.fixture
 def storage(agent: Agent, cluster: Cluster) -> Iterator[Storage]:
-    agent.configure(syncFrequency="5s")
+    agent.configure(syncFrequency="2s")
     storage = Storage(cluster, agent)
     try:
         yield storage

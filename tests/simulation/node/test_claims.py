@@ -314,6 +314,22 @@ def _ready(cluster: Cluster) -> dict[str, Any]:
     return next(dict(each) for each in conditions if each["type"] == "Ready")
 
 
+def test_a_volume_brings_its_group_to_the_processes_of_its_pods():
+    cluster = StorageCluster(attach=False)
+    cluster.claim()
+    cluster.bind()
+    volume = cluster.ask("GET", "/api/v1/persistentvolumes/pv-claim")
+    volume["metadata"]["annotations"] = {"pv.beta.kubernetes.io/gid": "4711"}
+    cluster.ask("PUT", "/api/v1/persistentvolumes/pv-claim", volume)
+    cluster.make(securityContext={"supplementalGroups": [5]})
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
+    (record,) = cluster.node.containers()
+    for linux in (record.config.linux, record.sandbox.config.linux):
+        assert linux is not None
+        assert linux.security_context is not None
+        assert linux.security_context.supplemental_groups == (5, 4711)
+
+
 def test_pods_without_claims_cost_no_reading_of_any():
     cluster = StorageCluster()
     cluster.create("web")

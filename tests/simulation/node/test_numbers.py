@@ -1,0 +1,172 @@
+"""A simulated node tells what it uses: the same documents and pages as a real one, from simulated usage."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from actors.kernel import SimulatedDispatcher
+from actors.node_numbers import NodeNumbers
+from actors.node_signals import MEMORY, NODE_FS, PIDS, signals_of
+from simulation.cri.simulated_cri import SimulatedCri
+from simulation.simulated_node import ROOT, SimulatedNode
+
+SECOND_NS = 1_000_000_000
+POD = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: NAME
+  namespace: default
+  annotations:
+    simulated.actorlet.dev/cpu: 250m
+    simulated.actorlet.dev/memory: 64Mi
+    simulated.actorlet.dev/output: hello
+spec:
+  dnsPolicy: Default
+  volumes: [{name: scratch, emptyDir: {}}]
+  containers:
+  - name: app
+    image: web
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+    livenessProbe: {httpGet: {port: 80}, periodSeconds: 5}
+"""
+
+
+class Counted:
+    """A node with so many pods, a minute old."""
+
+    def __init__(self, pods: int = 1) -> None:
+        self.dispatcher = SimulatedDispatcher(seed=7)
+        texts = {f"{i}.yaml": POD.replace("NAME", f"web{i}") for i in range(pods)}
+        self.world = SimulatedNode(self.dispatcher, manifests=texts)
+        self.world.start()
+        self.dispatcher.run_for(60 * SECOND_NS)
+        self.numbers = NodeNumbers(self.world.node, "1")
+
+    def summary(self, **options: bool) -> Any:
+        document = self.numbers.summary(**options)
+        assert document is not None
+        return json.loads(document)
+
+    def calls_of(self, verb: str) -> float:
+        page = self.numbers.metrics().decode()
+        line = f'kubelet_runtime_operations_total{{operation_type="{verb}"}} '
+        return next((float(each.removeprefix(line)) for each in page.splitlines() if each.startswith(line)), 0)
+
+
+def test_the_summary_is_what_the_annotations_say() -> None:
+    told = Counted().summary()
+    (pod,) = told["pods"]
+    (app,) = pod["containers"]
+    assert pod["podRef"]["name"] == "web0-node"
+    assert app["cpu"]["usageNanoCores"] == 250_000_000
+    assert app["memory"]["workingSetBytes"] == 64 * 2**20
+    assert app["logs"]["usedBytes"] > 0
+    assert [volume["name"] for volume in pod["volume"]] == ["scratch"]
+    assert told["node"]["cpu"]["usageNanoCores"] == 300_000_000, "what its containers use, and a little of its own"
+    assert told["node"]["memory"]["availableBytes"] == 16 * 2**30 - (64 + 256) * 2**20
+    assert told["node"]["systemContainers"][0]["name"] == "kubelet"
+
+
+def test_cpu_and_memory_alone() -> None:
+    told = Counted().summary(only_cpu_and_memory=True)
+    assert set(told["node"]) == {"nodeName", "startTime", "systemContainers", "cpu", "memory"}
+    assert set(told["pods"][0]) == {"podRef", "startTime", "containers", "cpu", "memory"}
+
+
+def test_nobody_is_asked_while_nobody_asks_and_within_ten_seconds_once() -> None:
+    counted = Counted()
+    assert counted.calls_of("list_container_stats") == 2, "the page itself has asked, for the disks"
+    counted.dispatcher.run_for(600 * SECOND_NS)
+    counted.summary()
+    asked = counted.calls_of("list_container_stats")
+    assert asked == 4, "a question after so long needs two samples for a rate"
+    counted.summary()
+    counted.dispatcher.run_for(5 * SECOND_NS)
+    counted.summary()
+    assert counted.calls_of("list_container_stats") == asked
+    counted.dispatcher.run_for(600 * SECOND_NS)
+    assert counted.calls_of("list_container_stats") == asked + 2, "by this page alone"
+
+
+def test_a_disk_that_does_not_answer_costs_its_own_numbers_alone() -> None:
+    counted = Counted(pods=2)
+    first, second = (pod.metadata for pod in counted.world.pods())
+    counted.world.host.tree.hang(f"{ROOT}/pods/{first.uid}/volumes")
+    before_ns = counted.dispatcher.now_ns()
+    told = {pod["podRef"]["uid"]: pod for pod in counted.summary()["pods"]}
+    assert counted.dispatcher.now_ns() - before_ns < 10 * SECOND_NS
+    assert "volume" not in told[first.uid]
+    assert [volume["name"] for volume in told[second.uid]["volume"]] == ["scratch"]
+    assert told[first.uid]["cpu"]["usageNanoCores"] == 250_000_000
+    for _ in range(20):
+        counted.dispatcher.run_for(30 * SECOND_NS)
+        assert counted.summary()["pods"]
+    report = counted.world.node.report()
+    lost = [lane.written_off for lane in report.lanes if lane.name == "stats-disk"]
+    assert [len(each) for each in lost] == [1], "it is not tried again while it hangs"
+
+
+def test_a_root_directory_that_does_not_answer_is_not_waited_for() -> None:
+    counted = Counted()
+    counted.summary()
+    counted.world.host.tree.hang(ROOT)
+    counted.dispatcher.run_for(20 * SECOND_NS)
+    told = counted.summary()
+    assert told["node"]["fs"]["capacityBytes"] > 0, "as it was"
+    sample = counted.world.node.stats()
+    assert sample is not None
+    assert any("root directory" in problem for problem in sample.problems)
+
+
+@pytest.mark.parametrize("down", [True, False])
+def test_a_runtime_that_is_away_costs_the_pods_and_not_the_node(down: bool) -> None:
+    counted = Counted()
+    cri: SimulatedCri = counted.world.cri
+    if down:
+        cri.go_down()
+    told = counted.summary()
+    assert bool(told["pods"]) is not down
+    assert told["node"]["memory"]["workingSetBytes"] > 0
+
+
+def test_every_page_is_read_by_a_client_of_prometheus() -> None:
+    counted = Counted(pods=3)
+    numbers = counted.numbers
+    pages = [numbers.metrics(), numbers.cadvisor(), numbers.resource(), numbers.probes()]
+    read = [{family.name: family for family in text_string_to_metric_families(page.decode())} for page in pages]
+    assert sum(sample.value for sample in read[0]["kubelet_desired_pods"].samples) == 3
+    assert [sample.value for sample in read[0]["kubelet_running_pods"].samples] == [3]
+    workers = {sample.labels["actor_class"]: sample.value for sample in read[0]["actorlet_actors"].samples}
+    assert workers["PodWorker"] == 3
+    usage = [sample for sample in read[1]["container_cpu_usage_seconds"].samples if sample.labels["container"] == "app"]
+    assert len(usage) == 3
+    assert len(read[2]["pod_memory_working_set_bytes"].samples) == 3
+    probed = read[3]["prober_probe"].samples
+    assert {sample.labels["result"] for sample in probed if sample.name == "prober_probe_total"} == {"successful"}
+
+
+def test_the_probes_of_a_pod_are_forgotten_with_it() -> None:
+    counted = Counted(pods=2)
+    counted.world.remove_manifest("0.yaml")
+    counted.dispatcher.run_for(60 * SECOND_NS)
+    page = counted.numbers.probes().decode()
+    assert "web1-node" in page
+    assert "web0-node" not in page
+
+
+def test_the_signals_of_eviction_follow_the_machine() -> None:
+    counted = Counted()
+    usage, stats = counted.world.usage, counted.world.node.stats
+    usage.own_memory_bytes = 15 * 2**30
+    usage.used_bytes = usage.disk_bytes
+    sample = stats(0)
+    assert sample is not None
+    signals = signals_of(sample)
+    assert signals[MEMORY].available == 2**30 - 64 * 2**20
+    assert signals[NODE_FS].available == 0
+    assert 0 < signals[PIDS].available < signals[PIDS].capacity

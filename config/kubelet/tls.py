@@ -44,6 +44,18 @@ TLS_13_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", 
 CURVES = frozenset({23, 24, 25, 29, 4587, 4588, 4589})
 
 
+CHOSEN_CURVES = {23: "prime256v1", 24: "secp384r1", 25: "secp521r1"}
+"""Those that a server can be told to use, by their names in OpenSSL; Python's ssl takes one of them, and no list."""
+
+
+def chosen_curve(preferences: tuple[int, ...]) -> str:
+    """The curve that handshakes are limited to, by OpenSSL's name: the first of those wanted that can be chosen.
+
+    Empty: nothing is wanted, and OpenSSL's own are used.
+    """
+    return next((CHOSEN_CURVES[each] for each in preferences if each in CHOSEN_CURVES), "")
+
+
 def tls_faults(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:
     """Unknown ciphers and curves, half a key pair, and bootstrap without its gate."""
     for index, name in enumerate(configuration.tls_cipher_suites):
@@ -56,6 +68,10 @@ def tls_faults(configuration: KubeletConfiguration, gates: FeatureGates) -> Iter
         if number not in CURVES:
             known = ", ".join(map(str, sorted(CURVES)))
             yield DocumentError(f"$.tlsCurvePreferences[{index}]", f"unknown curve {number}", f"use one of {known}")
+    preferences = configuration.tls_curve_preferences
+    if preferences and CURVES.issuperset(preferences) and not chosen_curve(preferences):
+        reason = "none of them can be chosen here: Python's ssl takes P-256 (23), P-384 (24) or P-521 (25)"
+        yield DocumentError("$.tlsCurvePreferences", reason, "add one of those, or remove the field")
     if bool(configuration.tls_cert_file) != bool(configuration.tls_private_key_file):
         missing = "tlsCertFile" if configuration.tls_private_key_file else "tlsPrivateKeyFile"
         yield DocumentError(f"$.{missing}", "is missing beside its other half", "give both, or neither")
@@ -65,6 +81,10 @@ def tls_faults(configuration: KubeletConfiguration, gates: FeatureGates) -> Iter
 
 
 def tls_warnings(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
+    preferences = configuration.tls_curve_preferences
+    if len(preferences) > 1 and (chosen := chosen_curve(preferences)):
+        reason = f"handshakes use one curve only, {chosen}: Python's ssl takes no list"
+        yield DocumentError("$.tlsCurvePreferences", reason, "write that one alone")
     for index, name in enumerate(configuration.tls_cipher_suites):
         if name in INSECURE_CIPHERS:
             yield DocumentError(f"$.tlsCipherSuites[{index}]", f"{name} is weak", "remove it")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.kubelet import KubeletConfiguration
+from config.kubelet.tls import chosen_curve
 from runtime.event_loop import LoopThread
 from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
@@ -57,6 +58,7 @@ def serving_files(configuration: KubeletConfiguration, directory: str, names: Se
         client_authority=configuration.authentication.x509.client_ca_file,
         min_version=configuration.tls_min_version,
         ciphers=configuration.tls_cipher_suites,
+        curve=chosen_curve(configuration.tls_curve_preferences),
     )
 
 

@@ -46,13 +46,16 @@ class CertificateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServingFiles:
-    """Paths. `client_authority` empty: client certificates are not asked for. `ciphers` by their IANA names."""
+    """Paths. `client_authority` empty: client certificates are not asked for. `ciphers` by their IANA names, `curve` by
+    OpenSSL's; empty: its own choice.
+    """
 
     certificate: str
     key: str
     client_authority: str = ""
     min_version: str = ""
     ciphers: tuple[str, ...] = ()
+    curve: str = ""
 
 
 class ServingTls:
@@ -171,6 +174,8 @@ def _context(files: ServingFiles) -> ssl.SSLContext:
     try:
         if files.ciphers:
             context.set_ciphers(":".join(map(_openssl_name, files.ciphers)))
+        if files.curve:
+            context.set_ecdh_curve(files.curve)
         where = f"tlsCertFile {files.certificate}"
         context.load_cert_chain(files.certificate, files.key, password=_no_password)
         if files.client_authority:

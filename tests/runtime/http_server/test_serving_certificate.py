@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from config.kubelet.tls import INSECURE_CIPHERS, SECURE_CIPHERS
+from config.kubelet.tls import INSECURE_CIPHERS, SECURE_CIPHERS, chosen_curve
 from runtime.http_server.serving_certificate import CertificateError, ServingFiles, ServingTls, self_signed
 from tests.runtime.http_server.authorities import authority, client_context, write_pair
 from tests.runtime.http_server.clients import ask, listening
@@ -119,6 +119,27 @@ def test_versions_and_ciphers_are_those_of_the_configuration(tmp_path: Path) -> 
     chosen = ServingFiles(*pair, ciphers=("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",))
     names = {each["name"] for each in ServingTls(chosen).context.get_ciphers() if each["protocol"] == "TLSv1.2"}
     assert names == {"ECDHE-ECDSA-AES256-GCM-SHA384"}
+
+
+def test_the_curve_that_was_chosen_is_the_only_one(tmp_path: Path) -> None:
+    pair = write_pair(tmp_path, authority(), "localhost")
+    limited = ServingTls(ServingFiles(*pair, curve="secp384r1", min_version="VersionTLS13"))
+    with listening(who, tls=limited.context) as listener:
+        for curve, agree in (("secp384r1", True), ("prime256v1", False)):
+            client = client_context(tmp_path, None)
+            client.set_ecdh_curve(curve)
+            if agree:
+                assert ask(listener.port, tls=client).body == "nobody"
+            else:
+                with pytest.raises(ssl.SSLError):
+                    ask(listener.port, tls=client)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen"), [((), ""), ((24,), "secp384r1"), ((29, 23, 24), "prime256v1"), ((29,), ""), ((4588,), "")]
+)
+def test_which_curve_is_chosen(wanted: tuple[int, ...], chosen: str) -> None:
+    assert chosen_curve(wanted) == chosen
 
 
 GONE_FROM_OPENSSL = {name for name in INSECURE_CIPHERS if "RC4" in name or "3DES" in name}

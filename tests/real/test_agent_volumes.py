@@ -241,6 +241,29 @@ def test_kep_3857_a_mount_is_read_only_with_all_that_is_mounted_below(newer_agen
         assert (said, _shown(agent, name)) == ("Read-only\n" if shown == "Enabled" else "", [shown])
 
 
+def test_17_6_files_have_the_same_owners_inside_a_pod_with_its_own_users(
+    newer_agent: Agent, newer_truth: Truth
+) -> None:
+    agent, truth = newer_agent, newer_truth
+    volumes = [{"name": "disk", "emptyDir": {}}, {"name": "mem", "emptyDir": {"medium": "Memory"}}]
+    mounts = [
+        {"name": "disk", "mountPath": "/disk"},
+        {"name": "mem", "mountPath": "/mem"},
+        {"name": "disk", "mountPath": "/part", "subPath": "a"},
+    ]
+    main = container("main", volumeMounts=mounts, securityContext={"runAsUser": 1000})
+    context = {"fsGroup": 777}
+    agent.drop("own.json", pod("own", main, volumes=volumes, hostUsers=False, securityContext=context))
+    agent.start()
+    agent.await_running("own")
+    script = "touch /disk/f /mem/f /part/f; stat -c '%u %g' /disk /mem /part /disk/f /mem/f /part/f"
+    said = truth.run(truth.running("own"), "sh", "-c", script)
+    assert said.splitlines() == ["0 777"] * 3 + ["1000 777"] * 3
+    uid = agent.pod("own").metadata.uid
+    written = agent.pod_directory(uid) / "volumes/kubernetes.io~empty-dir/disk/a/f"
+    assert (written.stat().st_uid, written.stat().st_gid) == (1000, 777)
+
+
 IMAGE = {"name": "image", "image": {"reference": "actorlet.test/busybox:2"}}
 ALL_OF_IT = {"name": "image", "mountPath": "/x"}
 A_PART_OF_IT = {"name": "image", "mountPath": "/x", "subPath": "bin"}

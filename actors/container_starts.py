@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from actors.container_sources import ContainerSources
 from actors.container_start import (
     RUNNING,
     Created,
@@ -49,13 +50,11 @@ from actors.pod_mounts import PodMounts
 from actors.pod_names import PodNames
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
-from actors.pod_status.ips import pod_ips
 from actors.pod_users import PodUsers
 from actors.pod_view import PodView, Question
 from actors.pod_volume_images import VolumeImageRefusedError
 from actors.pod_waits import StartsUnderWay
 from actors.start.container_config import Making, container_config, document_path, message_file
-from actors.start.environment import FileText, Sources, file_references
 from actors.start.identity import field_path
 from actors.start.logs import link_path, log_path
 from actors.start.mount_abilities import MountAbilities
@@ -73,8 +72,6 @@ HostPaths = Mapping[str, str]
 
 REFUSED_RETRY_NS = 10_000_000_000
 """What is wrong with a container may be mended from outside: an image arrives, a file appears."""
-ENV_FILE_BYTES = 64 * 1024
-"""A file of variables is small; what is larger is another file."""
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"
@@ -132,6 +129,7 @@ class ContainerStarts:
         self._references = references
         self._names = names
         self._users = users
+        self._sources = ContainerSources(worker, services, view, references)
         self.mounts = PodMounts(worker, services, references)
         self._lives = view.start_lives
         self._pulls: dict[str, Question] = {}
@@ -291,13 +289,13 @@ class ContainerStarts:
         assert this.image is not None, "its image was found in this very pass"
         pod, start, place = this.pod, this.start, this.place
         try:
-            sources = await self._sources(pod, start.container, place.host_paths)
+            sources = await self._sources.of(pod, start.container, place.host_paths)
             path = document_path(pod, start.container)
             parts = None if sources is None else await self.mounts.of(pod, start.container, path, sources)
             if sources is None or parts is None:
                 return Missing()
             this.attempt = await self._prepare(pod, start)
-            hosts = await self._names.hosts(pod, self._ips(pod))
+            hosts = await self._names.hosts(pod, self._sources.ips(pod))
             this.config = container_config(
                 with_groups(pod, place.groups),
                 start.container,
@@ -379,38 +377,6 @@ class ContainerStarts:
         link = link_path(self._services.node.container_logs_directory, pod, name, container_id)
         target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
         self._view.on_disk(self._services.files.link_log, link, target)
-
-    # --- what its variables are taken from --------------------------------------------------------------------------
-
-    async def _sources(self, pod: Pod, container: Container, paths: HostPaths) -> Sources | None:
-        """None: the container has to wait for it. Raises StartRefusedError, and what lanes raise."""
-        given = self._references.sources_for(pod, container)
-        if given is None:
-            return None
-        files: dict[tuple[str, str], FileText] | None = None
-        if self._services.node.rules.env_files:
-            files = {each: await self._file_text(pod, *each, paths) for each in file_references(container)}
-        host_ips = self._services.node.host_ips
-        return msgspec.structs.replace(given, files=files, pod_ips=self._ips(pod), host_ips=host_ips)
-
-    def _ips(self, pod: Pod) -> tuple[str, ...]:
-        """The addresses of the pod, primary family first."""
-        sandboxes = self._view.seen().sandboxes
-        host_ips = self._services.node.host_ips
-        return pod_ips(bool(pod.spec.host_network), sandboxes[0].ips if sandboxes else (), (), host_ips, True)
-
-    async def _file_text(self, pod: Pod, volume: str, path: str, paths: HostPaths) -> FileText:
-        """A file that another container may have written into an emptyDir (spec 13.3)."""
-        if not any(each.name == volume and each.empty_dir is not None for each in pod.spec.volumes):
-            return FileText(error="the volume must be an emptyDir of the pod")
-        directory = paths.get(volume)
-        if directory is None:
-            return FileText(error="no container of the pod mounts the volume")
-        try:
-            read = self._services.files.read_volume_file
-            return FileText(await self._on_disk(read, directory, path, ENV_FILE_BYTES))
-        except OSError as failure:
-            return FileText(error=failure.strerror or str(failure))
 
 
 def _said(fact: bool) -> str:

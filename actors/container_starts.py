@@ -159,7 +159,8 @@ class ContainerStarts:
         retry_at = {name: at_ns + ahead_ns for name, at_ns in self._retries().items()}
         references = self._references.waiting()
         retry_at |= backing_off
-        return StartsUnderWay(self._view.waiting, retry_at, self._pulling(), references, self._queued)
+        pulling, mounting = self._pulling(), self.mounts.waits
+        return StartsUnderWay(self._view.waiting, retry_at, pulling, references, self._queued, mounting)
 
     def wake_in_ns(self) -> int | None:
         """When what could not be done may be tried again, from now; None when nothing waits for that."""

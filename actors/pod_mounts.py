@@ -35,16 +35,23 @@ class PodMounts:
     def __init__(self, worker: Actor, services: PodServices, references: PodReferences) -> None:
         self.images = PodVolumeImages(worker, services, references)
         self.sub_paths = PodSubPaths(worker, services)
+        self.waits: dict[str, str] = {}
+        """Container -> what of its mounts it waits for."""
 
     async def of(self, pod: Pod, container: Container, path: str, sources: Sources) -> MountParts | None:
         """For one start; None: it has to wait. `path`: of the container in the pod; `sources`: of its variables.
 
         Raises StartRefusedError, VolumeImageRefusedError.
         """
+        self.waits.pop(container.name, None)
         images = await self.images.of(pod, container)
         if images is None:
+            self.waits[container.name] = "the images that it mounts are being pulled"
             return None
         variables = environment(pod, container, path, sources) if has_expressions(container) else _NO_VARIABLES
         wanted = wanted_sub_paths(pod, container, path, variables)
         sub_paths = self.sub_paths.take(pod.metadata.uid, container.name, path, wanted)
-        return None if sub_paths is None else MountParts(images, sub_paths)
+        if sub_paths is None:
+            self.waits[container.name] = "parts of its volumes are being mounted"
+            return None
+        return MountParts(images, sub_paths)

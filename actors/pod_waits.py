@@ -26,7 +26,7 @@ class StartsUnderWay(msgspec.Struct, frozen=True):
 
     `reasons`: (reason, message) of why not. `retry_at`: wall ns at which it is tried again. `pulling`: their image is
     being pulled; `queued`: that pull is not begun, and why. `asking`: they wait for an answer about objects they refer
-    to.
+    to. `mounting`: what of their mounts they wait for.
     """
 
     reasons: Mapping[str, tuple[str, str]] = {}
@@ -34,6 +34,7 @@ class StartsUnderWay(msgspec.Struct, frozen=True):
     pulling: frozenset[str] = _NOBODY
     asking: frozenset[str] = _NOBODY
     queued: Mapping[str, str] = {}
+    mounting: Mapping[str, str] = {}
 
 
 def container_waits(
@@ -75,6 +76,8 @@ def _wait_of(container: Container, observed: ObservedPod, starts: StartsUnderWay
         )
     if name in starts.asking:
         return PodWait(subject, "ContainerCreating", "what it refers to is being asked for", "it is started then")
+    if name in starts.mounting:
+        return PodWait(subject, "ContainerCreating", starts.mounting[name], "it is started then")
     known = starts.reasons.get(name)
     if known is None:
         return None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from cli.local_views import explanation
 from runtime.cri.enums import ContainerState
+from simulation.cri import Settings
 from simulation.cri.state import ContainerRecord
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
@@ -181,6 +183,14 @@ def test_an_image_that_is_not_there_is_pulled_for_the_volume():
     assert any(text.startswith(f'Pulled: Successfully pulled image "{image}"') for text in world.said("web"))
     [record] = world.running_records()
     assert record.state is ContainerState.CONTAINER_RUNNING
+
+
+def test_what_of_its_mounts_a_container_waits_for_is_explained():
+    slowly = Settings(images=(IMAGE,), pull_rate_bytes_per_s=1)
+    world = World({"web": showing(pictures("docker.io/library/pictures:7"))}, settings=slowly).start()
+    world.run(30 * SECOND)
+    [wait] = explanation(world.node.node, "web").waits
+    assert (wait.subject, wait.text) == ("container app", "the images that it mounts are being pulled")
 
 
 def test_an_image_that_may_not_be_pulled_refuses_the_container_with_the_reason_of_an_image():

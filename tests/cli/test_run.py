@@ -196,8 +196,10 @@ def test_subordinate_ids_that_pods_cannot_use_stop_the_start(
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("pwd.getpwnam", lambda _: None)
-    # Another fault, so that it does not start in any case.
-    assert main(["run", *flags(tmp_path, "--container-runtime-endpoint=nowhere")]) == 1
+    # Another fault, so that it does not start in any case: nobody says who may use its server.
+    config = tmp_path / "config.yaml"
+    config.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
+    assert main(["run", *flags(tmp_path, "--enable-server=true", f"--config={config}")]) == 1
     told = capsys.readouterr().err
     assert ("$.userNamespaces.idsPerPod: " in told) is bool(fault)
     assert fault in told

@@ -89,7 +89,8 @@ def test_a_container_that_fails_its_liveness_probe_is_started_again(agent: Agent
 
 
 def test_an_agent_that_is_stopped_for_a_while_kills_nobody_for_it(agent: Agent, truth: Truth) -> None:
-    strict = {"livenessProbe": probe(failureThreshold=1, **http())}
+    # The web server needs a moment, and the first failure would kill.
+    strict = {"livenessProbe": probe(failureThreshold=1, initialDelaySeconds=4, **http())}
     names = [f"pod{number}" for number in range(5)]
     for name in names:
         agent.drop(f"{name}.json", pod(name, container(script=SERVE + "sleep 1; " + STAY, **strict)))
@@ -97,6 +98,7 @@ def test_an_agent_that_is_stopped_for_a_while_kills_nobody_for_it(agent: Agent, 
     agent.await_running(*names)
     agent.await_that(lambda: all(is_ready(agent, name) for name in names), "not ready")
     lives = {name: [life.key for life in truth.lives(name)] for name in names}
+    pass_by(4)  # all are asked by now
     os.kill(agent.pid, signal.SIGSTOP)
     pass_by(8)
     os.kill(agent.pid, signal.SIGCONT)

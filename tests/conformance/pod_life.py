@@ -25,6 +25,7 @@ _LOGS = "tests/real/test_agent_logs.py"
 _NEWER = "tests/real/test_agent_newer_runtime.py"
 _PROBES = "tests/real/test_agent_probes.py"
 _PROBE_KINDS = "tests/real/test_agent_probe_kinds.py"
+_OF_OBJECTS = "tests/real/test_agent_references.py"
 _RESTART = "tests/real/test_agent_restart.py"
 _RULES = "tests/real/test_agent_restart_rules.py"
 _SECURITY = "tests/real/test_agent_security.py"
@@ -56,7 +57,7 @@ _USERS = f"{_NEWER}::test_17_6_pods_have_users_of_their_own"
 _ITSELF = f"{_ENVIRONMENT}::test_13_3_what_a_pod_knows_of_itself"
 _REFERENCES = f"{_ENVIRONMENT}::test_13_4_references_are_replaced_everywhere_they_may_stand"
 _FILES = f"{_ENVIRONMENT}::test_13_3_variables_from_files_that_another_container_has_written"
-_OBJECTS = f"{_ENVIRONMENT}::test_13_2_variables_of_config_maps_and_secrets_and_those_that_are_missing"
+_OBJECTS = f"{_OF_OBJECTS}::test_13_2_variables_of_config_maps_and_secrets_and_those_that_are_missing"
 _REASONS = f"{_ENVIRONMENT}::test_3_7_the_reasons_for_which_a_container_waits"
 _ROTATION = f"{_LOGS}::test_logs_of_a_chatty_container_are_rotated_without_loss_and_go_with_it"
 _PRIVILEGES = f"{_IDENTITY}::test_17_4_users_groups_and_privileges"
@@ -247,8 +248,8 @@ ELSEWHERE: dict[str, tuple[str, tuple[str, ...]]] = {
     "probes: jitter of a young agent": (
         _VIRTUAL,
         (
-            "tests/actors/test_probe_runner.py::test_a_young_agent_spreads_its_first_probes_over_a_period",
-            "tests/actors/test_probe_rules.py::test_there_is_first_jitter_only_while_the_agent_is_younger_than_a_period",
+            "tests/actors/test_probe_runner.py::test_spec_5_a_young_agent_spreads_its_first_probes_over_a_period",
+            "tests/actors/test_probe_rules.py::test_spec_5_there_is_first_jitter_only_while_the_agent_is_younger_than_a_period",
         ),
     ),
     "probes: due times kept to 100 ms under load": (

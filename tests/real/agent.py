@@ -186,6 +186,17 @@ class Agent:
         all_of_them = (*status.init_container_statuses, *status.container_statuses)
         return next((each for each in all_of_them if each.name == name), None)
 
+    def waiting(self, pod: str, name: str = "main") -> tuple[str, str]:
+        """Reason and message of a container that waits; empty when it does not."""
+        status = self.container(pod, name)
+        state = status.state.waiting if status is not None and status.state is not None else None
+        return ("", "") if state is None else (state.reason or "", state.message or "")
+
+    def events_of(self, pod: str, reason: str = "") -> list[RecordedEvent]:
+        """Events about a pod and its containers, of one reason or of all."""
+        found = (each for each in self.events() if each.event.name == f"{pod}-{NODE}")
+        return [each for each in found if reason in ("", each.event.reason)]
+
     def events(self) -> tuple[RecordedEvent, ...]:
         return msgspec.json.decode(self._view(EVENTS), type=tuple[RecordedEvent, ...])
 

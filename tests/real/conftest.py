@@ -81,6 +81,34 @@ def agent(cri: GrpcCri, containerd: Containerd) -> Iterator[Agent]:
     made.take_down()
 
 
+@pytest.fixture(scope="module")
+def shared_cri(containerd: Containerd) -> Iterator[GrpcCri]:
+    """As `cri`, for all tests of a file."""
+    if not containerd.alive:
+        containerd.start()
+    containerd.remove_pods()
+    with containerd.connect() as client:
+        yield client
+    containerd.remove_pods()
+
+
+@pytest.fixture(scope="module")
+def shared_truth(shared_cri: GrpcCri) -> Truth:
+    return Truth(shared_cri)
+
+
+@pytest.fixture(scope="module")
+def shared_agent(shared_cri: GrpcCri, containerd: Containerd) -> Iterator[Agent]:
+    """One agent for all tests of a file, not started; each has pods of its own names, and leaves them.
+
+    In such a file nobody may ask for `agent`, `truth` or `cri`: two agents would end each other's pods.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="agent-", dir=containerd.directory))
+    made = Agent(directory, containerd.endpoint)
+    yield made
+    made.take_down()
+
+
 @pytest.fixture
 def cluster(agent: Agent) -> Iterator[Cluster]:
     """An API server for the agent of this test, which `join` starts as its node."""

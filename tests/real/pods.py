@@ -104,6 +104,11 @@ class Life:
         return self.status.id
 
     @property
+    def name(self) -> str:
+        """Of the container in its pod."""
+        return self.status.labels[CONTAINER_NAME]
+
+    @property
     def attempt(self) -> int:
         assert self.status.metadata is not None
         return self.status.metadata.attempt
@@ -175,6 +180,11 @@ class Truth:
     def remove(self, life: Life) -> None:
         """Let the runtime forget a container, dead or alive."""
         self.ask(REMOVE_CONTAINER, RemoveContainerRequest(container_id=life.id))
+
+    def variables(self, pod: str, container: str = "main") -> dict[str, str]:
+        """The environment of a container's first process."""
+        text = self.run(self.running(pod, container), "sh", "-c", "tr '\\0' '\\1' < /proc/1/environ")
+        return dict(each.split("=", 1) for each in text.split("\1") if "=" in each)
 
     def variable(self, life: Life, name: str) -> str:
         """A variable of the environment of a container's first process; empty when it has just ended."""

@@ -4,20 +4,13 @@ something is missing (spec 3.7, 3.8, 13).
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
-from config.api_resources import CONFIG_MAPS, SECRETS
+import pytest
+
 from tests.real.agent import NODE, Agent
-from tests.real.cluster import Cluster
 from tests.real.pods import Truth, Witness, container, pod
 from tests.real.waiting import until
-
-
-def variables(truth: Truth, pod_name: str, name: str = "main") -> dict[str, str]:
-    """Of a container's first process."""
-    text = truth.run(truth.running(pod_name, name), "sh", "-c", "tr '\\0' '\\1' < /proc/1/environ")
-    return dict(each.split("=", 1) for each in text.split("\1") if "=" in each)
 
 
 def field(name: str, path: str) -> dict[str, Any]:
@@ -29,11 +22,16 @@ def amount(name: str, resource: str, divisor: str = "0", of: str = "main") -> di
     return {"name": name, "valueFrom": {"resourceFieldRef": reference}}
 
 
-def waiting(agent: Agent, pod_name: str, name: str = "main") -> tuple[str, str]:
-    """Reason and message."""
-    status = agent.container(pod_name, name)
-    state = status.state.waiting if status is not None and status.state is not None else None
-    return ("", "") if state is None else (state.reason or "", state.message or "")
+@pytest.fixture(scope="module")
+def agent(shared_agent: Agent) -> Agent:
+    """One for all tests here, whose pods have names of their own."""
+    shared_agent.start()
+    return shared_agent
+
+
+@pytest.fixture(scope="module")
+def truth(shared_truth: Truth) -> Truth:
+    return shared_truth
 
 
 def test_13_3_what_a_pod_knows_of_itself(agent: Agent, truth: Truth) -> None:
@@ -69,9 +67,8 @@ def test_13_3_what_a_pod_knows_of_itself(agent: Agent, truth: Truth) -> None:
     made = pod("self", main, container("free"), labels={"colour": "blue"})
     made["metadata"]["annotations"] = {"example.test/note": "kept = so"}
     agent.drop("self.json", made)
-    agent.start()
     agent.await_running("self")
-    found, status = variables(truth, "self"), agent.status("self")
+    found, status = truth.variables("self"), agent.status("self")
     assert {name: found[name] for name in paths} == {
         "NAME": f"self-{NODE}",
         "NAMESPACE": "default",
@@ -98,7 +95,7 @@ def test_13_3_what_a_pod_knows_of_itself(agent: Agent, truth: Truth) -> None:
 
 
 def test_13_4_references_are_replaced_everywhere_they_may_stand(agent: Agent, truth: Truth) -> None:
-    witness = Witness(agent.directory)
+    witness = Witness(agent.directory, "refs")
     probe = {"exec": {"command": ["sh", "-c", "echo probe $(STATIC) '$(NAME)' >> /witness/log"]}}
     hook = {"exec": {"command": ["sh", "-c", "echo hook '$(STATIC)' >> /witness/log"]}}
     main = {
@@ -115,7 +112,6 @@ def test_13_4_references_are_replaced_everywhere_they_may_stand(agent: Agent, tr
         "lifecycle": {"postStart": hook},
     }
     agent.drop("refs.json", pod("refs", main, volumes=[witness.volume], terminationGracePeriodSeconds=1))
-    agent.start()
     agent.await_running("refs")
     agent.await_that(lambda: len(set(witness.said())) == 3, "not all is said")
     said = {line.split(" ")[0]: line for line in witness.said()}
@@ -124,7 +120,7 @@ def test_13_4_references_are_replaced_everywhere_they_may_stand(agent: Agent, tr
     # A probe knows the values that the pod's author wrote, and no others; a hook is taken as it stands.
     assert said["probe"] == "probe one "
     assert said["hook"] == "hook $(STATIC)"
-    assert variables(truth, "refs")["BOTH"] == both
+    assert truth.variables("refs")["BOTH"] == both
 
 
 def test_13_3_variables_from_files_that_another_container_has_written(agent: Agent, truth: Truth) -> None:
@@ -153,59 +149,14 @@ def test_13_3_variables_from_files_that_another_container_has_written(agent: Age
         ("file", of_file("A", "COLOUR", path="nowhere")),
     ):
         agent.drop(f"{name}.json", pod(name, container(env=[reference]), initContainers=[writes], volumes=files))
-    agent.start()
     agent.await_running("good")
-    found = variables(truth, "good")
+    found = truth.variables("good")
     assert (found["GREETING"], found["C"], found["OF_C"]) == ("hello\nworld", "blue", "blue!")
     assert not {"NONE", "NO_FILE"} & found.keys()
     for name in ("key", "bare", "file"):
-        agent.await_that(lambda: waiting(agent, name)[0] == "CreateContainerConfigError", f"{name} waits for nothing")  # noqa: B023
-        assert "$.spec.containers[0].env[0]" in waiting(agent, name)[1], waiting(agent, name)
+        agent.await_that(lambda: agent.waiting(name)[0] == "CreateContainerConfigError", f"{name} waits for nothing")  # noqa: B023
+        assert "$.spec.containers[0].env[0]" in agent.waiting(name)[1], agent.waiting(name)
         assert truth.lives(name, "main") == ()
-
-
-def test_13_2_variables_of_config_maps_and_secrets_and_those_that_are_missing(
-    cluster: Cluster, agent: Agent, truth: Truth
-) -> None:
-    def of(kind: str, variable: str, name: str, key: str, **fields: Any) -> dict[str, Any]:
-        return {"name": variable, "valueFrom": {f"{kind}KeyRef": {"name": name, "key": key, **fields}}}
-
-    cluster.create(CONFIG_MAPS, "settings", data={"A": "map", "B": "map"})
-    cluster.create(SECRETS, "hidden", data={"B": base64.b64encode(b"secret").decode()})
-    full = container(
-        envFrom=[
-            {"configMapRef": {"name": "settings"}},
-            {"secretRef": {"name": "hidden"}},
-            {"prefix": "P_", "configMapRef": {"name": "settings"}},
-            {"configMapRef": {"name": "nowhere", "optional": True}},
-        ],
-        env=[
-            {"name": "A", "value": "own"},
-            of("configMap", "C", "settings", "B"),
-            of("secret", "D", "hidden", "B"),
-            of("configMap", "E", "settings", "nobody", optional=True),
-            of("secret", "F", "nowhere", "B", optional=True),
-            {"name": "G", "value": "$(P_A) $(D)"},
-        ],
-    )
-    cluster.run(pod("full", full))
-    cluster.run(pod("no-map", container(env=[of("configMap", "A", "later", "A")])))
-    cluster.run(pod("no-key", container(env=[of("secret", "A", "hidden", "nobody")])))
-    cluster.run(pod("no-from", container(envFrom=[{"secretRef": {"name": "nowhere"}}])))
-    cluster.join()
-    cluster.await_phase("Running", "full")
-    found = variables(truth, "full")
-    expected = {"A": "own", "B": "secret", "P_A": "map", "P_B": "map", "C": "map", "D": "secret", "G": "map secret"}
-    assert {name: found.get(name) for name in expected} == expected
-    assert not {"E", "F"} & found.keys()
-    # The API server itself is always there to be found.
-    assert found.keys() >= {"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_PORT_443_TCP_ADDR"}
-    for name, word in (("no-map", "later"), ("no-key", "nobody"), ("no-from", "nowhere")):
-        agent.await_that(lambda: waiting(agent, name)[0] == "CreateContainerConfigError", f"{name} waits for nothing")  # noqa: B023
-        assert word in waiting(agent, name)[1], waiting(agent, name)
-    cluster.create(CONFIG_MAPS, "later", data={"A": "at last"})
-    cluster.await_phase("Running", "no-map")
-    assert variables(truth, "no-map")["A"] == "at last"
 
 
 def test_3_7_the_reasons_for_which_a_container_waits(agent: Agent) -> None:
@@ -220,7 +171,6 @@ def test_3_7_the_reasons_for_which_a_container_waits(agent: Agent) -> None:
     odd("crash", command=["sh", "-c", "sleep 0.2; exit 1"])
     agent.drop("init.json", pod("init", initContainers=[container("slow", "sleep 1000", terminationMessagePath="/t")]))
     agent.drop("hook.json", pod("hook", container(lifecycle={"postStart": {"exec": {"command": ["sleep", "1000"]}}})))
-    agent.start()
     expected = {
         "never": {"ErrImageNeverPull"},
         "invalid": {"InvalidImageName"},
@@ -235,10 +185,10 @@ def test_3_7_the_reasons_for_which_a_container_waits(agent: Agent) -> None:
 
     def all_seen() -> bool:
         for name, reasons in seen.items():
-            reasons.add(waiting(agent, name)[0])
+            reasons.add(agent.waiting(name)[0])
         return all(expected[name] <= reasons for name, reasons in seen.items())
 
     until(all_seen, 30, lambda: f"{expected} are not all among {seen}: {agent.troubles()}")
-    said = [f"{each.event.name}: {each.event.message}" for each in agent.events() if each.event.reason == "Failed"]
-    assert f"pull-{NODE}: Error: ErrImagePull" in said, "before it backs off"
-    assert any(each.startswith(f"command-{NODE}: Error: ") and "no/such/program" in each for each in said)
+    failed = {name: [each.event.message for each in agent.events_of(name, "Failed")] for name in ("pull", "command")}
+    assert "Error: ErrImagePull" in failed["pull"], "before it backs off"
+    assert any(each.startswith("Error: ") and "no/such/program" in each for each in failed["command"])

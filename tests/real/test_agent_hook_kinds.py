@@ -13,8 +13,10 @@ from pathlib import Path
 from time import CLOCK_BOOTTIME, clock_gettime, time_ns
 from typing import Any
 
+import pytest
+
 from simulation.apiserver.tls import Authority
-from tests.real.agent import NODE, Agent
+from tests.real.agent import Agent
 from tests.real.pods import Truth, Witness, container, pod
 
 SECOND_NS = 1_000_000_000
@@ -65,28 +67,24 @@ def calls(port: int, path: str, **fields: Any) -> dict[str, Any]:
     return {"httpGet": {"host": "127.0.0.1", "port": port, "path": path, **fields}}
 
 
-def said(agent: Agent, name: str, reason: str) -> list[str]:
-    events = agent.events()
-    return [e.event.message for e in events if e.event.name == f"{name}-{NODE}" and e.event.reason == reason]
-
-
-def waiting(agent: Agent, name: str, of: str = "main") -> str:
-    """Why a container waits; empty when it does not."""
-    status = agent.container(name, of)
-    state = status.state.waiting if status is not None and status.state is not None else None
-    return "" if state is None else state.reason or ""
-
-
 def signal_after_s(agent: Agent, name: str, witness: Witness) -> float:
     """From the word of the agent that it ends the pod's first container until that has its signal."""
-    word_ns = min(
-        each.first_wall_ns
-        for each in agent.events()
-        if each.event.name == f"{name}-{NODE}" and each.event.reason == "Killing"
-    )
+    word_ns = min(each.first_wall_ns for each in agent.events_of(name, "Killing"))
     began_s = clock_gettime(CLOCK_BOOTTIME) - (time_ns() - word_ns) / SECOND_NS
     # The kernel cuts its hundredths off.
     return float(witness.said()[-1].split(" ")[0]) + 0.02 - began_s
+
+
+@pytest.fixture(scope="module")
+def agent(shared_agent: Agent) -> Agent:
+    """One for all tests here, whose pods have names of their own."""
+    shared_agent.start()
+    return shared_agent
+
+
+@pytest.fixture(scope="module")
+def truth(shared_truth: Truth) -> Truth:
+    return shared_truth
 
 
 def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
@@ -106,7 +104,6 @@ def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
     with serving(plain, safe):
         manifest = agent.drop("calls.json", pod("calls", *containers))
         agent.drop("falls.json", pod("falls", container(lifecycle=falls)))
-        agent.start()
         agent.await_running("calls", "falls")
         assert sorted(plain.paths()) == ["/fallen", "/start?of=plain"]
         assert safe.paths() == ["/start"], "whoever has signed its certificate"
@@ -115,7 +112,7 @@ def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
         assert headers["/start?of=plain"]["user-agent"].startswith("kube-lifecycle/")
         assert headers["/fallen"]["x-pod"] == "hooked"
         assert "authorization" not in headers["/fallen"], "in the open nobody hears them"
-        assert len(said(agent, "falls", "LifecycleHTTPFallback")) == 1
+        assert len(agent.events_of("falls", "LifecycleHTTPFallback")) == 1
         manifest.unlink()
         truth.await_none("calls")
         assert plain.paths()[2:] == ["/stop"]
@@ -126,15 +123,14 @@ def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
 def test_3_11_who_sleeps_at_the_start_holds_up_the_next_and_at_the_end_the_signal(agent: Agent, truth: Truth) -> None:
     naps = {"postStart": {"sleep": {"seconds": 2}}, "preStop": {"sleep": {"seconds": 2}}}
     at_once = {"postStart": {"sleep": {"seconds": 0}}}
-    witness = Witness(agent.directory)
+    witness = Witness(agent.directory, "sleeps")
     first = container("first", NOTES_ITS_SIGNAL, lifecycle=naps, volumeMounts=[witness.mount])
     second = container("second", lifecycle=at_once)
     agent.drop("sleeps.json", pod("sleeps", first, second, volumes=[witness.volume], terminationGracePeriodSeconds=9))
-    agent.start()
 
     agent.await_that(lambda: truth.lives("sleeps", "first"), "it is not made")
     agent.await_that(lambda: truth.life("sleeps", "first").running, "it does not run")
-    assert waiting(agent, "sleeps", "first") == "ContainerCreating", "it has not started before its hook has ended"
+    assert agent.waiting("sleeps", "first")[0] == "ContainerCreating", "it has not started before its hook has ended"
     agent.await_running("sleeps")
     begun = {name: truth.life("sleeps", name).status.started_at for name in ("first", "second")}
     assert 2.0 <= (begun["second"] - begun["first"]) / SECOND_NS < 5.0
@@ -151,21 +147,20 @@ def test_3_11_what_fails_at_the_start_ends_the_container_and_is_named(agent: Age
     deaf = "trap '' TERM; while :; do sleep 0.1; done"  # so that its end takes a while, and can be seen
     again = container(script=deaf, lifecycle=fails)
     agent.drop("again.json", pod("again", again, terminationGracePeriodSeconds=2))
-    agent.start()
-    agent.await_that(lambda: waiting(agent, "again") == "PostStartHookError", "it is not shown why it waits")
+    agent.await_that(lambda: agent.waiting("again")[0] == "PostStartHookError", "it is not shown why it waits")
     agent.await_that(lambda: agent.status("starts").phase in ("Failed", "Succeeded"), "it has not ended")
-    assert "tcpSocket" in said(agent, "starts", "FailedPostStartHook")[0]
+    assert "tcpSocket" in agent.events_of("starts", "FailedPostStartHook")[0].event.message
     agent.await_running("stops")
     manifest.unlink()
     truth.await_none("stops")
-    assert "tcpSocket" in said(agent, "stops", "FailedPreStopHook")[0]
+    assert "tcpSocket" in agent.events_of("stops", "FailedPreStopHook")[0].event.message
 
-    assert "no luck" in said(agent, "again", "FailedPostStartHook")[0]
+    assert "no luck" in agent.events_of("again", "FailedPostStartHook")[0].event.message
 
 
 def test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more(agent: Agent, truth: Truth) -> None:
     """After a failed probe, too, the hook comes before the signal."""
-    witness, timed = Witness(agent.directory), Witness(agent.directory, "timed")
+    witness, timed = Witness(agent.directory, "probed"), Witness(agent.directory, "timed")
     long = {"preStop": {"exec": {"command": ["sleep", "100"]}}}
     slow = container(script=NOTES_ITS_SIGNAL, lifecycle=long, volumeMounts=[timed.mount])
     manifest = agent.drop("long.json", pod("long", slow, volumes=[timed.volume], terminationGracePeriodSeconds=3))
@@ -180,7 +175,6 @@ def test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more(agent: Agent, trut
     }
     (witness.directory / "ok").touch()
     agent.drop("probed.json", pod("probed", probed, volumes=[witness.volume], restartPolicy="OnFailure"))
-    agent.start()
     agent.await_running("long", "probed")
     manifest.unlink()
     (witness.directory / "ok").unlink()

@@ -24,15 +24,7 @@ def process_line(truth: Truth, pod_name: str, line: str, name: str = "main") -> 
 
 
 def said(agent: Agent, name: str, reason: str) -> list[str]:
-    events = agent.events()
-    return [e.event.message for e in events if e.event.name == f"{name}-{NODE}" and e.event.reason == reason]
-
-
-def waiting(agent: Agent, pod_name: str, name: str = "main") -> tuple[str, str]:
-    """Reason and message."""
-    status = agent.container(pod_name, name)
-    state = status.state.waiting if status is not None and status.state is not None else None
-    return ("", "") if state is None else (state.reason or "", state.message or "")
+    return [each.event.message for each in agent.events_of(name, reason)]
 
 
 @pytest.fixture
@@ -192,31 +184,29 @@ def test_17_4_users_groups_and_privileges(agent: Agent, truth: Truth) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("image", "fields", "words"),
-    [
-        pytest.param("actorlet.test/busybox:1", {}, "root", id="an image that names nobody"),
-        pytest.param("actorlet.test/user-name:1", {}, "'app' is a name", id="an image that names a user by name"),
-        pytest.param("actorlet.test/user-id:1", {"runAsUser": 0}, "root", id="explicit uid 0"),
-        pytest.param("actorlet.test/user-id:1", {}, "", id="an image that names a user by number"),
-        pytest.param("actorlet.test/user-name:1", {"runAsUser": 1000}, "", id="an explicit uid"),
-    ],
-)
-def test_3_8_run_as_non_root_is_verified(
-    agent: Agent, truth: Truth, image: str, fields: dict[str, Any], words: str
-) -> None:
-    main = {**container(securityContext={"runAsNonRoot": True, **fields}), "image": image}
-    agent.drop("web.json", pod("web", main))
+def test_3_8_run_as_non_root_is_verified(agent: Agent, truth: Truth) -> None:
+    """Name of a pod: its image, further fields of its security context, and what its refusal says, if it is refused."""
+    pods: dict[str, tuple[str, dict[str, Any], str]] = {
+        "nobody": ("actorlet.test/busybox:1", {}, "root"),
+        "by-name": ("actorlet.test/user-name:1", {}, "'app' is a name"),
+        "explicit-0": ("actorlet.test/user-id:1", {"runAsUser": 0}, "root"),
+        "by-number": ("actorlet.test/user-id:1", {}, ""),
+        "explicit": ("actorlet.test/user-name:1", {"runAsUser": 1000}, ""),
+    }
+    for name, (image, fields, _) in pods.items():
+        main = {**container(securityContext={"runAsNonRoot": True, **fields}), "image": image}
+        agent.drop(f"{name}.json", pod(name, main))
     agent.start()
-    if not words:
-        agent.await_running("web")
-        assert truth.run(truth.running("web"), "id", "-u") == "1000\n"
-        return
-    agent.await_that(lambda: waiting(agent, "web")[0] == "CreateContainerConfigError", "it is not refused")
-    reason, message = waiting(agent, "web")
-    assert words in message, (reason, message)
-    assert "$.spec.containers[0].securityContext.runAsNonRoot" in message
-    assert truth.lives("web") == ()
+    agent.await_running(*(name for name, (_, _, words) in pods.items() if not words))
+    for name, (_, _, words) in pods.items():
+        if not words:
+            assert truth.run(truth.running(name), "id", "-u") == "1000\n"
+            continue
+        agent.await_that(lambda: agent.waiting(name)[0] == "CreateContainerConfigError", f"{name} is not refused")  # noqa: B023
+        reason, message = agent.waiting(name)
+        assert words in message, (name, reason, message)
+        assert "$.spec.containers[0].securityContext.runAsNonRoot" in message
+        assert truth.lives(name) == ()
 
 
 def test_3_9_namespaces_that_are_shared(agent: Agent, truth: Truth) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from config.objects import ContainerStateTerminated, PodCondition
 from tests.real.agent import Agent
 from tests.real.pods import Truth, Witness, container, pod
@@ -11,13 +13,6 @@ from tests.real.pods import Truth, Witness, container, pod
 SIDECAR = {"restartPolicy": "Always"}
 ONCE = "test -e /witness/{0} || {{ touch /witness/{0}; sleep 0.2; exit 1; }}; "
 """Begins a script that fails in its first life."""
-
-
-def reason(agent: Agent, pod_name: str, name: str) -> str:
-    """Why a container waits."""
-    status = agent.container(pod_name, name)
-    waiting = status.state.waiting if status is not None and status.state is not None else None
-    return "" if waiting is None else waiting.reason or ""
 
 
 def end_of(agent: Agent, pod_name: str, name: str) -> ContainerStateTerminated | None:
@@ -31,8 +26,20 @@ def condition(agent: Agent, pod_name: str, kind: str) -> PodCondition:
     return found
 
 
+@pytest.fixture(scope="module")
+def agent(shared_agent: Agent) -> Agent:
+    """One for all tests here, whose pods have names of their own."""
+    shared_agent.start()
+    return shared_agent
+
+
+@pytest.fixture(scope="module")
+def truth(shared_truth: Truth) -> Truth:
+    return shared_truth
+
+
 def test_3_3_a_sidecar_opens_the_way_when_its_startup_probe_succeeds(agent: Agent, truth: Truth) -> None:
-    witness = Witness(agent.directory)
+    witness = Witness(agent.directory, "gated")
     there = {"exec": {"command": ["test", "-e", "/witness/up"]}}
     gate = witness.container("gate", "gate", 0.1, startupProbe={"periodSeconds": 1, **there}, **SIDECAR)
     inits = [witness.passing("first"), gate, witness.passing("second")]
@@ -51,9 +58,8 @@ def test_3_3_a_sidecar_opens_the_way_when_its_startup_probe_succeeds(agent: Agen
     agent.drop("probed.json", pod("probed", initContainers=[fails], volumes=[witness.volume]))
     never = container("never", imagePullPolicy="Never", **SIDECAR) | {"image": "actorlet.test/nothing:1"}
     agent.drop("stuck.json", pod("stuck", initContainers=[never, container("next", "true")]))
-    agent.start()
     agent.await_that(lambda: witness.said() == ["first begins", "first ends", "gate begins"], f"{witness.said()}")
-    assert reason(agent, "gated", "second") == reason(agent, "gated", "main") == "PodInitializing"
+    assert agent.waiting("gated", "second")[0] == agent.waiting("gated", "main")[0] == "PodInitializing"
     assert condition(agent, "gated", "Initialized").status == "False"
     assert condition(agent, "gated", "Initialized").reason == "ContainersNotInitialized"
     assert "gate" in (condition(agent, "gated", "Initialized").message or "")
@@ -65,14 +71,14 @@ def test_3_3_a_sidecar_opens_the_way_when_its_startup_probe_succeeds(agent: Agen
     assert condition(agent, "gated", "Initialized").status == "True"
     assert [life.attempt for life in truth.lives("probed", "fails")][-1] == 1, "ended for its probe, and again"
     assert [life.attempt for life in truth.lives("probed", "main")] == [0]
-    agent.await_that(lambda: reason(agent, "stuck", "never") == "ErrImageNeverPull", "what is missing is not said")
-    assert reason(agent, "stuck", "main") == "PodInitializing"
+    agent.await_that(lambda: agent.waiting("stuck", "never")[0] == "ErrImageNeverPull", "what is missing is not said")
+    assert agent.waiting("stuck", "main")[0] == "PodInitializing"
     assert truth.lives("stuck") == ()
 
 
 def test_3_3_sidecars_end_with_the_containers_that_they_serve(agent: Agent, truth: Truth) -> None:
     """And what they end with decides nothing."""
-    witness = Witness(agent.directory)
+    witness = Witness(agent.directory, "ends")
     side = container("side", "trap 'exit 9' TERM; sleep 1000000 & wait", **SIDECAR)
     for name, code in (("good", 0), ("bad", 3)):
         main = container(script=f"sleep 0.3; exit {code}")
@@ -80,7 +86,6 @@ def test_3_3_sidecars_end_with_the_containers_that_they_serve(agent: Agent, trut
     crashing = container("crashing", ONCE.format("crashed") + "sleep 1000000", volumeMounts=[witness.mount], **SIDECAR)
     spec: dict[str, Any] = {"volumes": [witness.volume], "terminationGracePeriodSeconds": 1}
     agent.drop("crashing.json", pod("crashing", initContainers=[crashing], restartPolicy="Never", **spec))
-    agent.start()
     agent.await_phase("Succeeded", "good")
     agent.await_phase("Failed", "bad")
     for name in ("good", "bad"):
@@ -97,7 +102,7 @@ def test_3_3_sidecars_end_with_the_containers_that_they_serve(agent: Agent, trut
 
 
 def test_3_3_init_containers_that_fail(agent: Agent, truth: Truth) -> None:
-    witness = Witness(agent.directory)
+    witness = Witness(agent.directory, "fails")
     again = container("again", ONCE.format("again") + "true", volumeMounts=[witness.mount])
     on_failure = pod(
         "again",
@@ -117,7 +122,6 @@ def test_3_3_init_containers_that_fail(agent: Agent, truth: Truth) -> None:
     ]
     half = pod("half", witness.container("main"), initContainers=inits, restartPolicy="Never", volumes=[witness.volume])
     agent.drop("half.json", half)
-    agent.start()
     agent.await_phase("Succeeded", "again")
     agent.await_phase("Failed", "greedy", "half")
     status = agent.container("again", "again")
@@ -137,20 +141,26 @@ def test_3_3_init_containers_that_fail(agent: Agent, truth: Truth) -> None:
 
 
 def test_3_3_a_new_sandbox_begins_with_the_first_init_container(agent: Agent, truth: Truth) -> None:
-    witness = Witness(agent.directory)
+    witness = Witness(agent.directory, "lost")
     inits = [witness.passing("first"), witness.container("side", "side", 0.1, **SIDECAR), witness.passing("second")]
     agent.drop(
         "lost.json", pod("lost", witness.container("main", after_s=0.1), initContainers=inits, volumes=[witness.volume])
     )
-    agent.start()
     agent.await_running("lost")
-    begun = ["first begins", "first ends", "side begins", "second begins", "second ends", "main begins"]
-    agent.await_that(lambda: witness.said() == begun, f"{witness.said()}")
+    agent.await_that(lambda: len(witness.said()) == 6, f"{witness.said()}")
     (sandbox,) = truth.sandboxes("lost")
     (witness.directory / "log").unlink()
     truth.stop_sandbox(sandbox.id)
     agent.await_that(lambda: "main begins" in witness.said(), f"{witness.said()}")
-    assert [each for each in witness.said() if each not in ("main ends", "side ends")] == begun
+    again = [each for each in witness.said() if each.startswith(("first", "second"))]
+    assert again == ["first begins", "first ends", "second begins", "second ends"]
+    made = [life for life in truth.lives("lost") if life.attempt > 0]
+    assert [life.name for life in made if life.running or life.name in ("first", "second")] == [
+        "first",
+        "side",
+        "second",
+        "main",
+    ]
     agent.await_running("lost")
     statuses = (*agent.status("lost").init_container_statuses, *agent.status("lost").container_statuses)
     # A container that the runtime ends before its sandbox may have been started once more in between.

@@ -37,9 +37,11 @@ def test_init_containers_run_one_after_another_and_sidecars_with_the_rest(agent:
     agent.start()
     agent.await_running("order")
     agent.await_that(lambda: len(witness.said()) == 8, f"not all have begun: {witness.said()}")
-    order = ["one begins", "one ends", "early begins", "two begins", "two ends", "late begins"]
-    assert witness.said()[:6] == order
-    assert sorted(witness.said()[6:]) == ["main begins", "other begins"]
+    # What a sidecar says when it begins may come after what the next one says: only that it runs is waited for.
+    assert [life.name for life in truth.lives("order")][:4] == ["one", "early", "two", "late"]
+    passing = [each for each in witness.said() if each.startswith(("one", "two"))]
+    assert passing == ["one begins", "one ends", "two begins", "two ends"]
+    assert witness.said().index("main begins") > witness.said().index("two ends")
     status = agent.status("order")
     assert [each.name for each in status.init_container_statuses] == ["one", "early", "two", "late"]
     assert ended(agent.container("order", "one")).reason == "Completed"

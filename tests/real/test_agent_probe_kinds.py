@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from config.objects import ContainerStatus
-from tests.real.agent import NODE, Agent
+from tests.real.agent import Agent
 from tests.real.health_server import host_volumes, serving
 from tests.real.pods import STAY, Truth, container, pod
 
@@ -41,8 +41,8 @@ def asked(way: str, **fields: Any) -> dict[str, Any]:
     """The three probes of a container that is asked in that way."""
     return {
         "startupProbe": {"periodSeconds": 1, "failureThreshold": 100, **question(way, "started"), **fields},
-        "readinessProbe": {"periodSeconds": 1, "failureThreshold": 2, **question(way, "ready"), **fields},
-        "livenessProbe": {"periodSeconds": 1, "failureThreshold": 2, **question(way, "alive"), **fields},
+        "readinessProbe": {"periodSeconds": 1, "failureThreshold": 1, **question(way, "ready"), **fields},
+        "livenessProbe": {"periodSeconds": 1, "failureThreshold": 1, **question(way, "alive"), **fields},
     }
 
 
@@ -57,8 +57,8 @@ def said(agent: Agent, name: str, way: str) -> list[str]:
     """Events about one container."""
     return [
         f"{each.event.reason}: {each.event.message}"
-        for each in agent.events()
-        if each.event.name == f"{name}-{NODE}" and each.event.field_path == f"spec.containers{{{way}}}"
+        for each in agent.events_of(name)
+        if each.event.field_path == f"spec.containers{{{way}}}"
     ]
 
 
@@ -155,7 +155,7 @@ def test_5_delay_thresholds_and_grace_of_a_probe(agent: Agent, truth: Truth) -> 
         f"{now} > /state/late; {STAY}",
         volumeMounts=[STATE],
         readinessProbe={
-            "initialDelaySeconds": 2,
+            "initialDelaySeconds": 1,
             "periodSeconds": 1,
             "exec": {"command": ["sh", "-c", f"{now} >> /state/late"]},
         },
@@ -193,7 +193,7 @@ def test_5_delay_thresholds_and_grace_of_a_probe(agent: Agent, truth: Truth) -> 
 
     agent.await_that(lambda: ready("late"), "it is not ready")
     began, *calls = map(float, (state / "late").read_text().split())
-    assert 2.0 <= calls[0] - began < 3.5, "the first is due when the delay is over"
+    assert 1.0 <= calls[0] - began < 2.5, "the first is due when the delay is over"
 
     def run_of(result: str) -> int:
         """How many of the last calls have ended so."""
@@ -209,9 +209,7 @@ def test_5_delay_thresholds_and_grace_of_a_probe(agent: Agent, truth: Truth) -> 
 
     agent.await_phase("Failed", "deaf", limit_s=20)
     (ended,) = (life.status for life in truth.lives("deaf", "deaf"))
-    [killing] = [
-        each for each in agent.events() if each.event.name == f"deaf-{NODE}" and each.event.reason == "Killing"
-    ]
+    [killing] = agent.events_of("deaf", "Killing")
     waited_s = (ended.finished_at - killing.first_wall_ns) / 1e9
     assert ended.exit_code == 137
     assert 1.5 < waited_s < 10, f"the grace of the probe, not the pod's: {waited_s:.1f} s"

@@ -27,12 +27,6 @@ def last_end(agent: Agent, pod_name: str, name: str = "main") -> ContainerStateT
     return None if status is None or status.last_state is None else status.last_state.terminated
 
 
-def waiting(agent: Agent, name: str) -> str:
-    status = agent.container(name)
-    state = status.state.waiting if status is not None and status.state is not None else None
-    return "" if state is None else state.reason or ""
-
-
 def test_3_4_the_rules_of_a_container_come_before_its_policy_and_that_before_the_pods(
     agent: Agent, truth: Truth
 ) -> None:
@@ -95,7 +89,7 @@ def test_3_5_another_image_ends_the_wait_and_counts_outlive_lost_containers(agen
         agent.drop(f"{name}.json", form(name, "actorlet.test/busybox:1"))
     agent.start()
     for name in ("keyed", "lost"):
-        agent.await_that(lambda: waiting(agent, name) == "CrashLoopBackOff", f"{name} does not wait")  # noqa: B023
+        agent.await_that(lambda: agent.waiting(name)[0] == "CrashLoopBackOff", f"{name} does not wait")  # noqa: B023
     ended = [truth.lives(name)[-1].status.finished_at for name in ("keyed", "lost")]
     agent.drop("keyed.json", form("keyed", "actorlet.test/busybox:2"))
     agent.await_running("keyed")

@@ -45,7 +45,7 @@ class VolumeDevices:
         before = self._of_pod.get(uid, frozenset())
         _put(self._of_pod, uid, devices)
         _put(self._in_use, uid, frozenset(volume.in_use for volume in volumes if volume.in_use))
-        for name in devices - before:
+        for name in sorted(devices - before):
             self._wanted.setdefault(name, set()).add(uid)
         for name in sorted(before - devices):
             self._wanted[name].discard(uid)
@@ -84,8 +84,6 @@ class VolumeDevices:
                 for step in plan.steps:
                     self._begin_step(step)
                 plan = self._plan(name)
-            for trouble in plan.troubles.values():
-                self._actor.log.warning("device %s cannot be taken down: %s", name, trouble.text)
             if plan.wake_ns:
                 self._actor.after(plan.wake_ns - self._actor.now_ns(), DeviceDue(name), key=("device", name))
         self.tell_in_use()

@@ -146,9 +146,14 @@ def _plan_volume(plan: _Plan, volume: DesiredVolume, actual: ActualWorld) -> Non
     plan.attempt(Do.MAKE, place, thing, volume, (volume.name,))
 
 
+def is_for_one_pod(volume: DesiredVolume) -> bool:
+    """Whether only one pod on this node may have the volume at a time."""
+    return ONE_POD_ONLY in volume.spec.access_modes
+
+
 def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Trouble | None:
     """Another pod has, or may have, what only one may have (spec 8.4)."""
-    if ONE_POD_ONLY not in volume.spec.access_modes or volume.at is None:
+    if not is_for_one_pod(volume) or volume.at is None:
         return None
     for place in sorted(actual.same_volume(volume.at.place), key=lambda each: each.uid):
         if actual.pod(place.uid).volumes[place].life.stage is not Stage.ABSENT:

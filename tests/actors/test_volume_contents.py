@@ -35,7 +35,8 @@ from actors.volume_messages import (
     VolumesPrepared,
     VolumesReleased,
 )
-from actors.volume_reconciler import RESYNC_JITTER, VolumeReconcilerActor
+from actors.volume_passes import RESYNC_JITTER
+from actors.volume_reconciler import VolumeReconcilerActor
 from config.objects import (
     ConfigMap,
     ConfigMapVolumeSource,

@@ -24,8 +24,8 @@ from actors.node_object.settings import NodeSettings, Registration
 from actors.node_status import NodeStatusActor
 from config.kubelet import KubeletConfiguration
 from runtime.cri import CriError, StatusCode
-from runtime.cri.messages import Image, ListImagesResponse, UpdateRuntimeConfigResponse
-from runtime.cri.verbs import LIST_IMAGES, UPDATE_RUNTIME_CONFIG
+from runtime.cri.messages import Image, ListImagesResponse
+from runtime.cri.verbs import LIST_IMAGES
 from simulation.apiserver.core import Options
 from simulation.apiserver.server import ApiServer
 from simulation.host_facts import SimulatedHostFacts
@@ -45,18 +45,14 @@ class Images:
     def __init__(self) -> None:
         self.images: tuple[Image, ...] = (Image(id="1", repo_tags=("nginx:1",), size=10),)
         self.lists = 0
-        self.cidrs: list[str] = []
         self.broken = False
 
     def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Promise[Any]:
         if self.broken:
             return broken(CriError(StatusCode.UNAVAILABLE, "no runtime", verb.name))
-        if verb is LIST_IMAGES:
-            self.lists += 1
-            return kept(ListImagesResponse(images=self.images))
-        assert verb is UPDATE_RUNTIME_CONFIG
-        self.cidrs.append(request.runtime_config.network_config.pod_cidr)
-        return kept(UpdateRuntimeConfigResponse())
+        assert verb is LIST_IMAGES
+        self.lists += 1
+        return kept(ListImagesResponse(images=self.images))
 
     def stream(self, *_: Any) -> Any:
         raise AssertionError("nobody streams here")
@@ -453,16 +449,6 @@ def test_a_deleted_node_comes_back_after_one_period_as_cordoned_as_it_was(world:
     assert world.shown["metadata"]["uid"] != first
     assert world.heard[-1].node.metadata.uid == world.shown["metadata"]["uid"]
     assert world.ready == "True"
-
-
-def test_the_addresses_of_pods_are_told_to_the_runtime_once(world: World) -> None:
-    world.start()
-    change(world, spec={"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24", "2001:db8::/64"]})
-    world.images.broken = True
-    world.run(11 * SECOND_NS)
-    world.images.broken = False
-    world.run(MINUTE_NS)
-    assert world.images.cidrs == ["10.0.0.0/24,2001:db8::/64"]
 
 
 # --- an API server in trouble ---------------------------------------------------------------------------------------

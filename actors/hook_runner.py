@@ -17,6 +17,7 @@ from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ExecSyncRequest, ExecSyncResponse
 from runtime.cri.verbs import EXEC_SYNC
 from runtime.hooks import HookAnswer
+from runtime.metrics import kubelet as names
 
 if TYPE_CHECKING:
     from actors.kernel import Actor
@@ -48,6 +49,7 @@ class HookTimeIsUp(Message, frozen=True):
 class _Run(msgspec.Struct):
     number: int
     pending: Pending[Any] | None = None
+    sleeps: bool = False
 
 
 class HookRunner:
@@ -71,6 +73,7 @@ class HookRunner:
         if limit_ns is not None:
             self.limit(container_id, kind, limit_ns)
         if isinstance(hook, SleepHook):
+            run.sleeps = True
             self._worker.after(hook.ns, HookEnded(number, container_id, kind), key=f"{kind.value} {container_id}")
             return
 
@@ -80,6 +83,8 @@ class HookRunner:
 
         def then(done: Pending[Any]) -> HookEnded:
             error, fell_back = outcome_of_hook(hook, done)
+            if fell_back:
+                self._services.meters.count(names.HANDLER_FALLBACKS)
             return HookEnded(number, container_id, kind, error, fell_back)
 
         self._worker.begin(make, then)
@@ -96,6 +101,7 @@ class HookRunner:
         run = self._runs.get((message.container_id, message.kind))
         if run is None or run.number != message.number:
             return False
+        run.sleeps = run.sleeps and isinstance(message, HookTimeIsUp)
         self.drop(message.container_id, message.kind)
         return True
 
@@ -104,6 +110,8 @@ class HookRunner:
         run = self._runs.pop((container_id, kind), None)
         if run is None:
             return
+        if run.sleeps:
+            self._services.meters.count(names.SLEEP_ENDED_EARLY)
         self._worker.cancel_timer(f"{kind.value} {container_id}")
         self._worker.cancel_timer(f"limit of {kind.value} {container_id}")
         if run.pending is not None:

@@ -6,6 +6,7 @@ It is not an actor and decides nothing. Stopping ends the agent only: containers
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -28,9 +29,12 @@ from actors.node_messages import TellConditions
 from actors.node_object.conditions import Verdict
 from actors.node_supervisor import LONG_LIVED, NodeCapabilities, NodePlan, NodeSupervisor
 from actors.stats_messages import HOUSEKEEPING_NS, TakeStats
+from actors.volume_messages import ListPodVolumes, PodVolume
 from config.objects import Pod
+from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL
 from runtime.metrics.measured_api import measured_lines
 from runtime.metrics.measured_cri import MeasuredCri
+from runtime.metrics.measured_volumes import MeasuredVolumes
 from runtime.stats.samples import NodeSample
 
 T = TypeVar("T")
@@ -49,6 +53,8 @@ class Node:
         self.plan = plan
         self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
         self.meters = capabilities.meters
+        for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL):
+            self.meters.put(family, math.inf)  # unless whoever has one tells better
         self._capabilities = _measured(capabilities, dispatcher)
 
     def start(self) -> None:
@@ -82,6 +88,10 @@ class Node:
         """What is used here, at most so old; None when nobody can say. The first answer takes half a second."""
         unknown: NodeSample | None = None
         return self._ask("stats", TakeStats(max_age_ns), unknown, STATS_TIMEOUT_S)
+
+    def volumes(self) -> tuple[PodVolume, ...]:
+        """The volumes of all pods that can be used."""
+        return self._ask("volume-reconciler", ListPodVolumes(), ())
 
     def running_count(self) -> RunningCount | None:
         """What the runtime runs; None while it has not been listed."""
@@ -161,5 +171,6 @@ def _measured(can: NodeCapabilities, dispatcher: Dispatcher) -> NodeCapabilities
     return replace(
         can,
         cri=MeasuredCri(can.cri, meters, now_ns, dispatcher.wall_ns),
+        volumes=MeasuredVolumes(can.volumes, meters, now_ns),
         api=None if can.api is None else measured_lines(can.api, meters, now_ns),
     )

@@ -16,6 +16,7 @@ import msgspec
 from actors.kernel import ActorInfo, EndedActors
 from actors.node import Node
 from actors.node_object.settings import KUBERNETES_VERSION
+from actors.volume_messages import PodVolume
 from config.feature_gates import GATES, Stage
 from runtime.metrics import kubelet as names
 from runtime.metrics import own
@@ -25,7 +26,7 @@ from runtime.metrics.families import Family
 from runtime.metrics.process import process_metrics
 from runtime.metrics.resource import resource_metrics
 from runtime.stats.samples import NodeSample
-from runtime.stats.summary import claims_of, summary_of
+from runtime.stats.summary import summary_of
 
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
@@ -46,7 +47,8 @@ class NodeNumbers:
         if sample is None:
             return None
         pods = () if only_cpu_and_memory else node.pods()
-        told = summary_of(node.plan.facts.name, sample, pods, only_cpu_and_memory=only_cpu_and_memory)
+        volumes = {} if only_cpu_and_memory else volumes_by_place(node.volumes())
+        told = summary_of(node.plan.facts.name, sample, pods, volumes, only_cpu_and_memory=only_cpu_and_memory)
         return msgspec.json.encode(told)
 
     def resource(self) -> bytes:
@@ -86,7 +88,12 @@ class NodeNumbers:
             for name, gate in sorted(GATES.items())
         ]
         yield Told(names.FEATURE_ENABLED, gates)
-        yield from process_metrics()
+        process = process_metrics()
+        yield from process
+        boot = {told.family: told.rows[0].value for told in process}
+        before = boot.get(names.STARTUP_PRE_KUBELET, 0)
+        since = self._node.meters.value(names.STARTUP)
+        yield Told(names.STARTUP, [Row((), before + since if since else 0)])
 
     def _pods(self) -> Iterable[Told]:
         running, pods = self._node.running_count(), self._node.pod_count()
@@ -111,14 +118,16 @@ class NodeNumbers:
         if sample is None:
             return
         yield Told(own.STATS_PROBLEMS, [Row((), len(sample.problems))])
-        by_uid = {pod.metadata.uid: pod for pod in self._node.pods()}
+        volumes = self._node.volumes()
+        kinds = Counter(volume.plugin for volume in volumes)
+        yield Told(names.MANAGED_VOLUMES, [Row((kind, "actual"), count) for kind, count in sorted(kinds.items())])
+        named = volumes_by_place(volumes)
         rows: dict[str, list[Row]] = {family.name: [] for family, _ in _OF_VOLUMES}
         seen: set[tuple[str, str]] = set()
         logs: list[Row] = []
         for pod in sample.pods:
-            claims = claims_of(by_uid.get(pod.uid))
             for _, name, reading in pod.disk.volumes:
-                labels = (pod.namespace, claims.get(name, ""))
+                labels = (pod.namespace, named.get((pod.uid, name), ("", ""))[1])
                 if not labels[1] or labels in seen:
                     continue  # of a claim that two pods share there is one series
                 seen.add(labels)
@@ -180,6 +189,16 @@ _OF_VOLUMES = (
 
 def _seconds(ns: int) -> float:
     return ns / SECOND_NS
+
+
+def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tuple[str, str]]:
+    """(UID, name on disk) -> (name in the pod, claim). On disk a persistent volume has its own name."""
+    found = {}
+    for each in volumes:
+        _, below, rest = each.path.partition(f"/{each.uid}/volumes/{each.plugin.replace('/', '~')}/")
+        if below:
+            found[each.uid, rest.partition("/")[0]] = (each.name, each.claim)
+    return found
 
 
 def _by_class(family: Family, by_class: dict[str, list[ActorInfo]], value: Callable[[list[ActorInfo]], float]) -> Told:

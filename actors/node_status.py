@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 
 from actors.event_messages import RecordEvent
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles, outcome_of
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
 from actors.messages import FollowNode, NodeObserved, RuntimeStateObserved
 from actors.node_messages import (
     DiskObserved,
@@ -58,6 +58,7 @@ from actors.node_object.readiness import SILENCE_NS, look_again_ns
 from actors.node_object.registration import initial_node, reconciled
 from actors.node_object.settings import NodeSettings
 from actors.node_object.status import Seen, next_node, wanted_conditions
+from actors.node_startup import NodeStartup
 from actors.node_survey import NodeSurveyActor
 from actors.node_watch import NodeWatchActor
 from actors.plugin_messages import DriversOnNodeObserved
@@ -65,14 +66,9 @@ from config.api_resources import NODES
 from config.objects import Node, NodeStatus
 from runtime.api import Api, ApiCall, ApiError, create, get, patch
 from runtime.cri import Cri
-from runtime.cri.messages import (
-    NetworkConfig,
-    RuntimeConfig,
-    UpdateRuntimeConfigRequest,
-)
-from runtime.cri.verbs import UPDATE_RUNTIME_CONFIG
 from runtime.host_facts import HostFacts
 from runtime.host_machine import MachineFacts
+from runtime.metrics.meters import UNMEASURED, Meters
 
 R = TypeVar("R")
 
@@ -85,7 +81,6 @@ TRIES = 5
 JITTER = 0.04
 SOON_NS = SECOND_NS
 """Between two looks at the least, once the node has been ready; before that it is `FIRST_NS`."""
-CIDR_TIMEOUT_NS = 30 * SECOND_NS
 SLACK_NS = SECOND_NS
 """For an API client that does not keep its own deadline."""
 
@@ -101,13 +96,6 @@ class Compute(Message, frozen=True):
 
 class Reconsider(Message, frozen=True):
     """To itself: somebody has been silent for so long that it may count now."""
-
-
-class PodCidrTold(Message, frozen=True):
-    """To itself: the runtime has been told the addresses of pods, or why not."""
-
-    cidr: str
-    error: str
 
 
 class NodeStatusActor(Actor):
@@ -129,8 +117,10 @@ class NodeStatusActor(Actor):
         events: ActorRef,
         listeners: tuple[ActorRef, ...] = NO_LISTENERS,
         expected: ActorRef | None = None,
+        meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__()
+        self._startup = NodeStartup(meters, self.now_ns())
         self._api = api
         self._cri = cri
         self._host = host
@@ -154,9 +144,6 @@ class NodeStatusActor(Actor):
         self._report_delay_ns = 0
         self._unsaid: dict[str, RecordEvent] = {}
         """Events of a write whose answer has not come yet."""
-        self._pod_cidr = ""
-        """As the runtime was told it."""
-        self._telling_cidr = False
         self._failing = ""
 
     def on_start(self) -> None:
@@ -181,7 +168,6 @@ class NodeStatusActor(Actor):
         next_ns = await self._attempt()
         self._looked_at_ns = self.now_ns()
         self.after(next_ns, Compute())
-        self._tell_pod_cidr()
         self._wait_for_silence()
 
     async def _attempt(self) -> int:
@@ -204,6 +190,7 @@ class NodeStatusActor(Actor):
 
     async def _register(self, machine: MachineFacts) -> bool:
         """Whether there is a Node object of this node now, and it is set right."""
+        self._startup.registering(self.now_ns())
         bare = initial_node(self._settings, machine, NodeStatus(), unschedulable=self._cordoned)
         initial = self._next(bare)
         if self._api is None:
@@ -225,6 +212,7 @@ class NodeStatusActor(Actor):
             self._failed(f"cannot register node {self._settings.name}: {failure}")
             return False
         self._registered = True
+        self._startup.registered(self.now_ns())
         self._register_step_ns = FIRST_NS
         self._well()
         return True
@@ -378,6 +366,8 @@ class NodeStatusActor(Actor):
         if known is not None and _is_older(node, known):
             return known
         self._node = node
+        if self._registered and node.status is not None and is_ready(node.status.conditions):
+            self._startup.ready(self.now_ns())
         cordoned = bool(node.spec.unschedulable)
         if cordoned != self._cordoned:
             self._cordoned = cordoned
@@ -505,29 +495,6 @@ class NodeStatusActor(Actor):
     @handles(ImagesChanged)
     def images_changed(self, message: ImagesChanged) -> None:
         self.children["survey"].tell(message)
-
-    def _tell_pod_cidr(self) -> None:
-        """The runtime may need to know which addresses the pods of this node have (spec 9.2)."""
-        if self._node is None:
-            return
-        spec = self._node.spec
-        cidr = ",".join(spec.pod_cidrs) or spec.pod_cidr or ""
-        if not cidr or cidr == self._pod_cidr or self._telling_cidr:
-            return
-        self._telling_cidr = True
-        request = UpdateRuntimeConfigRequest(runtime_config=RuntimeConfig(network_config=NetworkConfig(pod_cidr=cidr)))
-        self.begin(
-            lambda: self._cri.call(UPDATE_RUNTIME_CONFIG, request, timeout_ns=CIDR_TIMEOUT_NS),
-            lambda done: PodCidrTold(cidr, str(outcome_of(done).error or "")),
-        )
-
-    @handles(PodCidrTold)
-    def pod_cidr_told(self, message: PodCidrTold) -> None:
-        self._telling_cidr = False
-        if message.error:
-            self.log.warning("the runtime does not take the pods' addresses %s: %s", message.cidr, message.error)
-        else:
-            self._pod_cidr = message.cidr
 
     # --- events -----------------------------------------------------------------------------------------------------
 

@@ -29,11 +29,13 @@ from actors.node_status import NodeStatusActor
 from actors.object_cache import ObjectCacheActor, strategy_of
 from actors.pleg import PlegActor
 from actors.plugin_watcher import PluginWatcherActor
+from actors.pod_cidr import PodCidrActor
 from actors.pod_historian import HistorianActor
 from actors.pod_services import NodeFacts, PodServices
 from actors.resolver_check import ResolverCheckActor
 from actors.resource_manager import ResourceManagerActor
 from actors.runtime_monitor import RuntimeMonitorActor
+from actors.serving_certificate import ServingCertificateActor
 from actors.source import decoder_of
 from actors.source_api import ApiSourceActor
 from actors.source_file import FileSourceActor
@@ -67,6 +69,7 @@ from runtime.plugin_registration.capability import PluginSockets
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
 from runtime.probes import Prober
+from runtime.serving_keys import ServingKeys
 from runtime.stats.capability import HostStats
 from runtime.volumes.capability import NodeVolumes
 from runtime.volumes.sub_path import SubPaths
@@ -107,6 +110,8 @@ class NodeCapabilities:
     """None: the node has no credentials for registries of its own."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
+    serving_keys: ServingKeys | None = None
+    """None: the cluster signs no serving certificate, whatever the configuration says."""
     stats: HostStats | None = None
     """None: nobody can say what is used here."""
     meters: Meters = field(default_factory=Meters)
@@ -168,6 +173,7 @@ class NodeSupervisor(Actor):
             "cluster-cache": self._reserve(ClusterCacheActor, "cluster-cache"),
             "tokens": self._reserve(TokenActor, "tokens"),
             "user-namespaces": self._reserve(UserNamespaceActor, "user-namespaces"),
+            "pod-cidr": self._reserve(PodCidrActor, "pod-cidr"),
             "resources": self._reserve(ResourceManagerActor, "resources"),
         }
         if self._capabilities.api is not None:
@@ -241,11 +247,21 @@ class NodeSupervisor(Actor):
         contents = ContentSources(*asked, resync_ns=again_ns)
         self.furnish(refs["volume-reconciler"], can.volumes, events, contents, sync_loop, can.sub_paths)
         self._furnish_caches(refs)
+        self.furnish(refs["pod-cidr"], can.cri)
         self.furnish(refs["user-namespaces"], can.ids, configuration.ids_per_pod, configuration.max_pods)
         main = None if can.api is None else can.api.main
         what = (can.allocations, plan.facts.name, plan.facts.abilities, events, sync_loop, main)
         self.furnish(refs["resources"], *what)
         self._start_resolver_check(events)
+        if configuration.server_tls_bootstrap and not configuration.tls_cert_file:
+            self._start_serving_certificate(refs["node-status"])
+
+    def _start_serving_certificate(self, node_status: ActorRef) -> None:
+        """The server finds what it has brought on the disk."""
+        api, keys = self._capabilities.api, self._capabilities.serving_keys
+        if api is not None and keys is not None:
+            what = (api.main, keys, self._plan.facts.name, node_status)
+            self.spawn(ServingCertificateActor, *what, name="serving-certificate", strategy=LONG_LIVED)
 
     def _start_resolver_check(self, events: ActorRef) -> None:
         """Nobody needs to know it either. A node without a file has nothing to be checked."""
@@ -315,10 +331,18 @@ class NodeSupervisor(Actor):
         name, configuration, api = plan.facts.name, plan.configuration, can.api
         settings = NodeSettings(name, plan.facts.root_directory, configuration, plan.registration, plan.gates)
         # All who follow the node, so that a restart of its actor loses none of them.
-        followers = ("mirror-pods", "node-lease", "cluster-cache", "object-cache", "volume-reconciler", "resources")
+        followers = (
+            "mirror-pods",
+            "node-lease",
+            "cluster-cache",
+            "object-cache",
+            "volume-reconciler",
+            "resources",
+            "pod-cidr",
+        )
         listeners = tuple(refs[each] for each in followers if each in refs)
         heartbeats = None if api is None else api.leases
-        what = (heartbeats, can.cri, can.host, settings, refs["events"], listeners, refs["resources"])
+        what = (heartbeats, can.cri, can.host, settings, refs["events"], listeners, refs["resources"], can.meters)
         self.furnish(refs["node-status"], *what)
         if api is None:
             return

@@ -16,6 +16,7 @@ from cli.manifest_door import NodeManifests
 from cli.observer_view import look, timeline
 from config.feature_gates import FeatureGates
 from config.flags import NodeFlags
+from config.kubeconfig import Pem
 from config.kubelet import KubeletConfiguration, configuration_document
 from config.objects import Pod
 from runtime.api import ApiLines
@@ -29,6 +30,8 @@ from runtime.http_server.serving_certificate import ServingTls
 from runtime.http_server.system_logs import DIRECTORY, SystemLogPlaces
 from runtime.local_endpoint import Reply
 from runtime.log_source import LogSource
+from runtime.metrics import kubelet as metric_names
+from runtime.metrics.certificates import seconds_left
 from runtime.metrics.meters import UNMEASURED, Meters
 
 SECOND_NS = 1_000_000_000
@@ -123,7 +126,9 @@ def node_server(
     )
     tls = None
     if ports.main is not None:
-        tls = ServingTls(serving_files(configuration, serving.directory, serving.names))
+        files = serving_files(configuration, serving.directory, serving.names)
+        tls = ServingTls(files)
+        meters.follow(metric_names.SERVER_CERTIFICATE_TTL, lambda: seconds_left(Pem(path=files.certificate)))
     facts = Facts(
         node=serving.node,
         version=agent_version(own_version()),

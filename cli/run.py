@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 
 from actors.id_ranges import IdRangeError, node_range
 from actors.kernel import PoolDispatcher
@@ -40,7 +41,11 @@ from runtime.http_server.serving_certificate import CertificateError
 from runtime.id_files import IdFiles, LocalIdFiles
 from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
 from runtime.lock_file import LockFile, LockFileError
+from runtime.metrics.certificates import seconds_left
+from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
+from runtime.metrics.meters import Meters
 from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
+from runtime.serving_keys import LocalServingKeys
 from runtime.swap import swap_is_on
 from runtime.volumes.mounts import KernelMounts
 
@@ -102,7 +107,11 @@ def run(start: StartConfiguration) -> int:
         after.callback(dispatcher.close)
         plan = plan_of(start, machine, root, runtime_name_of(runtime))
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
-        capabilities = real_capabilities(cri, plan, loop, api)
+        capabilities = replace(
+            real_capabilities(cri, plan, loop, api), serving_keys=LocalServingKeys(start.node.cert_dir)
+        )
+        if start.node.kubeconfig:
+            _follow_certificate(start.node.kubeconfig, capabilities.meters)
         node = Node(dispatcher, plan, capabilities)
         endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
         try:
@@ -124,6 +133,12 @@ def run(start: StartConfiguration) -> int:
         if not node.stop(STOP_TIMEOUT_NS):
             LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
     return 0
+
+
+def _follow_certificate(kubeconfig: str, meters: Meters) -> None:
+    """How long the agent's own client certificate is good, for whoever asks."""
+    certificate = read_access(kubeconfig).user.client_certificate
+    meters.follow(CLIENT_CERTIFICATE_TTL, lambda: seconds_left(certificate))
 
 
 def _share_mounts(root: str) -> None:

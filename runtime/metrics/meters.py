@@ -8,6 +8,7 @@ A family keeps at most so many combinations of labels; what comes beyond is not 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -50,6 +51,12 @@ class Meters:
         series = self._one(family, labels)
         if series is not None:
             series.inc(by)
+
+    def follow(self, family: Family, value: Callable[[], float], *labels: str) -> None:
+        """Let a gauge be what `value` says whenever somebody looks; it must not wait, nor fail."""
+        series = self._one(family, labels)
+        if series is not None:
+            series.set_function(value)
 
     def observe(self, family: Family, value: float, *labels: str) -> None:
         """Put a value into a histogram."""

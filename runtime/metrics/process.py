@@ -25,6 +25,7 @@ def process_metrics() -> list[Told]:
         found[names.PROCESS_CPU.name] = used_ns / NS_PER_SECOND
         booted_s = files.boot_time_s(read_text("/proc/stat"))
         found[names.PROCESS_START.name] = booted_s + began_ticks / TICKS_PER_SECOND
+        found[names.STARTUP_PRE_KUBELET.name] = began_ticks / TICKS_PER_SECOND
     sizes = [int(each) for each in read_text("/proc/self/statm").split()[:2]]
     if len(sizes) == 2:
         page = os.sysconf("SC_PAGE_SIZE")
@@ -42,5 +43,6 @@ OF_PROCESS: tuple[Family, ...] = (
     names.PROCESS_FDS,
     names.PROCESS_RESIDENT,
     names.PROCESS_START,
+    names.STARTUP_PRE_KUBELET,
     names.PROCESS_VIRTUAL,
 )

@@ -14,7 +14,6 @@ from runtime.stats.readings import (
     MemoryReading,
     NetworkReading,
     NodeReading,
-    PodDisk,
     Pressure,
     Stall,
     SystemContainer,
@@ -23,14 +22,23 @@ from runtime.stats.samples import ContainerSample, NodeSample, PodSample
 
 SECOND_NS = 1_000_000_000
 
+VolumesByPlace = Mapping[tuple[str, str], tuple[str, str]]
+"""(UID, name on disk) -> (name in the pod, claim or empty): a persistent volume has its own name on disk."""
+_NO_VOLUMES: VolumesByPlace = {}
+
 
 def summary_of(
-    name: str, sample: NodeSample, pods: Sequence[Pod] = (), *, only_cpu_and_memory: bool = False
+    name: str,
+    sample: NodeSample,
+    pods: Sequence[Pod] = (),
+    volumes: VolumesByPlace = _NO_VOLUMES,
+    *,
+    only_cpu_and_memory: bool = False,
 ) -> api.Summary:
-    """`pods`: as they are desired; they know which claim is behind a volume, and which volumes are memory."""
+    """`pods`: as they are desired; they know which volumes are of memory. `volumes`: which is which."""
     by_uid = {pod.metadata.uid: pod for pod in pods}
     full = not only_cpu_and_memory
-    told = tuple(_pod(each, by_uid.get(each.uid), sample, full=full) for each in sample.pods)
+    told = tuple(_pod(each, by_uid.get(each.uid), volumes, sample, full=full) for each in sample.pods)
     return api.Summary(node=_node(name, sample, full=full), pods=told)
 
 
@@ -76,7 +84,7 @@ def _system(each: SystemContainer) -> api.ContainerStats:
     )
 
 
-def _pod(sample: PodSample, pod: Pod | None, node: NodeSample, *, full: bool) -> api.PodStats:
+def _pod(sample: PodSample, pod: Pod | None, volumes: VolumesByPlace, node: NodeSample, *, full: bool) -> api.PodStats:
     reference = api.PodReference(name=sample.name, namespace=sample.namespace, uid=sample.uid)
     containers = tuple(_container(each, node, full=full) for each in sample.containers)
     if not full:
@@ -96,7 +104,7 @@ def _pod(sample: PodSample, pod: Pod | None, node: NodeSample, *, full: bool) ->
         memory=memory(sample.memory),
         io=_io(at_ns, sample.io_pressure),
         network=network(sample.network),
-        volume=_volumes(sample.disk, pod),
+        volume=_volumes(sample, volumes),
         ephemeral_storage=_ephemeral(sample, pod, node),
         process_stats=None if sample.processes is None else api.ProcessStats(process_count=sample.processes),
         swap=_swap(sample.memory),
@@ -186,17 +194,14 @@ def _of_memory(pod: Pod | None) -> frozenset[str]:
     )
 
 
-def _volumes(disk: PodDisk, pod: Pod | None) -> tuple[api.VolumeStats, ...]:
-    claims = claims_of(pod)
-    namespace = "" if pod is None else pod.metadata.namespace
+def _volumes(sample: PodSample, volumes: VolumesByPlace) -> tuple[api.VolumeStats, ...]:
     found = []
-    for _, name, reading in disk.volumes:
-        claim = claims.get(name)
-        reference = None if claim is None else api.PvcReference(name=claim, namespace=namespace)
+    for _, on_disk, reading in sample.disk.volumes:
+        name, claim = volumes.get((sample.uid, on_disk), (on_disk, ""))
         found.append(
             api.VolumeStats(
                 name=name,
-                pvc_ref=reference,
+                pvc_ref=api.PvcReference(name=claim, namespace=sample.namespace) if claim else None,
                 time=moment(reading.at_ns),
                 available_bytes=reading.available,
                 capacity_bytes=reading.capacity,
@@ -207,19 +212,6 @@ def _volumes(disk: PodDisk, pod: Pod | None) -> tuple[api.VolumeStats, ...]:
             )
         )
     return tuple(found)
-
-
-def claims_of(pod: Pod | None) -> Mapping[str, str]:
-    """Name of a volume -> name of the claim behind it; that of an ephemeral volume follows from the names."""
-    if pod is None:
-        return {}
-    found = {}
-    for volume in pod.spec.volumes:
-        if volume.persistent_volume_claim is not None:
-            found[volume.name] = volume.persistent_volume_claim.claim_name
-        elif volume.ephemeral is not None:
-            found[volume.name] = f"{pod.metadata.name}-{volume.name}"
-    return found
 
 
 # --- parts ----------------------------------------------------------------------------------------------------------

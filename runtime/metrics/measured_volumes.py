@@ -1,0 +1,84 @@
+"""`MeasuredVolumes`: what is done for volumes, timed by plugin and deed (`storage_operation_duration_seconds`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from config.objects import Pod
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
+from runtime.volumes.capability import DiskScan, LocatedVolume, NodeVolumes, Say, VolumePlace, VolumeSpec
+
+T = TypeVar("T")
+
+SUCCESS, FAILURE = "success", "fail-unknown"
+NOT_MIGRATED = "false"
+
+
+class MeasuredVolumes:
+    """See the module. A deed that hangs is timed when it ends, if it ever does."""
+
+    def __init__(self, volumes: NodeVolumes, meters: Meters, now_ns: Callable[[], int]) -> None:
+        self._volumes = volumes
+        self._meters = meters
+        self._now_ns = now_ns
+
+    def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
+        return self._volumes.locate(uid, spec)
+
+    def make_pod(self, uid: str) -> None:
+        return self._volumes.make_pod(uid)
+
+    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
+        plugin = self._plugin(pod, spec)
+        return self._timed(plugin, "volume_device_mount", lambda: self._volumes.stage(pod, spec, say))
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
+        plugin = self._plugin(pod, spec)
+        return self._timed(plugin, "volume_mount", lambda: self._volumes.prepare(pod, spec, say))
+
+    def usable(self, uid: str, spec: VolumeSpec) -> str:
+        return self._volumes.usable(uid, spec)
+
+    def release(self, place: VolumePlace) -> None:
+        return self._timed(place.plugin, "volume_unmount", lambda: self._volumes.release(place))
+
+    def unstage(self, device: str) -> None:
+        plugin = "/".join(device.split("/")[:2])
+        return self._timed(plugin, "unmount_device", lambda: self._volumes.unstage(device))
+
+    def remove_pod(self, uid: str) -> None:
+        return self._volumes.remove_pod(uid)
+
+    def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
+        return self._volumes.volumes_of(uid)
+
+    def list_uids(self) -> tuple[str, ...]:
+        return self._volumes.list_uids()
+
+    def scan(self) -> DiskScan:
+        return self._volumes.scan()
+
+    def _plugin(self, pod: Pod, spec: VolumeSpec) -> str:
+        return self._volumes.locate(pod.metadata.uid, spec).place.plugin
+
+    def _timed(self, plugin: str, deed: str, do: Callable[[], T]) -> T:
+        began_ns = self._now_ns()
+
+        def ended(status: str) -> None:
+            took_ns = self._now_ns() - began_ns
+            self._meters.took(names.STORAGE_DURATION, took_ns, plugin, deed, status, NOT_MIGRATED)
+            if status == SUCCESS:
+                self._meters.took(names.VOLUME_TOTAL, took_ns, plugin, deed)
+
+        try:
+            result: Any = do()
+        except BaseException:
+            ended(FAILURE)
+            raise
+        if hasattr(result, "add_done_callback"):  # a simulated disk that hangs
+            result.add_done_callback(lambda done: ended(SUCCESS if done.exception() is None else FAILURE))
+        else:
+            ended(SUCCESS)
+        return result  # type: ignore[no-any-return]  # what the deed gives

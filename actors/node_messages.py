@@ -138,9 +138,13 @@ class TellConditions(Message, frozen=True):
 
 
 class VolumesInUseObserved(Message, frozen=True):
-    """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now."""
+    """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now.
+
+    Not `complete`: it does not know yet what an earlier agent has left; what the Node object names stays named.
+    """
 
     names: tuple[str, ...]
+    complete: bool = True
 
     def coalesce_key(self) -> Hashable:
         return "volumes"

@@ -57,7 +57,7 @@ from actors.node_object.patch import node_patch
 from actors.node_object.readiness import SILENCE_NS, look_again_ns
 from actors.node_object.registration import initial_node, reconciled
 from actors.node_object.settings import NodeSettings
-from actors.node_object.status import Seen, next_node, wanted_conditions
+from actors.node_object.status import Seen, next_node, volumes_in_use, wanted_conditions
 from actors.node_startup import NodeStartup
 from actors.node_survey import NodeSurveyActor
 from actors.node_watch import NodeWatchActor
@@ -412,8 +412,9 @@ class NodeStatusActor(Actor):
     @handles(VolumesInUseObserved)
     def volumes_in_use(self, message: VolumesInUseObserved) -> None:
         """Pods wait for it: a volume is used only once the node says so, or somebody might detach it."""
-        self._learn(volumes_in_use=tuple(sorted(message.names)))
-        if self._node is not None and _status(self._node).volumes_in_use != self._seen.volumes_in_use:
+        self._learn(volumes_in_use=message)
+        status = _status(self._node) if self._node is not None else None
+        if status is not None and status.volumes_in_use != volumes_in_use(status, message):
             self._publish_soon()
 
     @handles(DriversOnNodeObserved)

@@ -37,7 +37,7 @@ class VolumeDevices:
         self._in_use: dict[str, frozenset[str]] = {}
         self._scanned = False
         self._ready = False
-        self._told: tuple[str, ...] | None = None
+        self._told = VolumesInUseObserved((), False)
 
     def desired(self, uid: str, volumes: Sequence[DesiredVolume]) -> None:
         """What a pod is to have now; nothing when it is released."""
@@ -93,13 +93,14 @@ class VolumeDevices:
 
     def tell_in_use(self) -> None:
         """Tell which attachable volumes must not be detached, when that has changed."""
-        if self._node is None or not (self._scanned and self._ready):
+        if self._node is None:
             return
+        complete = self._scanned and self._ready
         names = {name for name, device in self._actual.devices.items() if device.in_use}
-        now = tuple(sorted(names.union(*self._in_use.values())))
+        now = VolumesInUseObserved(tuple(sorted(names.union(*self._in_use.values()))), complete)
         if now != self._told:
             self._told = now
-            self._node.tell(VolumesInUseObserved(now))
+            self._node.tell(now)
 
 
 def _put(index: dict[str, frozenset[str]], uid: str, names: frozenset[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.csi_node_rules import with_node_ids
-from actors.node_messages import NodePressureObserved
+from actors.node_messages import NodePressureObserved, VolumesInUseObserved
 from actors.node_object import capacity as amounts
 from actors.node_object.addresses import NodeIps, node_addresses
 from actors.node_object.conditions import Verdict, next_conditions, verdicts
@@ -36,7 +36,7 @@ class Seen(msgspec.Struct, frozen=True):
     health: RuntimeHealth = RuntimeHealth()
     pressures: NodePressureObserved = NodePressureObserved()
     troubles: Mapping[str, str] = {}
-    volumes_in_use: tuple[str, ...] = ()
+    volumes_in_use: VolumesInUseObserved | None = None
     drivers: DriversOnNodeObserved | None = None
 
 
@@ -85,7 +85,7 @@ def next_status(
         runtime_handlers=old.runtime_handlers if seen.handlers is None else runtime_handlers(seen.handlers),
         features=old.features if seen.handlers is None else node_features(seen.features),
         declared_features=declared_features(settings.gates),
-        volumes_in_use=seen.volumes_in_use,
+        volumes_in_use=volumes_in_use(old, seen.volumes_in_use),
         conditions=next_conditions(old.conditions, wanted, wall_ns),
     )
 
@@ -96,6 +96,13 @@ def wanted_conditions(
     """What the conditions should say."""
     missing = amounts.missing(capacity, settings.configuration)
     return verdicts(seen.pressures, unready_reasons(seen.health, seen.troubles, missing, now_ns))
+
+
+def volumes_in_use(old: NodeStatus, seen: VolumesInUseObserved | None) -> tuple[str, ...]:
+    """Sorted. A name goes only when it is known that it is in use no more: whoever reads it may detach the volume."""
+    if seen is None:
+        return old.volumes_in_use
+    return tuple(sorted({*seen.names, *(() if seen.complete else old.volumes_in_use)}))
 
 
 def _images(old: NodeStatus, seen: Seen, at_most: int) -> tuple[ContainerImage, ...]:

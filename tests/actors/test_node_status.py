@@ -377,6 +377,17 @@ def test_attached_volumes_in_use_are_named(world: World) -> None:
     assert world.shown["status"]["volumesInUse"] == ["a", "b"]
 
 
+def test_what_an_earlier_agent_had_in_use_stays_named_until_it_is_known_that_it_is_not(world: World) -> None:
+    world.start()
+    change(world, status={**world.shown["status"], "volumesInUse": ["old"]})
+    world.node.tell(VolumesInUseObserved(("new",), complete=False))
+    world.run(11 * SECOND_NS)
+    assert world.shown["status"]["volumesInUse"] == ["new", "old"]
+    world.node.tell(VolumesInUseObserved(("new",)))
+    world.run(11 * SECOND_NS)
+    assert world.shown["status"]["volumesInUse"] == ["new"]
+
+
 # --- what others do to the object -----------------------------------------------------------------------------------
 
 

@@ -441,15 +441,17 @@ def test_a_claim_that_cannot_be_resolved_any_more_takes_nothing_from_a_running_p
     assert answers[1].host_paths == answers[0].host_paths
 
 
-def test_what_is_attached_or_to_be_attached_is_said_to_be_in_use_and_only_when_all_is_known(world: World):
+def test_what_is_attached_or_to_be_attached_is_said_to_be_in_use_and_what_is_not_when_all_is_known(world: World):
     world.claims["disk"] = VolumeWait("not attached yet", "FailedAttachVolume", DEVICE)
     world.prepare(pod_with(DISK))
-    told = [message for message in world.in_use if isinstance(message, VolumesInUseObserved)]
-    assert told == []
     world.know("u")
     world.release()
-    told = [message.names for message in world.in_use if isinstance(message, VolumesInUseObserved)]
-    assert told == [(DEVICE,), ()]
+    told = [message for message in world.in_use if isinstance(message, VolumesInUseObserved)]
+    assert told == [
+        VolumesInUseObserved((DEVICE,), complete=False),
+        VolumesInUseObserved((DEVICE,)),
+        VolumesInUseObserved(()),
+    ]
 
 
 # --- restarts, and what nobody knows ----------------------------------------------------------------------------------

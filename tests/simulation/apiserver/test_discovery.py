@@ -50,7 +50,7 @@ def test_both_forms_tell_of_every_resource_and_every_part_of_it() -> None:
             (resource.plural, resource.verbs),
             *((f"{resource.plural}/{sub}", what.verbs) for sub, what in resource.subresources.items()),
         ]
-    }
+    } | {("metrics.k8s.io/v1beta1", name, ("get", "list")) for name in ("nodes", "pods")}
     versions = ["v1"] + [group["preferredVersion"]["groupVersion"] for group in document("/apis")["groups"]]
     plain = {
         (version, resource["name"], tuple(resource["verbs"]))

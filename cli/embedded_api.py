@@ -23,6 +23,7 @@ from simulation.apiserver.core import Options
 from simulation.apiserver.http_front import HttpFront
 from simulation.apiserver.scheduler import Scheduler
 from simulation.apiserver.server import ApiServer
+from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
 
 HOST = "127.0.0.1"
@@ -73,6 +74,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         os.makedirs(options.directory, mode=0o700, exist_ok=True)
         after.callback(shutil.rmtree, options.directory, ignore_errors=True)
         tokens = {_token(dispatcher): name for name in (ADMIN, *(f"system:node:{node}" for node in options.nodes))}
+        made: Authority | None = None
         context, authority, towards_agents, authority_path = None, Pem(), "", ""
         if options.tls:
             made, directory = Authority(dispatcher.wall_ns()), Path(options.directory)
@@ -94,6 +96,10 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         scheduler = Scheduler(server, dispatcher)
         scheduler.start()
         after.callback(scheduler.stop)
+        if made is not None:
+            signer = Signer(server, dispatcher, made)
+            signer.start()
+            after.callback(signer.stop)
         paths = [options.kubeconfig, *(_node_kubeconfig(options, node) for node in options.nodes)]
         for (token, user), path in zip(tokens.items(), paths, strict=True):
             write_kubeconfig(path, front.url, user, token, authority)

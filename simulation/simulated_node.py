@@ -26,6 +26,7 @@ from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
 from runtime.pending import Pending
 from runtime.probes import Prober
+from runtime.serving_keys import ServingKeys
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
@@ -72,6 +73,7 @@ class SimulatedNode:
         name: str = "node",
         api: ApiLines | None = None,
         accept_manifests: bool = False,
+        serving_keys: ServingKeys | None = None,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -110,6 +112,7 @@ class SimulatedNode:
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
         self._api = api
+        self._serving_keys = serving_keys
         self._connections: tuple[MortalApi, ...] = ()
         self._life = 0
         self._agent, self.node = self._new_agent()
@@ -126,6 +129,7 @@ class SimulatedNode:
             manifests=self.host.manifests,
             manifest_server=NoManifestServer(),
             manifest_store=self.host.manifest_store,
+            serving_keys=self._serving_keys,
             files=self.host.pod_files,
             logs=self.host.pod_logs,
             log_files=self.host.log_files,

@@ -7,6 +7,7 @@ before anything is served: certificates (`CertificateError`), an API server that
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.serving_certificate import ServingFiles, ServingTls, self_signed
 from runtime.http_server.websocket_sessions import is_translated
+from runtime.serving_keys import CURRENT
 
 LOOPBACK = "127.0.0.1"
 
@@ -46,12 +48,17 @@ def ports_of(configuration: KubeletConfiguration) -> Ports:
 
 
 def serving_files(configuration: KubeletConfiguration, directory: str, names: Sequence[str]) -> ServingFiles:
-    """The pair of the configuration, or one in `directory` for these names, made when there is none.
+    """The pair of the configuration; else the one that the cluster signs, which may not be there yet; else one in
+    `directory` for these names, made when there is none.
 
     Raises CertificateError.
     """
     pair = configuration.tls_cert_file, configuration.tls_private_key_file
-    certificate, key = pair if pair[0] else self_signed(directory, names)
+    awaited = asks_cluster(configuration)
+    if awaited:
+        certificate = key = os.path.join(directory, CURRENT)
+    else:
+        certificate, key = pair if pair[0] else self_signed(directory, names)
     return ServingFiles(
         certificate,
         key,
@@ -59,7 +66,13 @@ def serving_files(configuration: KubeletConfiguration, directory: str, names: Se
         min_version=configuration.tls_min_version,
         ciphers=configuration.tls_cipher_suites,
         curve=chosen_curve(configuration.tls_curve_preferences),
+        awaited=awaited,
     )
+
+
+def asks_cluster(configuration: KubeletConfiguration) -> bool:
+    """Whether the cluster is to sign the serving certificate."""
+    return configuration.server_tls_bootstrap and not configuration.tls_cert_file
 
 
 class NodeServer:

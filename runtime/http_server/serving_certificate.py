@@ -47,7 +47,7 @@ class CertificateError(Exception):
 @dataclass(frozen=True, slots=True)
 class ServingFiles:
     """Paths. `client_authority` empty: client certificates are not asked for. `ciphers` by their IANA names, `curve` by
-    OpenSSL's; empty: its own choice.
+    OpenSSL's; empty: its own choice. `awaited`: the pair may come later; until then no handshake succeeds.
     """
 
     certificate: str
@@ -56,6 +56,7 @@ class ServingFiles:
     min_version: str = ""
     ciphers: tuple[str, ...] = ()
     curve: str = ""
+    awaited: bool = False
 
 
 class ServingTls:
@@ -177,7 +178,8 @@ def _context(files: ServingFiles) -> ssl.SSLContext:
         if files.curve:
             context.set_ecdh_curve(files.curve)
         where = f"tlsCertFile {files.certificate}"
-        context.load_cert_chain(files.certificate, files.key, password=_no_password)
+        if not files.awaited or os.path.exists(files.certificate):
+            context.load_cert_chain(files.certificate, files.key, password=_no_password)
         if files.client_authority:
             where = f"authentication.x509.clientCAFile {files.client_authority}"
             context.load_verify_locations(files.client_authority)

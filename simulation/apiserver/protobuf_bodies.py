@@ -1,4 +1,4 @@
-"""Bodies in protobuf, for the few kinds that kubectl sends in it: configuration, tokens, reviews, options.
+"""Bodies in protobuf, for the few kinds that kubectl sends in it: configuration, tokens, requests, reviews, options.
 
 Typed clients of Kubernetes write protobuf and read what they get. So it is read here, by a table of fields for each
 message (`generated.proto` of the API), and never written. Kinds that are not in the table are refused (415), as by a
@@ -227,11 +227,12 @@ _ACCESS: Fields = {
     1: _one("resourceAttributes", _RESOURCE_ATTRIBUTES),
     2: _one("nonResourceAttributes", _message(_fields(_text, path=1, verb=2))),
 }
+_EXTRA = _many("extra", _map_of(lambda value: [_text(item) for _, item in _parts(_as_bytes(value))]))
 _SUBJECT: Fields = {
     **_ACCESS,
     3: _one("user", _text),
     4: _many("groups", _text),
-    5: _many("extra", _map_of(lambda value: [_text(item) for _, item in _parts(_as_bytes(value))])),
+    5: _EXTRA,
     6: _one("uid", _text),
 }
 _TOKEN_SPEC: Fields = {
@@ -255,6 +256,24 @@ _EVENT: Fields = {
 }
 
 
+_CERTIFICATE_REQUEST: Fields = {
+    **_fields(_text, username=2, uid=3, signerName=7),
+    1: _one("request", _base64),
+    4: _many("groups", _text),
+    5: _many("usages", _text),
+    6: _EXTRA,
+    8: _one("expirationSeconds", _as_int),
+}
+_CERTIFICATE_CONDITION: Fields = {
+    **_fields(_text, type=1, reason=2, message=3, status=6),
+    **_fields(_time, lastUpdateTime=4, lastTransitionTime=5),
+}
+_CERTIFICATE_STATUS: Fields = {
+    1: _many("conditions", _message(_CERTIFICATE_CONDITION)),
+    2: _one("certificate", _base64),
+}
+
+
 def _kind(spec: Fields | None = None) -> Fields:
     fields: dict[int, tuple[str, Reader, bool]] = {1: _one("metadata", _METADATA)}
     if spec is not None:
@@ -264,6 +283,7 @@ def _kind(spec: Fields | None = None) -> Fields:
 
 _KINDS: Mapping[str, Fields] = {
     "Binding": {1: _one("metadata", _METADATA), 2: _one("target", _REFERENCE)},
+    "CertificateSigningRequest": {**_kind(_CERTIFICATE_REQUEST), 3: _one("status", _message(_CERTIFICATE_STATUS))},
     "ConfigMap": {
         1: _one("metadata", _METADATA),
         2: _many("data", _map_of(_text)),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 LASTS = timedelta(days=365)
@@ -82,6 +82,30 @@ class Authority:
         path = directory / f"{name}.pem"
         write_key(path, made.certificate + made.key)
         return str(path)
+
+    def sign(self, request: bytes, *, server: bool, wall_ns: int, lasts: timedelta = LASTS) -> str:
+        """A certificate, as PEM, for a request for one: its subject, its names, its key. Raises ValueError."""
+        asked = x509.load_pem_x509_csr(request)
+        key = asked.public_key()
+        if not asked.is_signature_valid or not isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
+            raise ValueError("the request is not signed with its own key, or its key is of no known kind")
+        usage = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
+        begins = datetime.fromtimestamp(wall_ns // SECOND_NS, UTC)
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(asked.subject)
+            .issuer_name(self._name)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(begins)
+            .not_valid_after(begins + lasts)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        )
+        for each in asked.extensions:
+            if isinstance(each.value, x509.SubjectAlternativeName):
+                builder = builder.add_extension(each.value, critical=False)
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
     def server_context(self, directory: Path, *hosts: str) -> ssl.SSLContext:
         """For `HttpFront`; client certificates of this authority are read. Writes `ca.crt`, `apiserver.crt` and

@@ -1,0 +1,178 @@
+"""`ServingCertificateActor`: has the node's serving certificate signed by the cluster, and renewed in time (spec 17.2).
+
+With `serverTLSBootstrap` the node asks for a certificate with the signer `kubernetes.io/kubelet-serving`, for the
+addresses that its Node object shows. Somebody has to approve it; until then, and after a denial, the node serves with the
+certificate it has, or not at all. The server reads the files again by itself. Only one request is under way at a time;
+one that nobody has decided within a quarter of an hour is made anew.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Hashable
+from typing import ClassVar, TypeVar
+
+from actors.certificate_rules import Verdict, renewal_at_ns, serving_names, verdict_of, why_due
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from actors.messages import FollowNode, NodeObserved
+from config.api_resources import CERTIFICATE_SIGNING_REQUESTS
+from config.objects import CertificateSigningRequest, CertificateSigningRequestSpec, ObjectMeta
+from runtime.api import Api, ApiError, create, get
+from runtime.serving_keys import HeldCertificate, ServingKeys
+
+T = TypeVar("T")
+
+SECOND_NS = 1_000_000_000
+SIGNER = "kubernetes.io/kubelet-serving"
+USAGES = ("digital signature", "server auth")
+CALL_LIMIT_NS = 30 * SECOND_NS
+DISK_LIMIT_NS = 60 * SECOND_NS
+DECIDED_WITHIN_NS = 15 * 60 * SECOND_NS
+LOOK_FIRST_NS, LOOK_MAX_NS = SECOND_NS, 15 * SECOND_NS
+AGAIN_FIRST_NS, AGAIN_MAX_NS = 2 * SECOND_NS, 32 * SECOND_NS
+CHECK_NS = 3600 * SECOND_NS
+"""Certificates last for days; who sleeps longer than this may have a clock that was set."""
+
+
+class Consider(Message, frozen=True):
+    """To itself: is a certificate to be asked for?"""
+
+    def coalesce_key(self) -> Hashable:
+        return "consider"
+
+
+class LookAtRequest(Message, frozen=True):
+    """To itself: has somebody decided?"""
+
+    def coalesce_key(self) -> Hashable:
+        return "look"
+
+
+class ServingCertificateActor(Actor):
+    """See the module. `node_status` tells it the Node object."""
+
+    health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
+
+    def __init__(self, api: Api, keys: ServingKeys, node_name: str, node_status: ActorRef) -> None:
+        super().__init__()
+        self._api = api
+        self._keys = keys
+        self._user = f"system:node:{node_name}"
+        self._node_status = node_status
+        self._names: tuple[str, ...] = ()
+        self._held: HeldCertificate | None = None
+        self._looked = False
+        """Whether it is known what lies on the disk."""
+        self._chance = self.chance.random()
+        self._request = ""
+        self._asked_at_ns = 0
+        self._look_ns = LOOK_FIRST_NS
+        self._again_ns = AGAIN_FIRST_NS
+        self._said = ""
+
+    def on_start(self) -> None:
+        self.ref.tell(Consider())
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        names = serving_names(message.node)
+        if names and names != self._names:
+            self._names = names
+            self.ref.tell(Consider())
+
+    @handles(Consider)
+    async def consider(self, _: Consider) -> None:
+        if not self._request:
+            # Said again and again: who tells of the node may have been restarted.
+            self._node_status.tell(FollowNode(self.ref))
+        if not self._looked:
+            self._held = await self._on_lane(self._keys.held, "the certificate directory")
+            self._looked = True
+        if self._request:
+            return
+        if not self._names:
+            self.after(CHECK_NS, Consider())
+            return
+        renew_at_ns = 0 if self._held is None else renewal_at_ns(self._held, self._chance)
+        why = why_due(self._held, self._names, renew_at_ns, self.wall_ns())
+        if not why:
+            self.after(min(CHECK_NS, max(SECOND_NS, renew_at_ns - self.wall_ns())), Consider())
+            return
+        try:
+            await self._ask(why)
+        except (ApiError, DeadlineExceededError, LaneExhaustedError, OSError) as failure:
+            self._try_again(f"a serving certificate cannot be asked for: {failure}")
+
+    async def _ask(self, why: str) -> None:
+        names, user = self._names, self._user
+        pem: bytes = await self._on_lane(lambda: self._keys.request(user, names), "a new key")
+        document = CertificateSigningRequest(
+            metadata=ObjectMeta(generate_name="csr-"),
+            spec=CertificateSigningRequestSpec(
+                request=base64.b64encode(pem).decode(), signer_name=SIGNER, usages=USAGES
+            ),
+        )
+        call = create(CERTIFICATE_SIGNING_REQUESTS, "", document)
+        made = await self.wait(self._api.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
+        self._request = made.metadata.name
+        self._asked_at_ns = self.now_ns()
+        self._look_ns = LOOK_FIRST_NS
+        self.log.info("a serving certificate is asked for, as %s: request %s waits for approval", why, self._request)
+        self.after(self._look_ns, LookAtRequest())
+
+    @handles(LookAtRequest)
+    async def look_at_request(self, _: LookAtRequest) -> None:
+        if not self._request:
+            return
+        call = get(CERTIFICATE_SIGNING_REQUESTS, "", self._request)
+        try:
+            found = await self.wait(self._api.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
+        except ApiError as failure:
+            if failure.not_found:
+                self._try_again(f"request {self._request} has gone")
+            else:
+                self._look_later()
+            return
+        except DeadlineExceededError:
+            self._look_later()
+            return
+        verdict, why = verdict_of(found)
+        if verdict is Verdict.ISSUED:
+            await self._accept(found)
+        elif verdict is not Verdict.WAITS:
+            self._try_again(f"request {self._request} was {verdict.value}: {why}")
+        elif self.now_ns() - self._asked_at_ns > DECIDED_WITHIN_NS:
+            self._try_again(f"nobody has decided about request {self._request}; `kubectl certificate approve` does")
+        else:
+            self._look_later()
+
+    async def _accept(self, found: CertificateSigningRequest) -> None:
+        assert found.status is not None, "what is issued has a status"
+        try:
+            certificate = base64.b64decode(found.status.certificate or "", validate=True)
+            held: HeldCertificate = await self._on_lane(lambda: self._keys.accept(certificate), "the certificate")
+        except (ValueError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            self._try_again(f"the certificate of request {self._request} cannot be used: {failure}")
+            return
+        self._held, self._request = held, ""
+        self._chance = self.chance.random()
+        self._again_ns = AGAIN_FIRST_NS
+        self._said = ""
+        self.log.info("the serving certificate is for %s", ", ".join(held.names))
+        self.ref.tell(Consider())
+
+    def _look_later(self) -> None:
+        self._look_ns = min(2 * self._look_ns, LOOK_MAX_NS)
+        self.after(self._look_ns, LookAtRequest())
+
+    def _try_again(self, why: str) -> None:
+        self._request = ""
+        if why != self._said:
+            self._said = why
+            self.log.warning("%s", why)
+        self.after(self._again_ns, Consider())
+        self._again_ns = min(2 * self._again_ns, AGAIN_MAX_NS)
+
+    async def _on_lane(self, deed: Callable[[], T], what: str) -> T:
+        lane = self.lane("serving-keys", size=1, per_key=1)
+        return await self.wait(lane.submit(self.path, deed, deadline_ns=DISK_LIMIT_NS), what=what)

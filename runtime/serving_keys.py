@@ -1,0 +1,148 @@
+"""The keys of a serving certificate that the cluster signs: on disk as a kubelet has them (spec 16, 17.2).
+
+`ServingKeys` is the capability, `LocalServingKeys` the real one. In the certificate directory each certificate lies
+with its key in a file of its own, `kubelet-server-<time>.pem`, and `kubelet-server-current.pem` is a link to the
+newest: it changes as a whole. A key that is asked for lives in memory until its certificate is there. Calls touch the
+disk and compute: actors run them on a lane. Raises OSError, and ValueError for what is no certificate of the key.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+PREFIX = "kubelet-server-"
+CURRENT = f"{PREFIX}current.pem"
+ORGANIZATION = "system:nodes"
+
+
+class HeldCertificate(msgspec.Struct, frozen=True):
+    """What is known of the certificate in use: `names` and addresses sorted, times in wall-clock ns."""
+
+    names: tuple[str, ...]
+    begins_ns: int
+    ends_ns: int
+
+
+class ServingKeys(Protocol):
+    """See the module."""
+
+    def held(self) -> HeldCertificate | None:
+        """The certificate in use; None when there is none that can be used."""
+        ...
+
+    def request(self, user: str, names: Sequence[str]) -> bytes:
+        """A request, as PEM, for these names and addresses, with a new key. Replaces a request before it."""
+        ...
+
+    def accept(self, certificate: bytes) -> HeldCertificate:
+        """Use this certificate (PEM, others of its chain after it) of the last request from now on."""
+        ...
+
+
+class LocalServingKeys:
+    """On the disk of this machine, in `directory`."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = Path(directory)
+        self._key: bytes | None = None
+
+    def held(self) -> HeldCertificate | None:
+        try:
+            return _described((self._directory / CURRENT).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def request(self, user: str, names: Sequence[str]) -> bytes:
+        # Heavy, and of no use to nodes that need no certificate.
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.x509.oid import NameOID
+
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name(
+            [
+                x509.NameAttribute(NameOID.ORGANIZATION_NAME, ORGANIZATION),
+                x509.NameAttribute(NameOID.COMMON_NAME, user),
+            ]
+        )
+        alternatives = [
+            x509.IPAddress(ipaddress.ip_address(each)) if is_address(each) else x509.DNSName(each) for each in names
+        ]
+        builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        made = builder.sign(key, hashes.SHA256())
+        self._key = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        return made.public_bytes(serialization.Encoding.PEM)
+
+    def accept(self, certificate: bytes) -> HeldCertificate:
+        if self._key is None:
+            raise ValueError("no certificate was asked for")
+        found = _described(certificate)
+        _check_pair(certificate, self._key)
+        self._directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        at = datetime.fromtimestamp(found.begins_ns // 10**9, UTC)
+        name = f"{PREFIX}{at:%Y-%m-%d-%H-%M-%S}-{os.urandom(4).hex()}.pem"
+        _write(self._directory / name, certificate.rstrip(b"\n") + b"\n" + self._key)
+        link = self._directory / f".{CURRENT}.new"
+        link.unlink(missing_ok=True)
+        link.symlink_to(name)
+        os.replace(link, self._directory / CURRENT)
+        self._key = None
+        self._forget_others(name)
+        return found
+
+    def _forget_others(self, name: str) -> None:
+        """Keys of before are good for nothing but theft."""
+        for each in self._directory.glob(f"{PREFIX}*.pem"):
+            if each.name not in (name, CURRENT):
+                each.unlink(missing_ok=True)
+
+
+def is_address(name: str) -> bool:
+    """Whether it is an IP address, and no name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _described(content: bytes) -> HeldCertificate:
+    from cryptography import x509
+
+    made = x509.load_pem_x509_certificate(content)
+    try:
+        extension = made.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = [*extension.get_values_for_type(x509.DNSName)]
+        names += [str(each) for each in extension.get_values_for_type(x509.IPAddress)]
+    except x509.ExtensionNotFound:
+        names = []
+    begins, ends = (int(each.timestamp()) * 10**9 for each in (made.not_valid_before_utc, made.not_valid_after_utc))
+    return HeldCertificate(tuple(sorted(names)), begins, ends)
+
+
+def _check_pair(certificate: bytes, key: bytes) -> None:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+
+    mine = serialization.load_pem_private_key(key, None).public_key()
+    if x509.load_pem_x509_certificate(certificate).public_key() != mine:
+        raise ValueError("the certificate is for another key")

@@ -1,0 +1,90 @@
+"""The signer of the embedded API server: gives certificates to requests that somebody has approved.
+
+It follows the requests in the store, and signs those of nodes with the server's own authority: serving certificates
+(`kubernetes.io/kubelet-serving`) and those of clients, each for as long as `lasts` says. Approval is for people
+(`kubectl certificate approve`), and for tests. What cannot be signed is marked as failed, with the reason.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from simulation.apiserver.core import Clock
+from simulation.apiserver.requests import JsonAnswer, ObjectAnswer, Request, User
+from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.server import ApiServer
+from simulation.apiserver.status import Json
+from simulation.apiserver.store import DELETED, Version, Watcher
+from simulation.apiserver.tls import LASTS, Authority
+
+LOG = logging.getLogger("actorlet.apiserver.signer")
+
+SERVING = "kubernetes.io/kubelet-serving"
+CLIENTS = ("kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kube-apiserver-client")
+REQUESTS = "certificatesigningrequests.certificates.k8s.io"
+_USER = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
+
+
+class Signer:
+    """See the module. Begins with `start`, ends with `stop`; both may be called from any thread."""
+
+    def __init__(self, server: ApiServer, clock: Clock, authority: Authority, lasts: timedelta = LASTS) -> None:
+        self._server = server
+        self._clock = clock
+        self._authority = authority
+        self._lasts = lasts
+        self._watcher: Watcher | None = None
+
+    def start(self) -> None:
+        with self._server.lock:
+            self._watcher = self._server.store.watch(REQUESTS, "", EVERYTHING, None)
+            self._watcher.start(self._seen, lambda _: self._begin_again())
+
+    def _begin_again(self) -> None:
+        """A watch was cut: what has happened since is not known, so that all is read anew."""
+        self._clock.schedule(0, self.start)
+
+    def stop(self) -> None:
+        with self._server.lock:
+            if self._watcher is not None:
+                self._watcher.end()
+
+    def _seen(self, kind: str, version: Version) -> None:
+        """Told by the store, under its lock."""
+        if kind != DELETED and _is_to_be_signed(version.object):
+            self._clock.schedule(0, lambda: self._sign(version.object))
+
+    def _sign(self, request: Json) -> None:
+        spec, status = request["spec"], request.get("status") or {}
+        try:
+            pem = base64.b64decode(spec["request"], validate=True)
+            is_server, wall_ns = spec["signerName"] == SERVING, self._clock.wall_ns()
+            made = self._authority.sign(pem, server=is_server, wall_ns=wall_ns, lasts=self._lasts)
+            status = {**status, "certificate": base64.b64encode(made.encode()).decode()}
+        except ValueError as error:
+            failed = {"type": "Failed", "status": "True", "reason": "SignerValidationFailure", "message": str(error)}
+            status = {**status, "conditions": [*(status.get("conditions") or []), failed]}
+        name = request["metadata"]["name"]
+        body: dict[str, Any] = {
+            "metadata": {"resourceVersion": request["metadata"]["resourceVersion"]},
+            "status": status,
+        }
+        path = f"/apis/certificates.k8s.io/v1/certificatesigningrequests/{name}/status"
+        media = "application/merge-patch+json"
+        answer = self._server.handle(
+            Request("PATCH", path, body=msgspec.json.encode(body), content_type=media, user=_USER)
+        )
+        if not isinstance(answer, (JsonAnswer, ObjectAnswer)) or answer.code >= 400:
+            LOG.debug("%s is not signed now: %s", name, answer)
+
+
+def _is_to_be_signed(request: Json) -> bool:
+    status = request.get("status") or {}
+    decided = {each["type"] for each in status.get("conditions") or []}
+    ours = request["spec"].get("signerName") in (SERVING, *CLIENTS)
+    return ours and not status.get("certificate") and "Approved" in decided and not decided & {"Denied", "Failed"}

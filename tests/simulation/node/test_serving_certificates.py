@@ -1,0 +1,89 @@
+"""A node whose serving certificate the cluster signs: asked for, approved, renewed, denied."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from config.kubelet import KubeletConfiguration
+from runtime.serving_keys import CURRENT, LocalServingKeys
+from simulation.apiserver.signer import Signer
+from simulation.apiserver.tls import Authority
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.worlds import SECOND
+
+MINUTE = 60 * SECOND
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+LASTS_MINUTES = 20
+
+
+def cluster(directory: Path) -> Cluster:
+    made = Cluster(
+        configuration=KubeletConfiguration(server_tls_bootstrap=True), serving_keys=LocalServingKeys(str(directory))
+    )
+    authority = Authority(made.dispatcher.wall_ns())
+    Signer(made.server, made.dispatcher, authority, timedelta(minutes=LASTS_MINUTES)).start()
+    return made
+
+
+def requests(of: Cluster) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = of.ask("GET", REQUESTS)["items"]
+    return found
+
+
+def decide(of: Cluster, request: dict[str, Any], kind: str) -> None:
+    condition = {"type": kind, "status": "True", "reason": "ByTest", "message": "so"}
+    request = {**request, "status": {"conditions": [condition]}}
+    of.ask("PUT", f"{REQUESTS}/{request['metadata']['name']}/approval", request)
+
+
+def test_a_certificate_is_asked_for_approved_and_lies_on_the_disk(tmp_path: Path) -> None:
+    made = cluster(tmp_path)
+    made.until(lambda: len(requests(made)) == 1)
+    (request,) = requests(made)
+    assert request["spec"]["signerName"] == "kubernetes.io/kubelet-serving"
+    assert request["spec"]["usages"] == ["digital signature", "server auth"]
+    made.run(2 * MINUTE)
+    assert not (tmp_path / CURRENT).exists()
+    assert len(requests(made)) == 1, "one at a time"
+    decide(made, request, "Approved")
+    made.until((tmp_path / CURRENT).exists)
+    held = LocalServingKeys(str(tmp_path)).held()
+    assert held is not None
+    assert "node" in held.names
+    assert (tmp_path / CURRENT).stat().st_mode & 0o777 == 0o600
+
+
+def test_it_is_renewed_in_time_and_found_again_by_the_next_agent(tmp_path: Path) -> None:
+    made = cluster(tmp_path)
+    made.until(lambda: len(requests(made)) == 1)
+    decide(made, requests(made)[0], "Approved")
+    made.until((tmp_path / CURRENT).exists)
+    first = (tmp_path / CURRENT).read_bytes()
+    made.node.restart_agent()
+    made.run(5 * MINUTE)
+    assert len(requests(made)) == 1, "what is there is used"
+    took = made.until(lambda: len(requests(made)) == 2, LASTS_MINUTES * MINUTE, SECOND)
+    assert 0.7 * LASTS_MINUTES - 6 < took / MINUTE < 0.9 * LASTS_MINUTES
+    (new,) = (each for each in requests(made) if not each.get("status"))
+    decide(made, new, "Approved")
+    made.until(lambda: (tmp_path / CURRENT).read_bytes() != first)
+    assert len(list(tmp_path.glob("*.pem"))) == 2, "the key of before is gone"
+
+
+def test_a_request_that_was_denied_is_made_again_more_and_more_slowly(tmp_path: Path) -> None:
+    made = cluster(tmp_path)
+    for count in (1, 2, 3):
+        made.until(lambda count=count: len(requests(made)) == count)  # type: ignore[misc]
+        (new,) = (each for each in requests(made) if not each.get("status"))
+        decide(made, new, "Denied")
+    made.run(20 * SECOND)
+    assert 3 <= len(requests(made)) <= 4
+    assert not (tmp_path / CURRENT).exists()
+
+
+def test_a_request_that_nobody_decides_about_is_made_anew(tmp_path: Path) -> None:
+    made = cluster(tmp_path)
+    made.until(lambda: len(requests(made)) == 1)
+    made.until(lambda: len(requests(made)) == 2, 17 * MINUTE, SECOND)

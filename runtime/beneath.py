@@ -1,8 +1,12 @@
-"""Opening what lies beneath a directory, and nothing else, whatever links lie on the way.
+"""Finding what lies beneath a directory, and nothing else, whatever links lie on the way.
 
-The path is walked part by part from an open directory, so that nobody who moves things meanwhile leads the walk astray.
-A link is followed where its target lies beneath the root as well, written relative to itself or as a path that begins
-with the root's; every other link is refused (PermissionError). Calls touch the disk and may hang. Raises OSError.
+Theory of operation. Whoever writes beneath the directory may put a symbolic link where a path leads through, also
+between a check and its use. So the path is walked one component at a time by open directories: each component is opened
+without following it; a link is read, and its target walked in its turn from where it lies; `..` goes back to the
+directory that was come from, never to what the kernel takes for it by now. A link that leads out is refused. What is
+open at the end is what was found, whatever its name stands for later.
+
+Calls touch the disk and may hang. They raise OSError; `LeadsOutError` for what is not beneath.
 """
 
 from __future__ import annotations
@@ -10,36 +14,73 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import deque
+from collections.abc import Callable
 
-LINKS_AT_MOST = 20
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+LINKS_AT_MOST = 40
+_LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
+Pause = Callable[[str], None]
+
+
+class LeadsOutError(PermissionError):
+    """A link on the way leads out of the directory."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(errno.EACCES, "it leads out of the directory", path)
+
+
+def _no_pause(step: str) -> None:
+    pass
 
 
 def open_beneath(root: str, path: str) -> int:
-    """A descriptor of the file or directory at `path`, relative to `root`, for reading."""
+    """A descriptor of the file or directory at `path`, relative to `root`, for reading.
+
+    Links may say where they lead by a path that begins with the root's, too.
+    """
+    place = find_beneath(root, path, by_root=True)
+    try:
+        return os.open(f"/proc/self/fd/{place}", _READ)
+    finally:
+        os.close(place)
+
+
+def find_beneath(
+    root: str, path: str, *, by_root: bool = False, make_mode: int | None = None, pause: Pause = _no_pause
+) -> int:
+    """A descriptor that says what is at `path` and serves for nothing else (O_PATH); it may be of any kind but a link.
+
+    `by_root`: as for `open_beneath`; otherwise a link that is no relative path leads out. `make_mode`: what is missing
+    is made, as directories of this mode. `pause`: called before each step, for tests that interfere.
+    """
     root = os.path.realpath(root)
-    left = [part for part in path.split("/") if part not in ("", ".")]
-    way: list[int] = [os.open(root, _ENTER)]
+    way = [os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+    ahead = deque(path.split("/"))
     links = 0
     try:
-        while left:
-            part = left.pop(0)
-            if part == "..":
+        while ahead:
+            name = ahead.popleft()
+            if name in ("", "."):
+                continue
+            if name == "..":
                 _up(way, path)
                 continue
-            target = _link(part, way[-1])
-            if target is None:
-                way.append(os.open(part, _OPEN, dir_fd=way[-1]))
+            pause(name)
+            found = _find(way[-1], name, make_mode, pause)
+            if not stat.S_ISLNK(os.fstat(found).st_mode):
+                way.append(found)
                 continue
+            target = _target(found)
             links += 1
             if links > LINKS_AT_MOST:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             if target.startswith("/"):
-                target = _relative(target, root, path)
+                target = _relative(target, root if by_root else None, path)
                 while len(way) > 1:
                     os.close(way.pop())
-            left = [each for each in target.split("/") if each not in ("", ".")] + left
+            ahead.extendleft(reversed(target.split("/")))
         return way.pop()
     finally:
         for each in way:
@@ -56,21 +97,49 @@ def is_directory(descriptor: int) -> bool:
 
 def _up(way: list[int], path: str) -> None:
     if len(way) == 1:
-        raise PermissionError(errno.EACCES, "it leads out of the directory", path)
+        raise LeadsOutError(path)
     os.close(way.pop())
 
 
-def _link(name: str, directory: int) -> str | None:
-    """Where the link leads; None when it is none."""
+def _target(link: int) -> str:
+    """Where an open link leads; it is closed."""
     try:
-        return os.readlink(name, dir_fd=directory)
-    except OSError as error:
-        if error.errno == errno.EINVAL:
-            return None
-        raise
+        return os.readlink("", dir_fd=link)
+    finally:
+        os.close(link)
 
 
-def _relative(target: str, root: str, path: str) -> str:
-    if target != root and not target.startswith(f"{root}/"):
-        raise PermissionError(errno.EACCES, "it leads out of the directory", path)
+def _relative(target: str, root: str | None, path: str) -> str:
+    if root is None or (target != root and not target.startswith(f"{root}/")):
+        raise LeadsOutError(path)
     return target[len(root) :]
+
+
+def _find(directory: int, name: str, make_mode: int | None, pause: Pause) -> int:
+    """What is called so there, a link as a link; made as a directory where it is missing and may be."""
+    try:
+        return os.open(name, _LOOK, dir_fd=directory)
+    except FileNotFoundError:
+        if make_mode is None:
+            raise
+    try:
+        os.mkdir(name, make_mode, dir_fd=directory)
+    except FileExistsError:
+        pass  # somebody was faster; whatever it is, it is looked at like anything else
+    else:
+        pause(f"made {name}")
+        _set_mode(directory, name, make_mode)
+    return os.open(name, _LOOK, dir_fd=directory)
+
+
+def _set_mode(directory: int, name: str, mode: int) -> None:
+    """What the umask has taken from a new directory. One that was put in its place meanwhile keeps its mode."""
+    try:
+        made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    except OSError:
+        return
+    try:
+        if os.fstat(made).st_uid == os.geteuid() and not os.listdir(made):
+            os.fchmod(made, mode)
+    finally:
+        os.close(made)

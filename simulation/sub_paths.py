@@ -9,9 +9,10 @@ import os
 from collections import deque
 from collections.abc import Mapping
 
+from runtime.beneath import LINKS_AT_MOST
 from runtime.volumes.capability import VolumeError
 from runtime.volumes.pod_directories import SUB_PATHS
-from runtime.volumes.sub_path import LINKS_MAX, SubPath
+from runtime.volumes.sub_path import SubPath
 from simulation.file_tree import FileTree
 
 
@@ -65,7 +66,7 @@ class SimulatedSubPaths:
                 continue
             target = tree.read_link(path)
             links += 1
-            if target.startswith("/") or links > LINKS_MAX:
+            if target.startswith("/") or links > LINKS_AT_MOST:
                 raise VolumeError(f"{wanted.path!r} leads out of the volume through a symbolic link")
             ahead.extendleft(reversed(target.split("/")))
         return os.path.join(top, *way)

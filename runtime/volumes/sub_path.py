@@ -1,11 +1,8 @@
 """A part of a volume, for a container that mounts no more of it (`subPath`), found without ever leaving the volume.
 
-Theory of operation. Whoever writes into the volume may put a symbolic link where the path leads through, also between a
-check and its use; a path that is given to the runtime as text would take the container anywhere on the host. So the way
-is walked here, one component at a time, by open directories: each is opened without following it; a link is read and
-walked in its turn, from where it lies; `..` goes back to the directory that was come from, never to what the kernel
-takes for it now. Absolute links, and those that lead above the volume, are refused. What is missing is made on the way,
-with the mode of the volume. What is open at the end is mounted, not its name:
+A path that is given to the runtime as text would take the container anywhere on the host: whoever writes into the
+volume may put a symbolic link where it leads through. So the way is walked here (`runtime.beneath`); what is missing is
+made on it, with the mode of the volume. What is open at the end is mounted, not its name:
 
     /proc/self/fd/N -> <pod>/volume-subpaths/<volume>/<container>/<index of the mount>
 
@@ -19,20 +16,18 @@ import contextlib
 import errno
 import os
 import stat
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
+from runtime.beneath import LINKS_AT_MOST, LeadsOutError, Pause, find_beneath
 from runtime.volumes.capability import VolumeError
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.pod_directories import PodDirectories
 
-LINKS_MAX = 40
 _PLACE_MODE = 0o750
 _FILE_MODE = 0o640
-_OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SubPath(msgspec.Struct, frozen=True):
@@ -64,9 +59,7 @@ class SubPaths(Protocol):
 class LocalSubPaths:
     """On this machine. `pause`: called before each step, for tests that interfere."""
 
-    def __init__(
-        self, directories: PodDirectories, mounts: Mounts, pause: Callable[[str], None] = lambda step: None
-    ) -> None:
+    def __init__(self, directories: PodDirectories, mounts: Mounts, pause: Pause = lambda step: None) -> None:
         self._directories = directories
         self._mounts = mounts
         self._pause = pause
@@ -103,8 +96,8 @@ class LocalSubPaths:
         return place
 
 
-def open_below(top: str, path: str, *, make: bool = True, pause: Callable[[str], None] = lambda step: None) -> int:
-    """Open what is at `path` below directory `top`, as the module says; the descriptor serves as a place only (O_PATH).
+def open_below(top: str, path: str, *, make: bool = True, pause: Pause = lambda step: None) -> int:
+    """Open what is at `path` below directory `top`; the descriptor serves as a place only (O_PATH).
 
     Raises VolumeError where the path leads out or cannot be, and OSError.
     """
@@ -112,83 +105,23 @@ def open_below(top: str, path: str, *, make: bool = True, pause: Callable[[str],
         raise VolumeError(f"{path!r} must be relative")
     if ".." in path.split("/"):
         raise VolumeError(f"{path!r} must not contain '..'")
+    info = os.stat(top)
+    if not stat.S_ISDIR(info.st_mode):
+        raise VolumeError("the volume is no directory")
     try:
-        opened = [os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+        return find_beneath(top, path, make_mode=stat.S_IMODE(info.st_mode) if make else None, pause=pause)
+    except LeadsOutError:
+        raise VolumeError(f"{path!r} leads out of the volume through a symbolic link") from None
     except NotADirectoryError:
-        raise VolumeError("the volume is no directory") from None
-    try:
-        _walk(opened, path, make, pause)
-        return opened.pop()
-    finally:
-        for each in opened:
-            os.close(each)
-
-
-def _walk(opened: list[int], path: str, make: bool, pause: Callable[[str], None]) -> None:
-    """Go down from the last of `opened`; the way comes to stand in it."""
-    mode = stat.S_IMODE(os.fstat(opened[0]).st_mode)
-    ahead = deque(path.split("/"))
-    links = 0
-    while ahead:
-        name = ahead.popleft()
-        if name in ("", "."):
-            continue
-        if not stat.S_ISDIR(os.fstat(opened[-1]).st_mode):
-            raise VolumeError(f"{path!r} leads through a file")
-        if name == "..":
-            if len(opened) == 1:
-                raise VolumeError(f"{path!r} leads out of the volume through a symbolic link")
-            os.close(opened.pop())
-            continue
-        pause(name)
-        found = _open(opened[-1], name, mode if make else None, path, pause)
-        if not stat.S_ISLNK(os.fstat(found).st_mode):
-            opened.append(found)
-            continue
-        try:
-            target = os.readlink("", dir_fd=found)
-        finally:
-            os.close(found)
-        links += 1
-        if target.startswith("/"):
-            raise VolumeError(f"{path!r} leads out of the volume through a symbolic link")
-        if links > LINKS_MAX:
-            raise VolumeError(f"{path!r} leads through more than {LINKS_MAX} symbolic links")
-        ahead.extendleft(reversed(target.split("/")))
-
-
-def _open(directory: int, name: str, mode: int | None, path: str, pause: Callable[[str], None]) -> int:
-    """What is called so there, a link as a link; made as a directory where it is missing and `mode` is given."""
-    try:
-        return os.open(name, _OPEN, dir_fd=directory)
+        raise VolumeError(f"{path!r} leads through a file") from None
     except FileNotFoundError:
-        if mode is None:
-            raise VolumeError(f"there is no {path!r} in the volume") from None
-    try:
-        os.mkdir(name, mode, dir_fd=directory)
-    except FileExistsError:
-        pass  # somebody was faster; whatever it is, it is looked at like anything else
+        raise VolumeError(f"there is no {path!r} in the volume") from None
     except OSError as failure:
-        if failure.errno != errno.EROFS:
-            raise
-        raise VolumeError(f"there is no {path!r} in the volume, and it is read only") from None
-    else:
-        pause(f"made {name}")
-        _set_mode(directory, name, mode)
-    return os.open(name, _OPEN, dir_fd=directory)
-
-
-def _set_mode(directory: int, name: str, mode: int) -> None:
-    """What the umask has taken from a new directory. One that was put in its place meanwhile keeps its mode."""
-    try:
-        made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-    except OSError:
-        return
-    try:
-        if os.fstat(made).st_uid == os.geteuid() and not os.listdir(made):
-            os.fchmod(made, mode)
-    finally:
-        os.close(made)
+        if failure.errno == errno.ELOOP:
+            raise VolumeError(f"{path!r} leads through more than {LINKS_AT_MOST} symbolic links") from None
+        if failure.errno == errno.EROFS:
+            raise VolumeError(f"there is no {path!r} in the volume, and it is read only") from None
+        raise
 
 
 def _take_away(mounts: Mounts, place: str) -> None:

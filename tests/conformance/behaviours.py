@@ -51,10 +51,15 @@ _LAST_WORDS = (
 _FAILED_POD = (f"{_HERE}::test_kubelet_failed_pod_terminated_reason_and_delete",)
 _POST_START = f"{_REAL_HOOKS}::test_post_start_runs_in_the_container_and_pre_stop_before_the_stop_signal"
 _HTTP_HOOK = f"{_REAL_HOOKS}::test_an_http_hook_reaches_the_pod_at_its_own_address"
-_HEALTHY = (f"{_PROBES}::test_two_failures_are_not_three",)
+_PROBE_KINDS = "tests/real/test_agent_probe_kinds.py::test_5_each_kind_of_probe_asked_in_each_way"
+_WELL = f"{_PROBES}::test_a_container_that_is_well_is_asked_on_and_never_started_again"
+_ILL = f"{_PROBES}::test_a_container_that_stays_ill_is_started_again_and_again_and_the_count_only_grows"
+_HEALTHY = (_WELL, f"{_PROBES}::test_two_failures_are_not_three", _PROBE_KINDS)
 _KILLED = (
+    _ILL,
     f"{_PROBES}::test_a_container_that_fails_its_liveness_probe_is_killed_and_started_again",
     f"{_REAL_PROBES}::test_a_container_that_fails_its_liveness_probe_is_started_again",
+    _PROBE_KINDS,
 )
 _INIT_ORDER = f"{_REAL_LIFE}::test_init_containers_run_one_after_another_and_sidecars_with_the_rest"
 _INIT_FAILS = f"{_REAL_LIFE}::test_an_init_container_that_fails_is_repeated_or_fails_the_pod"
@@ -77,6 +82,8 @@ _EMPTY = (
     f"{_REAL_CONTAINERS}::test_volumes_are_shared_between_containers_and_with_the_host",
 )
 _EMPTY_MEMORY = (f"{_VOLUMES}::test_an_empty_dir_in_memory_is_mounted_once_with_its_size_and_unmounted",)
+
+_NETWORK = "tests/real/test_agent_network.py::test_networking_pods_reach_each_other_over_http_and_so_does_the_host"
 
 COVERED: dict[str, tuple[str, ...]] = {
     "ConfigMap, from environment field with various prefixes": (
@@ -309,44 +316,62 @@ COVERED: dict[str, tuple[str, ...]] = {
     "VolumeSubpathEnvExpansion, subpath with absolute path": (_NO_PART,),
     "VolumeSubpathEnvExpansion, subpath with backticks": (_NO_PART,),
     "VolumeSubpathEnvExpansion, subpath test writes": (_REAL_PARTS,),
+    "Pods, remote command execution over websocket": (
+        "tests/real/test_agent_http.py::test_commands_run_with_input_output_errors_and_exit_codes",
+    ),
+    "Networking, intra pod http": (_NETWORK,),
+    "Networking, intra pod http, from node": (_NETWORK,),
     "VolumeSubpathEnvExpansion, subpath ready from failed state": (
         f"{_PARTS}::test_volume_subpath_env_expansion_subpath_ready_from_failed_state",
     ),
 }
 
-_RESIZE = "resources of a running container are not changed yet"
-_STREAMS = "the node has no streaming server yet"
-_CLASS = "is an admission of the API server; a node that gets such a pod says so and waits (test_references.py)"
-_API = "is about the API server alone; the node takes no part"
-_CLUSTER = "is about the network or the controllers of a cluster; the node takes no part"
+_RESIZE = "resources of a running container are not changed by the node yet"
+_UDP = (
+    "carried by the same plugin as TCP, which is shown; the images that tests make on the spot have no server for UDP"
+)
+_LOGS_OVER_WEBSOCKETS = (
+    "it is the API server that makes a websocket of a pod's log; the node gives the log over HTTP, which is shown by "
+    "tests/real/test_agent_http.py::test_logs_are_read_and_followed_to_the_end_of_the_container"
+)
+_CLASS = (
+    "it is the admission of the API server that rejects the pod; a node that gets one all the same says so and waits "
+    "(tests/simulation/node/test_references.py)"
+)
+_TAINTS = "it is a controller of the cluster that evicts, with a DELETE; what a DELETE does is shown by Pods, lifecycle"
+_LEASES = "it is about what the API server keeps; the node's own lease is in tests/actors/test_node_lease.py"
+_NODES = "it is about what the API server keeps; the node's own object is in tests/actors/test_node_status.py"
+_READ_HERE = (
+    "it is about what the API server keeps; what a node makes of those that its pods refer to is in "
+    "tests/simulation/node/test_references.py"
+)
+_NOT_READ = "it is about what the API server keeps, and no node reads"
+_DEVICES = "it is about what the API server keeps; this node prepares no dynamic resources yet"
 
 NOT_COVERED: dict[str, str] = {
-    "Networking, intra pod http": _CLUSTER,
-    "Networking, intra pod udp": _CLUSTER,
-    "Networking, intra pod http, from node": _CLUSTER,
-    "ConfigMap lifecycle": _API,
-    "ConfigMap Update": _API,
-    "lease API should be available": _API,
-    "Pod Eviction, Toleration limits": _CLUSTER,
-    "Taint, Pod Eviction on taint removal": _CLUSTER,
-    "Node, resource lifecycle": _API,
+    "Networking, intra pod udp": _UDP,
+    "ConfigMap lifecycle": _READ_HERE,
+    "ConfigMap Update": _READ_HERE,
+    "lease API should be available": _LEASES,
+    "Pod Eviction, Toleration limits": _TAINTS,
+    "Taint, Pod Eviction on taint removal": _TAINTS,
+    "Node, resource lifecycle": _NODES,
     "In-place Pod Resize, burtable pod with multiple containers and various operations": _RESIZE,
     "In-place Pod Resize, burstable pod resized with equivalents": _RESIZE,
     "In-place Pod Resize, guaranteed pods with multiple containers, net increase": _RESIZE,
     "In-place Pod Resize, guaranteed pods with multiple containers, net decrease": _RESIZE,
     "In-place Pod Resize, guaranteed pods with multiple containers, various operations": _RESIZE,
-    "In-place Pod Resize, read and replace endpoints": _API,
-    "PodTemplate, delete a collection": _API,
-    "PodTemplate, replace": _API,
-    "PodTemplate lifecycle": _API,
-    "Pods, remote command execution over websocket": _STREAMS,
-    "Pods, logs from websockets": _STREAMS,
+    "In-place Pod Resize, read and replace endpoints": "it is about a subresource of the API server alone",
+    "PodTemplate, delete a collection": _NOT_READ,
+    "PodTemplate, replace": _NOT_READ,
+    "PodTemplate lifecycle": _NOT_READ,
+    "Pods, logs from websockets": _LOGS_OVER_WEBSOCKETS,
     "Pod with the deleted RuntimeClass is rejected.": _CLASS,
     "Pod with the non-existing RuntimeClass is rejected.": _CLASS,
-    "RuntimeClass API": _API,
-    "Secret patching": _API,
-    "CRUD operations for deviceclasses": _API,
-    "CRUD operations for resourceclaims": _API,
-    "CRUD operations for resourceclaimtemplates": _API,
-    "CRUD operations for resoureslices": _API,
+    "RuntimeClass API": _READ_HERE,
+    "Secret patching": _READ_HERE,
+    "CRUD operations for deviceclasses": _DEVICES,
+    "CRUD operations for resourceclaims": _DEVICES,
+    "CRUD operations for resourceclaimtemplates": _DEVICES,
+    "CRUD operations for resoureslices": _DEVICES,
 }

@@ -480,7 +480,9 @@ def test_pods_generation_graceful_delete(cluster: Cluster):
     running(cluster)
     cluster.delete("web", 30)
     cluster.run(3 * SECOND)
-    assert cluster.pods()["web"]["metadata"]["generation"] == 2
+    pod = cluster.pods()["web"]
+    assert pod["metadata"]["generation"] == 2
+    assert pod["status"]["observedGeneration"] == 2, "the node says that it ends this form of it"
     cluster.until(lambda: cluster.pods() == {}, MINUTE)
 
 

@@ -89,6 +89,43 @@ def test_a_container_that_fails_its_liveness_probe_is_killed_and_started_again()
     assert "Unhealthy: Liveness probe failed: the simulated container says no" in said
 
 
+KINDS = {
+    "exec": {"exec": {"command": ["check"]}},
+    "httpGet": {"httpGet": {"port": 80}},
+    "tcpSocket": TCP,
+    "grpc": {"grpc": {"port": 80}},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_container_that_stays_ill_is_started_again_and_again_and_the_count_only_grows(kind: str) -> None:
+    world = aged()
+    behaviour = {"exec-exit-code": "1"} if kind == "exec" else {"liveness-probe": "fail"}
+    app = container(livenessProbe={**KINDS[kind], "periodSeconds": 1, "failureThreshold": 1})
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    counts = [0]
+    while counts[-1] < 5:
+        world.run(SECOND)
+        assert world.seconds() < 500
+        counts.append(world.status("a").restart_count)
+    assert counts == sorted(counts)
+    assert len(world.starts_of("a")) >= 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_container_that_is_well_is_asked_on_and_never_started_again(kind: str) -> None:
+    world = aged()
+    app = container(livenessProbe={**KINDS[kind], "periodSeconds": 1, "failureThreshold": 1})
+    world.node.put_manifest("a.json", manifest("a", [app]))
+    world.until(lambda: "a/app" in world.running())
+    [record] = world.running_records()
+    world.run(240 * SECOND)
+    asked = record.execs if kind == "exec" else record.probes["liveness"]
+    assert asked >= 230
+    assert world.status("a").restart_count == 0
+
+
 def test_while_the_runtime_cannot_stop_it_nothing_is_started_in_its_place() -> None:
     world = aged()
     app = container(livenessProbe=probe(failureThreshold=1, terminationGracePeriodSeconds=1))

@@ -204,7 +204,8 @@ class PodSync:
         if prepared is not None and not prepared.error:
             return True
         error = "" if prepared is None else prepared.error
-        text = error or "its volumes are being made"
+        names = ", ".join(sorted(used_volumes(pod)))
+        text = error or (f"its volumes are being made: {names}" if names else "its directory is being made")
         then = "they are tried again without an end; its containers are started after that"
         self._held_up = PodWait("the pod", "FailedMount" if error else "", text, then)
         if prepared is not None:

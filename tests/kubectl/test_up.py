@@ -121,3 +121,16 @@ def test_logs_come_from_the_simulated_disk_and_sessions_are_refused_in_words(tmp
         assert kubectl("logs", "talks", "--tail=1").lines == ["two"]
         assert "this container runtime serves no sessions" in kubectl.refused("exec", "talks", "--", "ls")
         assert kubectl("get", "--raw", "/api/v1/nodes/demo/proxy/healthz").out == "ok"
+
+
+def test_what_nodes_and_pods_use_is_shown(tmp_path: Path) -> None:
+    with up(tmp_path) as running:
+        kubectl = running.kubectl
+        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
+        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
+        row = kubectl("top", "pods").row("static-demo")
+        assert (row["CPU(cores)"], row["MEMORY(bytes)"]) == ("10m", "16Mi")
+        assert kubectl("top", "pods", "--containers").row("static-demo")["NAME"] == "main"
+        assert kubectl("top", "nodes").row("demo")["MEMORY(%)"].endswith("%")
+        summary = kubectl("get", "--raw", "/api/v1/nodes/demo/proxy/stats/summary").json()
+        assert summary["node"]["nodeName"] == "demo"

@@ -36,6 +36,8 @@ class HostPathPlugin:
         kind = (source.type if source is not None else None) or ""
         if not path:
             raise VolumeError("the hostPath has no path")
+        if spec.block:
+            raise VolumeError("a hostPath cannot be a device; use a local volume", "FailedMapVolume")
         if not kind:
             return path
         if kind not in _CHECKS:

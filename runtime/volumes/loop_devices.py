@@ -44,7 +44,7 @@ class KernelLoopDevices:
         held = self.holding(path)
         if held:
             return held[0]
-        backing = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        backing = _open(path)
         try:
             for _ in range(_TRIES):
                 device = self._free()
@@ -101,3 +101,13 @@ class KernelLoopDevices:
         finally:
             os.close(descriptor)
         return True
+
+
+def _open(path: str) -> int:
+    """For writing too, unless it cannot be written to: then the loop device is read only as well."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as failure:
+        if failure.errno not in (errno.EROFS, errno.EACCES):
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)

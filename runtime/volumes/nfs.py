@@ -32,6 +32,8 @@ class NfsPlugin:
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         directory = place.directory
+        if spec.block:
+            raise VolumeError("an nfs volume cannot be a device", "FailedMapVolume")
         if self.is_usable(place):
             return directory
         make_directory(directory)

@@ -246,6 +246,17 @@ def test_a_path_that_has_become_another_disk_is_mapped_anew(world: World):
     assert os.readlink(world.prepare(local(link, block=True))) == two
 
 
+def test_a_disk_that_cannot_be_written_to_is_held_as_well(world: World):
+    disk = world.disk()
+    assert HostCommands().run(("blockdev", "--setro", disk), 10).code == 0
+    try:
+        assert os.readlink(world.prepare(local(disk, block=True))) == disk
+    finally:
+        HostCommands().run(("blockdev", "--setrw", disk), 10)
+    hold = world.root / "plugins/kubernetes.io/local-volume/volumeDevices/pv/u"
+    assert len(world.loops.holding(str(hold))) == 1
+
+
 @pytest.mark.parametrize(("path", "said"), [("missing", "there is no"), ("source", "is no block device")])
 def test_what_is_no_disk_is_no_device(world: World, path: str, said: str):
     with pytest.raises(VolumeError, match=said) as refused:

@@ -61,6 +61,13 @@ def test_a_persistent_volume_says_where_it_is():
     assert mount_command(claimed, "/d")[-2:] == ("other:/pv", "/d")
 
 
+def test_it_is_no_device(tmp_path: Path):
+    world = World(tmp_path)
+    with pytest.raises(VolumeError, match="cannot be a device") as refused:
+        world.plugin.prepare(Pod(), spec(block=True), world.place, lambda *words: None)
+    assert refused.value.reason == "FailedMapVolume"
+
+
 def test_one_without_a_server_is_refused():
     with pytest.raises(VolumeError, match="needs a server and a path"):
         mount_command(spec(server=""), "/d")

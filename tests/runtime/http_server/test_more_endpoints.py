@@ -1,0 +1,146 @@
+"""Paths beside those of every day, on the whole server: checkpoints, verbosity, manifests, the observer, switches."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.node_server import Serving, switches_of
+from config.feature_gates import FeatureGates
+from config.kubelet import KubeletConfiguration
+from runtime.http_server.heads import Refusal
+from runtime.http_server.paths import EVERYTHING, Switch, asked
+from tests.runtime.http_server.clients import Client, Said, ask, said
+from tests.runtime.http_server.test_endpoints import MANIFEST, Served, served
+
+CHECKPOINT = "/checkpoint/default/web-n/main"
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("more")) as found:
+        yield found
+
+
+def post(to: Served, target: str, body: str, method: str = "POST") -> Said:
+    return ask(to.port, target, method, to.admin, body)
+
+
+def test_a_runtime_that_makes_no_checkpoints_says_so(there: Served) -> None:
+    answer = there.ask(CHECKPOINT, "POST")
+    assert answer.status == 500
+    assert "checkpointing of default/web-n/main failed: this container runtime makes no checkpoints" in answer.body
+    assert there.ask(f"{CHECKPOINT}?timeout=soon", "POST").status == 404
+    assert there.ask("/checkpoint/default/none/main", "POST").status == 404
+    assert there.ask("/checkpoint/default/web-n/none", "POST").status == 404
+
+
+def test_the_verbosity_of_the_log_is_set(there: Served) -> None:
+    before = logging.getLogger().level
+    try:
+        assert post(there, "/debug/flags/v", "5", "PUT").status == 200
+        assert logging.getLogger().level == logging.DEBUG
+        assert post(there, "/debug/flags/v", "2", "PUT").status == 200
+        assert logging.getLogger().level == logging.INFO
+        assert post(there, "/debug/flags/v", "loud", "PUT").status == 400
+    finally:
+        logging.getLogger().setLevel(before)
+
+
+def test_manifests_are_taken_listed_and_withdrawn(there: Served) -> None:
+    pushed = MANIFEST.replace("web", "pushed")
+    answer = post(there, "/manifests", pushed)
+    assert answer.status == 201
+    (pod,) = json.loads(answer.body)["pods"]
+    assert (pod["namespace"], pod["name"], pod["pod"], pod["change"]) == ("default", "pushed", "pushed-n", "created")
+    assert post(there, "/manifests", pushed).status == 200
+    assert json.loads(there.ask("/manifests").body)["items"][0]["metadata"]["name"] == "pushed"
+    assert json.loads(there.ask("/manifests/default/pushed").body)["kind"] == "Pod"
+    assert there.ask("/manifests/default/none").status == 404
+    bad = post(there, "/manifests", pushed.replace("name: main", "name: Main"))
+    told = json.loads(bad.body)
+    assert (bad.status, told["reason"]) == (422, "Invalid")
+    assert told["details"]["causes"][0]["field"] == "$.spec.containers[0].name"
+    assert "$.spec.containers[0].name" in told["message"]
+    assert post(there, "/manifests", "").status == 400
+    assert there.ask("/manifests/default/pushed", "DELETE").status == 200
+    assert there.ask("/manifests/default/pushed", "DELETE").status == 404
+
+
+def test_a_manifest_that_is_too_large_is_refused(there: Served) -> None:
+    head = f"POST /manifests HTTP/1.1\r\nHost: n\r\nConnection: close\r\nContent-Length: {4 * 2**20}\r\n\r\n"
+    client = Client(there.port, there.admin)
+    client.send(head)
+    with_body = b"x" * 2**20
+    try:
+        for _ in range(4):
+            client.send(with_body)
+    except OSError:
+        pass
+    assert said(client.rest()).status in (0, 413)
+    client.close()
+
+
+def test_browsers_come_to_the_observer_with_a_token_as_their_password(there: Served) -> None:
+    refused = ask(there.port, "/ui", "GET", there.nobody)
+    assert refused.status == 401
+    assert "WWW-Authenticate: Basic" in refused.head
+    password = base64.b64encode(b"me:admin-token").decode()
+    page = ask(there.port, "/ui", "GET", there.nobody, Authorization=f"Basic {password}")
+    assert page.status == 200
+    assert "Content-Security-Policy: default-src 'self'" in page.head
+    # Nowhere else: other pages of a browser could send it there.
+    elsewhere = ask(there.port, "/pods", "GET", there.nobody, Authorization=f"Basic {password}")
+    assert elsewhere.status == 401
+    assert "WWW-Authenticate" not in elsewhere.head
+    assert there.ask("/ui/nothing").status == 404
+    assert json.loads(there.ask(f"/ui/pods/{_uid(there)}").body)["name"] == "web-n"
+    assert there.ask("/ui/pods/none").status == 404
+
+
+def _uid(of: Served) -> str:
+    return of.node.pods()[0].metadata.uid
+
+
+SWITCHED: dict[Switch, tuple[str, str, int]] = {
+    Switch.DEBUG: ("GET", "/configz", 405),
+    Switch.PROFILING: ("GET", "/debug/pprof/cmdline", 405),
+    Switch.VERBOSITY: ("PUT", "/debug/flags/v", 405),
+    Switch.SYSTEM_LOGS: ("GET", "/logs/", 405),
+    Switch.CHECKPOINT: ("POST", CHECKPOINT, 404),
+    Switch.MANIFESTS: ("GET", "/manifests", 404),
+}
+
+
+@pytest.mark.parametrize("switch", SWITCHED)
+def test_what_is_off_says_so(switch: Switch) -> None:
+    method, path, status = SWITCHED[switch]
+    assert asked(method, path, EVERYTHING)
+    with pytest.raises(Refusal) as refused:
+        asked(method, path, EVERYTHING - {switch})
+    assert refused.value.status == status
+    assert refused.value.text == switch.value[1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "off"),
+    [
+        ({}, set()),
+        ({"enable_debugging_handlers": False}, {Switch.DEBUG}),
+        ({"enable_profiling_handler": False}, {Switch.PROFILING}),
+        ({"enable_debug_flags_handler": False}, {Switch.VERBOSITY}),
+        ({"enable_system_log_handler": False}, {Switch.SYSTEM_LOGS}),
+    ],
+)
+def test_switches_are_fields_of_the_configuration(tmp_path: Path, fields: dict[str, Any], off: set[Switch]) -> None:
+    serving = Serving("n", KubeletConfiguration(**fields), str(tmp_path), ("n",), {})
+    assert EVERYTHING - switches_of(serving) == off | {Switch.MANIFESTS}
+    gates = FeatureGates({"ContainerCheckpoint": False})
+    closed = Serving("n", KubeletConfiguration(**fields), str(tmp_path), ("n",), {}, gates=gates, manifests=True)
+    assert EVERYTHING - switches_of(closed) == off | {Switch.CHECKPOINT}

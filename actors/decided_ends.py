@@ -83,9 +83,12 @@ class DecidedEnds:
         self.owed: dict[str, Wait] = {}
         """Container name -> the back-off of one whose remains have gone with all others."""
 
-    async def recall(self) -> None:
-        """Read what one before us has decided, once. What is known by now stays."""
-        if self.recalled:
+    async def recall(self, *, anything: bool = True) -> None:
+        """Read what one before us has decided, once; unless there is nothing of the pod to decide about, at the first
+        look. What is known by now stays.
+        """
+        if self.recalled or not anything:
+            self.recalled = True
             return
         try:
             text = await self._worker.wait(

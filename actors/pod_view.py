@@ -120,8 +120,7 @@ class PodView:
     async def look(self) -> ObservedPod:
         """Ask the runtime for everything of this pod. Raises CriError."""
         sandboxes, _ = await self._observer.look()
-        if sandboxes:
-            await self.decided.recall()  # a pod of which nothing is there yet has no past
+        await self.decided.recall(anything=bool(sandboxes))
         observed = self.seen()
         self.stops.settle(observed)
         self.post_starts.settle(observed)

@@ -21,6 +21,10 @@ class Recall(Message, frozen=True):
     pass
 
 
+class RecallNothing(Message, frozen=True):
+    pass
+
+
 class Keep(Message, frozen=True):
     pass
 
@@ -39,6 +43,10 @@ class Owner(Actor):
     @handles(Recall)
     async def recall(self, _: Recall) -> None:
         await self.decided.recall()
+
+    @handles(RecallNothing)
+    async def recall_nothing(self, _: RecallNothing) -> None:
+        await self.decided.recall(anything=False)
 
     @handles(Keep)
     async def keep(self, _: Keep) -> None:
@@ -81,6 +89,13 @@ def test_the_next_agent_knows_what_was_decided_and_nothing_more(host: SimulatedH
     assert second.decided.ends == {"x": NOTE}
     assert second.decided.killed == {"x": KillCause.CHANGED}
     assert second.decided.owed == {"app": Wait(1, 2, 3)}
+
+
+def test_of_a_pod_that_is_new_nothing_is_read(host: SimulatedHost) -> None:
+    host.tree.hang("/root/pods/u1")
+    agent = Agent(host)
+    assert agent.do(RecallNothing()) == agent.do(Recall()) == 0
+    assert agent.decided.recalled
 
 
 def test_what_is_decided_meanwhile_wins_over_what_was_read(host: SimulatedHost) -> None:

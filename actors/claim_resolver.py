@@ -1,46 +1,31 @@
 """`ClaimResolverActor`: what the claimed volumes of one pod are, read from the API whenever somebody asks (spec 8.3).
 
-For each volume it walks from the claim over the persistent volume to its driver, the attachment to this node, secrets
-and tokens, and ends with a specification that needs the API no more, or with what it waits for. Nobody may watch these
-objects on behalf of a node, only read those that its pods refer to; so while something is waited for it is read again,
-with growing pauses and when the node has changed, and who has asked hears when it has come.
+Each volume is walked through (`claim_walk`); with the tokens that drivers want, what was found becomes a specification
+that needs the API no more, and what was not is said to be waited for. Nobody may watch these objects on behalf of a
+node, only read those that its pods refer to; so while something is waited for it is read again, with growing pauses and
+when the node has changed, and who has asked hears when it has come.
 
 A file system that is to grow is made to by the plugin; what became of it is written to the claim's status here.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Mapping
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar
 
 import msgspec
 
-from actors import claim_rules, csi_rules
+from actors import csi_rules
 from actors.claim_growth import growth_patch
+from actors.claim_walk import CALL_NS, ClaimWalk, Draft, Surroundings, Wait, digest_of
 from actors.csi_rules import DriverRules, IssuedToken
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
+from actors.plugin_messages import AskDriverAgain
 from actors.reference_messages import RequestToken, TokenIssued, TokenRefused
 from actors.volume_claim_messages import ClaimsChanged, ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
-from config.api_resources import (
-    PERSISTENT_VOLUME_CLAIMS,
-    PERSISTENT_VOLUMES,
-    SECRETS,
-    VOLUME_ATTACHMENTS,
-)
-from config.codec import DocumentError
-from config.in_tree_volumes import driven_volume
-from config.objects import (
-    CSIDriver,
-    CSIPersistentVolumeSource,
-    Node,
-    PersistentVolumeClaim,
-    Pod,
-    SecretReference,
-    Volume,
-)
-from config.secret_data import secret_bytes
-from runtime.api import Api, ApiCall, ApiError, get, patch
+from config.api_resources import PERSISTENT_VOLUME_CLAIMS
+from config.objects import PersistentVolumeClaim, Pod
+from runtime.api import Api, ApiError, patch
 from runtime.api.calls import PatchType
 from runtime.volumes.capability import VolumeSpec
 from runtime.volumes.csi_material import CsiMaterial, Expansion
@@ -49,24 +34,13 @@ from runtime.volumes.pod_volumes import field_path_of, used_volumes
 SECOND_NS = 1_000_000_000
 FIRST_PAUSE_NS = SECOND_NS // 2
 MAX_PAUSE_NS = 10 * SECOND_NS
-ATTACH_NS = 20 * SECOND_NS
 GROW_AGAIN_NS = 60 * SECOND_NS
 REPUBLISH_SYNCS = 1
 REREAD_SYNCS = 3
 """In how many periods of `syncFrequency` a driver is asked again that wants it, and claims are read again because they
 may have been made larger, which nobody tells a node.
 """
-CALL_NS = 10 * SECOND_NS
 TOKENS_NS = 60 * SECOND_NS
-K = TypeVar("K")
-
-
-class Surroundings(msgspec.Struct, frozen=True):
-    """What is the same for all pods. `drivers` None: the CSIDriver objects are not known, for the reason `trouble`."""
-
-    node: Node | None = None
-    drivers: Mapping[str, CSIDriver] | None = None
-    trouble: str = ""
 
 
 class ResolvePod(Message, frozen=True):
@@ -119,27 +93,12 @@ class GrowAgain(Message, frozen=True):
     """To itself: what could not grow may be able to now."""
 
 
-class _Wait(Exception):  # noqa: N818 - not an error: it may pass
-    """The volume cannot be made yet."""
-
-    def __init__(self, text: str, reason: str = "FailedMount", in_use: str = "") -> None:
-        super().__init__(text)
-        self.wait = VolumeWait(text, reason, in_use)
-
-
-class _Draft(NamedTuple):
-    """A volume of which all is known but, for some drivers, the tokens of the pod."""
-
-    spec: VolumeSpec
-    rules: DriverRules
-
-
 class _Walk(msgspec.Struct):
     """One answer in the making. `question` None: nobody waits for it."""
 
     number: int
     question: ResolveClaims | None
-    drafts: dict[str, _Draft] = {}
+    drafts: dict[str, Draft] = {}
     waits: dict[str, VolumeWait] = {}
 
 
@@ -149,13 +108,21 @@ class ClaimResolverActor(Actor):
     max_effects: ClassVar[int] = 16
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
 
-    def __init__(self, api: Api, tokens: ActorRef, node_name: str, sync_frequency_ns: int) -> None:
+    def __init__(
+        self, api: Api, tokens: ActorRef, node_name: str, sync_frequency_ns: int, plugins: ActorRef | None
+    ) -> None:
         super().__init__()
         self._sync_ns = sync_frequency_ns
         self._api = api
         self._token_actor = tokens
-        self._node_name = node_name
-        self._surroundings = Surroundings()
+        ref = self.ref
+        self._reading = ClaimWalk(
+            self,
+            api,
+            node_name,
+            grown=lambda *outcome: ref.tell(VolumeGrown(*outcome)),
+            full=lambda driver: plugins.tell(AskDriverAgain(driver)) if plugins is not None else None,
+        )
         self._pod: Pod | None = None
         self._reader: ActorRef | None = None
         self._walk = _Walk(0, None)
@@ -164,8 +131,6 @@ class ClaimResolverActor(Actor):
         self._refused_tokens: dict[tuple[str, int], str] = {}
         self._told_waits: Mapping[str, VolumeWait] = {}
         self._pause_ns = FIRST_PAUSE_NS
-        self._attaching: dict[str, int] = {}
-        """Since when (monotonic ns) the attachment of which volumes is waited for."""
         self._growths = 0
         """How often growing has failed: another try is another version of the volume."""
 
@@ -174,13 +139,13 @@ class ClaimResolverActor(Actor):
     @handles(ResolvePod)
     async def resolve_pod(self, message: ResolvePod) -> None:
         question = message.question
-        self._surroundings = message.surroundings
+        self._reading.surroundings = message.surroundings
         self._pod, self._reader = question.pod, question.reader
         await self._go(question)
 
     @handles(SurroundingsChanged)
     async def surroundings_changed(self, message: SurroundingsChanged) -> None:
-        self._surroundings = message.surroundings
+        self._reading.surroundings = message.surroundings
         if self._told_waits:
             await self._go(None)
 
@@ -208,8 +173,8 @@ class ClaimResolverActor(Actor):
         for index, volume in enumerate(pod.spec.volumes):
             if volume.name in used and is_claimed(volume):
                 try:
-                    walk.drafts[volume.name] = await self._draft(pod, volume, field_path_of(index, volume))
-                except _Wait as wait:
+                    walk.drafts[volume.name] = await self._reading.draft(pod, volume, field_path_of(index, volume))
+                except Wait as wait:
                     walk.waits[volume.name] = wait.wait
                 except (ApiError, DeadlineExceededError) as failure:
                     walk.waits[volume.name] = VolumeWait(f"cannot be read from the API server: {failure}")
@@ -246,154 +211,6 @@ class ClaimResolverActor(Actor):
         self._pause_ns = FIRST_PAUSE_NS if came else self._pause_ns
         self.after(int(self._pause_ns * (1 + self.chance.random() / 4)), LookAgain(), key="look")
         self._pause_ns = min(2 * self._pause_ns, MAX_PAUSE_NS)
-
-    # --- one volume -------------------------------------------------------------------------------------------------
-
-    async def _draft(self, pod: Pod, volume: Volume, field_path: str) -> _Draft:
-        """Raises _Wait, ApiError."""
-        name = claim_rules.claim_name(pod, volume)
-        if not name:
-            disk = driven_volume(volume, pod.metadata.namespace)
-            if disk is None:
-                return await self._draft_inline(pod, volume, field_path)
-            return await self._draft_driven(pod, claim_rules.spec_of(volume, field_path, None, disk))
-        namespace = pod.metadata.namespace
-        what = f'persistentvolumeclaim "{name}" not found'
-        claim = await self._read(get(PERSISTENT_VOLUME_CLAIMS, namespace, name), what)
-        _insist(claim_rules.claim_refusal(pod, volume, claim))
-        bound = claim.spec.volume_name or ""
-        persistent = await self._read(get(PERSISTENT_VOLUMES, "", bound), f'persistentvolume "{bound}" not found')
-        _insist(claim_rules.volume_refusal(claim, persistent))
-        spec = claim_rules.spec_of(volume, field_path, claim, persistent)
-        if not spec.source:
-            other = claim_rules.other_source_of(persistent) or "none"
-            raise _Wait(f"PV {bound} is of type {other} ($.spec.{other}), which this node does not serve")
-        _insist(claim_rules.mode_refusal(pod, volume, block=spec.block))
-        _insist(claim_rules.place_refusal(persistent, self._node_name, self._labels()))
-        _insist(claim_rules.options_refusal(persistent, spec.source))
-        if spec.source != "csi":
-            return _Draft(msgspec.structs.replace(spec, version=_digest(spec)), DriverRules())
-        return await self._draft_driven(pod, spec)
-
-    async def _draft_driven(self, pod: Pod, spec: VolumeSpec) -> _Draft:
-        """A persistent volume of a storage driver."""
-        persistent, claim = spec.persistent, spec.claim
-        assert persistent is not None, "it was made of one"
-        source = persistent.spec.csi
-        assert source is not None, "it was chosen for that"
-        rules = self._rules(source.driver)
-        _insist(csi_rules.lifecycle_refusal(source.driver, rules, ephemeral=False))
-        spec = msgspec.structs.replace(
-            spec, in_use=claim_rules.unique_name(source.driver, source.volume_handle) if rules.attach else ""
-        )
-        attachment, context = await self._attachment(spec, source) if rules.attach else ("", {})
-        grow_to = claim_rules.wanted_growth(claim, persistent) if claim is not None else 0
-        wanted, ref = persistent.spec.capacity.get(claim_rules.STORAGE, ""), self.ref
-        material = CsiMaterial(
-            driver=source.driver,
-            handle=source.volume_handle,
-            fs_type=source.fs_type or "",
-            attributes=source.volume_attributes,
-            pod_attributes=csi_rules.pod_info(pod, ephemeral=False) if rules.pod_info else {},
-            publish_context=context,
-            attachment=attachment,
-            stage_secrets=await self._secret(source.node_stage_secret_ref),
-            publish_secrets=await self._secret(source.node_publish_secret_ref),
-            expand_secrets=await self._secret(source.node_expand_secret_ref) if grow_to else {},
-            fs_group_policy=rules.fs_group_policy,
-            republish=rules.republish,
-            expand_bytes=grow_to,
-            expanded=(lambda outcome: ref.tell(VolumeGrown(claim, wanted, outcome))) if claim and grow_to else None,
-            node=self._node_name,
-        )
-        return _Draft(msgspec.structs.replace(spec, material=material), rules)
-
-    async def _draft_inline(self, pod: Pod, volume: Volume, field_path: str) -> _Draft:
-        """A volume that a driver makes for this pod."""
-        source = volume.csi
-        assert source is not None, "whoever asks has looked at its kind"
-        rules = self._rules(source.driver)
-        _insist(csi_rules.lifecycle_refusal(source.driver, rules, ephemeral=True))
-        reference, namespace = source.node_publish_secret_ref, pod.metadata.namespace
-        secret = SecretReference(name=reference.name, namespace=namespace) if reference is not None else None
-        info = csi_rules.pod_info(pod, ephemeral=True) if rules.pod_info else {}
-        material = CsiMaterial(
-            driver=source.driver,
-            handle=csi_rules.ephemeral_handle(pod, volume.name),
-            ephemeral=True,
-            fs_type=source.fs_type or "",
-            attributes=source.volume_attributes,
-            pod_attributes=info,
-            publish_secrets=await self._secret(secret),
-            fs_group_policy=rules.fs_group_policy,
-            republish=rules.republish,
-            node=self._node_name,
-        )
-        spec = VolumeSpec(
-            name=volume.name,
-            volume=volume,
-            source="csi",
-            field_path=field_path,
-            read_only=bool(source.read_only),
-            material=material,
-        )
-        return _Draft(spec, rules)
-
-    async def _attachment(self, spec: VolumeSpec, source: CSIPersistentVolumeSource) -> tuple[str, Mapping[str, str]]:
-        """Name of the attachment to this node, and what its controller has to say to the driver. Raises _Wait.
-
-        That a volume is attached takes a while, and is nothing to warn of until it takes long.
-        """
-        patient = self.now_ns() - self._attaching.setdefault(spec.name, self.now_ns()) < ATTACH_NS
-        reason = "" if patient else "FailedAttachVolume"
-        wait = csi_rules.attach_wait(self._surroundings.node, spec.in_use, spec.name)
-        if wait:
-            raise _Wait(wait, reason, spec.in_use)
-        name = csi_rules.attachment_name(source.driver, source.volume_handle, self._node_name)
-        try:
-            attachment = await self._read(get(VOLUME_ATTACHMENTS, "", name), f"there is no VolumeAttachment {name}")
-        except _Wait as missing:
-            raise _Wait(missing.wait.text, reason, spec.in_use) from None
-        wait = csi_rules.attachment_wait(attachment, spec.name)
-        if wait:
-            refused = attachment.status is not None and attachment.status.attach_error is not None
-            raise _Wait(wait, "FailedAttachVolume" if refused else reason, spec.in_use)
-        del self._attaching[spec.name]
-        return name, attachment.status.attachment_metadata if attachment.status is not None else {}
-
-    async def _secret(self, reference: SecretReference | None) -> Mapping[str, str]:
-        """The texts in a secret. Raises _Wait."""
-        if reference is None or not reference.name:
-            return {}
-        namespace = reference.namespace or ""
-        what = f'secret "{namespace}/{reference.name}" not found'
-        secret = await self._read(get(SECRETS, namespace, reference.name), what)
-        try:
-            values = secret_bytes(secret)
-        except DocumentError as failure:
-            raise _Wait(f'secret "{namespace}/{reference.name}" cannot be read: {failure}') from None
-        return {name: value.decode("utf-8", "replace") for name, value in values.items()}
-
-    async def _read(self, call: ApiCall[K], missing: str) -> K:
-        """Raises _Wait with the text `missing` where there is no such object, ApiError, DeadlineExceededError."""
-        try:
-            return await self.wait(self._api.call(call, timeout_ns=CALL_NS), timeout_ns=2 * CALL_NS, what=call.verb)
-        except ApiError as failure:
-            if failure.not_found:
-                raise _Wait(missing) from None
-            raise
-
-    def _rules(self, driver: str) -> DriverRules:
-        drivers = self._surroundings.drivers
-        if drivers is None:
-            raise _Wait(self._surroundings.trouble or f"the CSIDriver object of {driver} has not been read yet")
-        return csi_rules.rules_of(drivers.get(driver))
-
-    def _labels(self) -> Mapping[str, str]:
-        node = self._surroundings.node
-        if node is None:
-            raise _Wait("the Node object of this node is not known yet")
-        return node.metadata.labels
 
     # --- tokens -----------------------------------------------------------------------------------------------------
 
@@ -439,7 +256,7 @@ class ClaimResolverActor(Actor):
                 return self._refused_tokens.get(key, "failed to fetch token: it has expired")
         return ""
 
-    def _finished(self, draft: _Draft) -> VolumeSpec:
+    def _finished(self, draft: Draft) -> VolumeSpec:
         """With tokens, and with a version that says what is to be made anew."""
         spec, rules, material = draft.spec, draft.rules, draft.spec.material
         if not isinstance(material, CsiMaterial):
@@ -454,7 +271,7 @@ class ClaimResolverActor(Actor):
         spec = msgspec.structs.replace(spec, material=material)
         # A driver that wants to be asked again gets another version each time.
         again = self._walk.number if rules.republish else 0
-        return msgspec.structs.replace(spec, version=_digest(spec, again, self._growths))
+        return msgspec.structs.replace(spec, version=digest_of(spec, again, self._growths))
 
     def _refresh_wall_ns(self, walk: _Walk) -> int:
         """When to ask again though nothing has been told; 0 for never."""
@@ -494,19 +311,3 @@ class ClaimResolverActor(Actor):
     def grow_again(self, _: GrowAgain) -> None:
         if self._reader is not None and self._pod is not None:
             self._reader.tell(ClaimsChanged(frozenset({self._pod.metadata.uid})))
-
-
-def _insist(refusal: str) -> None:
-    if refusal:
-        raise _Wait(refusal)
-
-
-def _digest(spec: VolumeSpec, *more: Any) -> bytes:
-    """What tells one form of a volume from another, as far as it is made of it."""
-    material = spec.material
-    plain: Any = None
-    if isinstance(material, CsiMaterial):
-        plain = [str(getattr(material, name)) for name in material.__struct_fields__ if name != "expanded"]
-    source = spec.persistent.spec if spec.persistent is not None else None
-    told = msgspec.json.encode([spec.read_only, spec.block, spec.access_modes, spec.mount_options, plain, source, more])
-    return hashlib.blake2b(told, digest_size=16).digest()

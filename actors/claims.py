@@ -16,9 +16,9 @@ from actors.claim_resolver import (
     ClaimResolverActor,
     DriversCame,
     ResolvePod,
-    Surroundings,
     SurroundingsChanged,
 )
+from actors.claim_walk import Surroundings
 from actors.kernel import ActorRef, Message, handles
 from actors.list_watch import Follower
 from actors.messages import FollowNode, NodeObserved
@@ -84,7 +84,7 @@ class ClaimsActor(Follower):
         uid = message.pod.metadata.uid
         child = self.children.get(uid)
         if child is None:
-            arguments = (self._api, self._tokens, self._node_name, self._sync_frequency_ns)
+            arguments = (self._api, self._tokens, self._node_name, self._sync_frequency_ns, self._plugins)
             child = self.spawn(ClaimResolverActor, *arguments, name=uid)
         child.tell(ResolvePod(message, self._surroundings))
 

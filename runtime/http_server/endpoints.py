@@ -25,7 +25,7 @@ from runtime.cri import Cri, CriError
 from runtime.http_server import manifest_door
 from runtime.http_server.checkpoints import Checkpoints
 from runtime.http_server.doorman import Way
-from runtime.http_server.gate import Gate, bearer_of
+from runtime.http_server.gate import Gate, bearer_of, refuse_other_sites
 from runtime.http_server.heads import Head, Refusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.log_streams import LogStreams
@@ -140,7 +140,9 @@ class NodeEndpoints:
         """Raises Refusal."""
         path = sound_path(request.path)
         certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
-        authorization = request.headers.get("Authorization", "")
+        headers = request.headers
+        refuse_other_sites(request.method, headers.get("Sec-Fetch-Site", ""), headers.get("Sec-Fetch-Mode", ""))
+        authorization = headers.get("Authorization", "")
         if is_observed(path):
             # Browsers ask people for a name and a password; the password is the token.
             authorization = f"Bearer {bearer_of(authorization)}" if authorization else ""
@@ -167,6 +169,7 @@ class NodeEndpoints:
         """Raises Refusal."""
         path = sound_path(head.path)
         certificate = transport.get_extra_info("peercert")
+        refuse_other_sites(head.method, head.header("sec-fetch-site"), head.header("sec-fetch-mode"))
         await self._gate.admit(head.method, path, head.header("authorization"), certificate)
         what = asked(head.method, path, self._facts.on)
         if what.endpoint not in UPGRADED:

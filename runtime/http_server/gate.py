@@ -157,6 +157,16 @@ class _Tokens:
         return User(user.username or "", tuple(user.groups), user.uid or "", extra)
 
 
+def refuse_other_sites(method: str, site: str, mode: str) -> None:
+    """Raises Refusal for what a page of another site makes the browser of a person ask who may.
+
+    Such a browser sends his certificate with every request, whoever wrote the page; and says, in `Sec-Fetch-Site` and
+    `Sec-Fetch-Mode`, where the page is from. To follow a link to the observer is no harm.
+    """
+    if site in ("cross-site", "same-site") and not (method == "GET" and mode == "navigate"):
+        raise Refusal(403, "Forbidden: a page of another site asks")
+
+
 def bearer_of(authorization: str) -> str:
     """The token in an Authorization header: as browsers send it too, who know only names and passwords."""
     scheme, _, value = authorization.strip().partition(" ")

@@ -104,6 +104,16 @@ def test_browsers_come_to_the_observer_with_a_token_as_their_password(there: Ser
     assert there.ask("/ui/pods/none").status == 404
 
 
+def test_pages_of_other_sites_do_nothing_with_the_certificate_of_a_person(there: Served) -> None:
+    for site in ("cross-site", "same-site"):
+        for target, method in (("/manifests", "POST"), ("/run/default/web-n/main?cmd=id", "POST"), ("/pods", "GET")):
+            refused = there.ask(target, method, Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors")
+            assert (refused.status, refused.body) == (403, "Forbidden: a page of another site asks")
+        assert there.ask("/ui", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate").status == 200
+    assert there.ask("/pods", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors").status == 200
+    assert there.ask("/pods", Sec_Fetch_Site="none", Sec_Fetch_Mode="navigate").status == 200
+
+
 def _uid(of: Served) -> str:
     return of.node.pods()[0].metadata.uid
 

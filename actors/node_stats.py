@@ -38,6 +38,8 @@ from runtime.cri.verbs import (
     LIST_POD_SANDBOX_STATS,
     POD_SANDBOX_STATUS,
 )
+from runtime.metrics.kubelet import VOLUME_COLLECTION
+from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.pod_logs import pod_log_directory
 from runtime.stats.capability import HostStats
 from runtime.stats.readings import FsReading, NodeReading, PodDisk, ProcessReading
@@ -69,9 +71,16 @@ class NodeStatsActor(Actor):
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(
-        self, cri: Cri, host: HostStats, root_directory: str, pod_logs: str, count_every_ns: int = 60 * SECOND_NS
+        self,
+        cri: Cri,
+        host: HostStats,
+        root_directory: str,
+        pod_logs: str,
+        count_every_ns: int = 60 * SECOND_NS,
+        meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__()
+        self._meters = meters
         self._cri = cri
         self._host = host
         self._root_directory = root_directory
@@ -256,7 +265,9 @@ class NodeStatsActor(Actor):
                 continue
             self._counted_ns[uid] = now_ns
             directory = pod_log_directory(self._pod_logs, meta.namespace, meta.name, uid)
-            self._counting[uid] = lane.submit(f"pod {uid}", self._host.pod_disk, uid, directory, deadline_ns=COUNT_NS)
+            counting = lane.submit(f"pod {uid}", self._host.pod_disk, uid, directory, deadline_ns=COUNT_NS)
+            counting.add_done_callback(lambda _: self._meters.took(VOLUME_COLLECTION, self.now_ns() - now_ns, "pod"))
+            self._counting[uid] = counting
         new = [pending for uid, pending in self._counting.items() if uid not in self._disks]
         for pause_ns in DISK_PAUSES_NS:
             if all(pending.done() for pending in new):

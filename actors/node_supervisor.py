@@ -250,7 +250,7 @@ class NodeSupervisor(Actor):
         self.furnish(refs["pod-cidr"], can.cri)
         self.furnish(refs["user-namespaces"], can.ids, configuration.ids_per_pod, configuration.max_pods)
         main = None if can.api is None else can.api.main
-        what = (can.allocations, plan.facts.name, plan.facts.abilities, events, sync_loop, main)
+        what = (can.allocations, plan.facts.name, plan.facts.abilities, events, sync_loop, main, can.meters)
         self.furnish(refs["resources"], *what)
         self._start_resolver_check(events)
         if configuration.server_tls_bootstrap and not configuration.tls_cert_file:
@@ -282,6 +282,7 @@ class NodeSupervisor(Actor):
                 self._plan.facts.root_directory,
                 configuration.pod_logs_dir,
                 configuration.volume_stats_agg_period,
+                can.meters,
                 name="stats",
                 strategy=LONG_LIVED,
             )

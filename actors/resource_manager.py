@@ -42,6 +42,8 @@ from config.objects import Node, ObjectMeta, Pod
 from config.quantity import QuantityError
 from runtime.allocation_file import AllocationFile
 from runtime.api import Api, get
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
 
 SECOND_NS = 1_000_000_000
 DISK_NS = 15 * SECOND_NS
@@ -94,8 +96,10 @@ class ResourceManagerActor(Actor):
         events: ActorRef,
         sync_loop: ActorRef,
         api: Api | None = None,
+        meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__()
+        self._meters = meters
         self._file = file
         self._node_name = node_name
         self._abilities = abilities
@@ -248,12 +252,13 @@ class ResourceManagerActor(Actor):
         self._heirs[uid] = {victim.uid for victim in verdict.victims}
         self._book.put(wanted)
         for victim in verdict.victims:
+            self._meters.count(names.PREEMPTIONS, verdict.short_of)
             self._events.tell(pod_event(_named(victim), "Warning", REASON, MESSAGE))
             worker = self._workers.get(victim.uid)
             if worker is not None:
                 worker.tell(TerminatePod(evicted=True, disrupted=True, reason=REASON, message=MESSAGE))
-        names = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
-        asked.worker.tell(AdmissionWaits(f"others make way for it: {names}"))
+        victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
+        asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
 
     # --- who has ended ----------------------------------------------------------------------------------------------
 

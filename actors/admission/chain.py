@@ -61,9 +61,10 @@ class Admitted(msgspec.Struct, frozen=True):
 
 
 class Preempts(msgspec.Struct, frozen=True):
-    """The node takes the pod when these have ended."""
+    """The node takes the pod when these have ended. `short_of`: the first resource that there is too little of."""
 
     victims: tuple[Allocation, ...]
+    short_of: str = ""
 
 
 class NodeIsStale(msgspec.Struct, frozen=True):
@@ -129,7 +130,7 @@ def _room(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
         return rejection(mismatches[0] if wanted.critical else found[0])
     shortages = [failure for failure in found if isinstance(failure, Shortage)]
     try:
-        return Preempts(victims(wanted, node.book, shortages))
+        return Preempts(victims(wanted, node.book, shortages), shortages[0].resource if shortages else "")
     except NoVictimsError as failure:
         text = f"Unexpected error while attempting to recover from admission failure: preemption: {failure}"
         return Rejected("UnexpectedAdmissionError", text)

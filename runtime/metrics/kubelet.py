@@ -118,6 +118,7 @@ EPHEMERAL_CONTAINERS = gauge("kubelet_managed_ephemeral_containers", "Ephemeral 
 ADMISSION_REJECTIONS = counter(
     "kubelet_admission_rejections_total", "Pods that the node did not take, by reason.", "reason"
 )
+PREEMPTIONS = counter("kubelet_preemptions", "Pods that made way for others, by what was short.", "preemption_signal")
 HANDLER_FALLBACKS = counter(
     "kubelet_lifecycle_handler_http_fallbacks_total", "Hooks over HTTPS that were asked again over HTTP."
 )
@@ -161,6 +162,12 @@ ENSURE_IMAGE = counter(
     "pull_policy",
     "present_locally",
     "pull_required",
+)
+
+IMAGE_VOLUMES = counter("kubelet_image_volume_requested_total", "Images that were to be mounted as volumes.")
+IMAGE_VOLUMES_MOUNTED = counter("kubelet_image_volume_mounted_succeed_total", "Images that were mounted as volumes.")
+IMAGE_VOLUMES_ERRORS = counter(
+    "kubelet_image_volume_mounted_errors_total", "Images that were not, as their container could not be made."
 )
 
 # --- volumes and logs -----------------------------------------------------------------------------------------------
@@ -265,7 +272,7 @@ AT_PROBES = (PROBE_DURATION, PROBE_TOTAL)
 FAMILIES = tuple(each for each in in_module(globals()) if each not in AT_PROBES)
 
 _NO_PART = {
-    "there are no evictions yet": ("evictions", "eviction_stats_age_seconds", "preemptions"),
+    "there are no evictions yet": ("evictions", "eviction_stats_age_seconds"),
     "there are no device plugins yet": ("device_plugin_registration_total", "device_plugin_alloc_duration_seconds"),
     "there is no socket for pod resources yet": tuple(
         f"pod_resources_endpoint_{each}"
@@ -296,10 +303,6 @@ _NO_PART = {
         *("imagemanager_ondisk_pullintents", "imagemanager_ondisk_pulledrecords"),
         *("imagemanager_inmemory_pullintents_usage_percent", "imagemanager_inmemory_pulledrecords_usage_percent"),
         "imagemanager_image_mustpull_checks_total",
-    ),
-    "there are no volumes of images yet": (
-        *("image_volume_requested_total", "image_volume_mounted_succeed_total"),
-        "image_volume_mounted_errors_total",
     ),
     "no version of the runtime's interface is about to go": ("cri_losing_support",),
     "pods are not resized yet": (

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.enums import NamespaceMode
-from runtime.cri.messages import ContainerEventResponse, RunPodSandboxRequest
+from runtime.cri.messages import ContainerEventResponse, CreateContainerRequest, RunPodSandboxRequest
 from runtime.cri.verbs import GET_CONTAINER_EVENTS, Req, Res, Verb
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
@@ -35,6 +35,9 @@ class MeasuredCri:
             name = self._names[verb.name] = operation_type(verb.name)
         meters, began_ns = self._meters, self._now_ns()
         meters.count(names.RUNTIME_OPERATIONS, name)
+        images = _image_volumes(request) if isinstance(request, CreateContainerRequest) else 0
+        if images:
+            meters.count(names.IMAGE_VOLUMES, by=images)
         sandbox = request if isinstance(request, RunPodSandboxRequest) else None
         if sandbox is not None:
             self._sandbox_begins(sandbox)
@@ -45,6 +48,8 @@ class MeasuredCri:
             meters.took(names.RUNTIME_DURATION, took_ns, name)
             if failed:
                 meters.count(names.RUNTIME_ERRORS, name)
+            if images:
+                meters.count(names.IMAGE_VOLUMES_ERRORS if failed else names.IMAGE_VOLUMES_MOUNTED, by=images)
             if sandbox is not None:
                 self._sandbox_ends(sandbox, took_ns, failed=failed)
 
@@ -106,6 +111,10 @@ def has_failed(done: Pending[Res]) -> bool:
         return done.exception(0) is not None
     except CancelledError:
         return False
+
+
+def _image_volumes(request: CreateContainerRequest) -> int:
+    return 0 if request.config is None else sum(mount.image is not None for mount in request.config.mounts)
 
 
 def _has_own_users(request: RunPodSandboxRequest) -> bool:

@@ -39,6 +39,5 @@ REFUSED = counter(
 )
 STATS_PROBLEMS = gauge("actorlet_stats_problems", "What could not be had for the last sample of usage.")
 BUILD_INFO = gauge("actorlet_build_info", "Always 1; the version is in the label.", "version")
-STREAMS = gauge("actorlet_http_connections", "Connections to the node's server, by port.", "port")
 
 FAMILIES = in_module(globals())

@@ -106,7 +106,7 @@ def test_10_14_labels_alone_may_be_stale() -> None:
 def test_10_15_a_critical_pod_that_lacks_room_alone_preempts() -> None:
     other = Allocation("other", "shop", "other", {"cpu": 10**9})
     large = container("app", resources=ResourceRequirements(requests={"cpu": "1"}))
-    assert verdict(pod(large, **CRITICAL), other) == Preempts((other,))
+    assert verdict(pod(large, **CRITICAL), other) == Preempts((other,), "cpu")
     elsewhere = verdict(pod(large, node_name="n2", **CRITICAL), other)
     assert isinstance(elsewhere, Rejected)
     assert elsewhere.reason == "NodeName"

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 
 from actors.id_ranges import IdRangeError, node_range
@@ -94,7 +94,7 @@ def run(start: StartConfiguration) -> int:
     _tell_warnings(start)
     with ExitStack() as after:
         os.makedirs(root, mode=0o750, exist_ok=True)
-        _share_mounts(root)
+        _share_mounts(root, after)
         if start.node.lock_file and not _hold(start, after):
             return 0
         runtime = configuration.container_runtime_endpoint
@@ -141,10 +141,22 @@ def _follow_certificate(kubeconfig: str, meters: Meters) -> None:
     meters.follow(CLIENT_CERTIFICATE_TTL, lambda: seconds_left(certificate))
 
 
-def _share_mounts(root: str) -> None:
-    """Mounts that containers make below the node's directory reach the node, and the node's reach them (spec 16)."""
+def _share_mounts(root: str, after: ExitStack) -> None:
+    """Mounts that containers make below the node's directory reach the node, and the node's reach them (spec 16).
+
+    An agent that leaves no pods leaves no mount either; those of other pods depend on it.
+    """
+    mounts = KernelMounts()
+
+    def leave() -> None:
+        pods = os.path.join(root, "pods")
+        if not os.path.isdir(pods) or not os.listdir(pods):
+            with suppress(OSError):
+                mounts.unmount(root)
+
     try:
-        KernelMounts().make_shared(root)
+        if mounts.make_shared(root):
+            after.callback(leave)
     except OSError as error:
         LOG.warning("mounts do not travel between containers and the node: %s", error)
 

@@ -49,8 +49,8 @@ class Mounts(Protocol):
         """Make what is at `source` appear at `path`, which is of the same sort; mounts below it do not come along."""
         ...
 
-    def make_shared(self, path: str) -> None:
-        """Let mounts below `path` reach those who see a copy of it, and theirs this one; a mount if need be."""
+    def make_shared(self, path: str) -> bool:
+        """Let mounts below `path` reach those who see a copy of it, and theirs this one; whether it became a mount."""
         ...
 
     def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
@@ -109,13 +109,14 @@ class KernelMounts:
             self.unmount(path)  # rather none than one that can be written to
             raise
 
-    def make_shared(self, path: str) -> None:
+    def make_shared(self, path: str) -> bool:
         path = os.path.realpath(path)
         with open(self._mountinfo, "rb") as file:
             if is_shared(file.read(), path):
-                return
+                return False
         self._mount(path, path, "", MS_BIND | MS_REC, "")
         self._mount("", path, "", MS_SHARED | MS_REC, "")
+        return True
 
     def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
         if force:

@@ -14,6 +14,10 @@ Six kinds of events move it. Three come from outside: the pod as desired (`Desir
 the worker itself: `Synced`, `ContainersStopped`, `CleanedUp`. A pass that fails is no event: it is tried again in the
 same stage. `NameTaken` and `NameFree` belong to static pods that wait.
 
+A pod has its worker from its turn on: for those that wait, and for those that come again while their worker ends, the
+sync loop (`actors.sync_loop`) keeps to the rules of WAITING and of coming anew. A worker that has not looked yet does
+not say that nothing runs; then TERMINATING finds nothing, which comes to the same.
+
 `TABLE` below is everything: for each stage and event the rules in order, each with its condition, its target and the
 reason. The first whose condition holds applies. A pair without rules is a mistake of the caller and raises
 `IllegalTransitionError`, which says what would have been legal. `actors.pod_lifecycle_page` draws the table.

@@ -1,7 +1,8 @@
-"""Opening a TCP connection from a loop for the price of the system calls, and closing it so that it leaves no trace.
+"""Opening a TCP connection from a loop for the price of the system calls, and closing it without waiting.
 
 Thousands of probes open a connection each: what is done here in a few calls costs several times that through asyncio's
-way of connecting, and a port that waits for a minute after each would use up the table of connections.
+way of connecting. No connection lingers (SO_LINGER with a time, as other agents have it): its end would be waited for
+by whoever closes it, and that is the loop with all others on it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from typing import Any, TypeAlias
 
 Address: TypeAlias = tuple[Any, ...]
 """As sockets of its family have it."""
-_LINGER = struct.pack("ii", 1, 1)
-"""A second for the other side to take note of the end, and then the port is free again (spec 5)."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
@@ -43,7 +42,6 @@ async def _connected(loop: asyncio.AbstractEventLoop, family: int, address: Addr
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
         opened.setblocking(False)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
         try:
             opened.connect(address)  # to this machine, where pods are, this mostly is all
         except BlockingIOError:
@@ -55,9 +53,7 @@ async def _connected(loop: asyncio.AbstractEventLoop, family: int, address: Addr
 
 
 def reset_on_close(connection: socket.socket) -> None:
-    """Its end is not waited for. Without this, the end of a connection to somebody who has vanished takes a second,
-    and all the loop with it.
-    """
+    """Its end is a reset: to somebody who does not answer nothing is said for minutes on end."""
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 

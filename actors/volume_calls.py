@@ -21,6 +21,7 @@ from runtime.volumes.capability import NodeVolumes, Say, VolumeError, VolumePlac
 SECOND_NS = 1_000_000_000
 CALL_LIMIT_NS = 123 * SECOND_NS
 """How long anything is waited for (spec 8.1)."""
+MAP, MAP_DEVICE = "MapVolume.MapPodDevice", "MapVolume.SetUpDevice"
 LANE_SIZE = 3
 LANE_PER_THING = 2
 """One for a call that hangs, one so that what it was to make can still be taken down."""
@@ -31,11 +32,12 @@ _HANGS = (
 
 
 class Call(msgspec.Struct):
-    """A call under way. `uid`: the pod it is made for, empty where it is for none."""
+    """A call under way. `uid`: of the pod that it concerns, empty for none; `pod`: for which something is made."""
 
     number: int
     step: Step
     uid: str
+    pod: Pod | None
     late: bool = False
 
 
@@ -72,7 +74,7 @@ class VolumeCalls:
         self._number += 1
         number = self._number
         uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
-        self._under_way[number] = Call(number, step, uid)
+        self._under_way[number] = Call(number, step, uid, pod)
         self._actor.after(CALL_LIMIT_NS, CallLate(number), key=("call", number))
         self._actor.begin(lambda: self._submit(step, pod), lambda done: _ended(number, step, done))
 
@@ -87,6 +89,13 @@ class VolumeCalls:
         if call is not None:
             call.late = True
         return call
+
+    def tell_mapped(self, call: Call, path: str) -> None:
+        """A device is there for the containers of its pod; of file systems nothing is said."""
+        if call.pod is not None and call.step.volume is not None and call.step.volume.spec.block:
+            name, field_path = call.step.volume.spec.name, call.step.volume.spec.field_path
+            text = f'{MAP} succeeded for volume "{name}" volumeMapPath "{path}"'
+            self._teller(call.pod, field_path)("Normal", "SuccessfulMountVolume", text)
 
     def _submit(self, step: Step, pod: Pod | None) -> Pending[Any]:
         lane = self._actor.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
@@ -124,4 +133,7 @@ def _ended(number: int, step: Step, done: Pending[Any]) -> CallEnded:
 
 
 def _trouble(step: Step, text: str, reason: str) -> Trouble:
+    if step.volume is not None and step.volume.spec.block:
+        reason = "FailedMapVolume" if reason == "FailedMount" else reason
+        return Trouble(text, reason, MAP_DEVICE if step.do is Do.STAGE else MAP)
     return Trouble(text, reason, DEVICE_STEP if step.do is Do.STAGE else SET_UP)

@@ -6,6 +6,7 @@ import errno
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.event_messages import RecordEvent
@@ -406,6 +407,19 @@ def test_a_volume_for_one_pod_waits_until_the_other_has_given_it_back(world: Wor
     assert second == [VolumesPrepared({}, f'MountVolume.MountDevice failed for volume "disk" : {text}')]
     world.release("a", seconds=1)
     assert second[-1].error == ""
+
+
+def test_of_a_volume_that_is_a_device_it_is_said_that_it_is_there_and_why_it_is_not(world: World):
+    world.claims["disk"] = msgspec.structs.replace(disk(), block=True)
+    world.disk.broken.add("prepare u/pv")
+    world.prepare(pod_with(DISK), seconds=0.2)
+    world.disk.broken.clear()
+    world.run(2)
+    path = "/root/pods/u/volumeDevices/kubernetes.io~csi/pv/mount"
+    assert [(event.reason, event.message) for event in world.events] == [
+        ("FailedMapVolume", 'MapVolume.MapPodDevice failed for volume "disk" : busy'),
+        ("SuccessfulMountVolume", f'MapVolume.MapPodDevice succeeded for volume "pv" volumeMapPath "{path}"'),
+    ]
 
 
 def test_another_version_of_a_volume_is_made_over_the_one_that_is_there(world: World):

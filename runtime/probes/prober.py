@@ -1,8 +1,8 @@
 """`NetworkProber`: the real prober. Commands go through the runtime, all else through the shared loop.
 
 The loop may be busy: it then begins late, hears of a timeout late, and takes long for each of the turns that a check
-needs. What has timed out on a loop that was late by a tenth of the timeout is LATE: the answer may well have been
-there.
+needs. What has timed out on a loop that was late by a tenth of the timeout, and by 100 ms, is LATE: the answer may well
+have been there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from runtime.probes.http_get import ask_http
 from runtime.probes.tcp_socket import ask_tcp
 
 MAX_LAG = 10
-"""A timeout counts if the loop was late by no more than this part of it."""
+"""A timeout counts if the loop was late by no more than this part of it, or than `SLACK_NS`."""
+SLACK_NS = 100_000_000
 TURNS = 6
 """About so many turns of the loop a check needs: to connect, to ask, to read, and to tell."""
 
@@ -62,6 +63,6 @@ async def _sure(question: Coroutine[Any, Any, ProbeAnswer], asked_ns: int, timeo
     await asyncio.sleep(0)
     turn_ns = time.monotonic_ns() - ended_ns
     late_ns = began_ns - asked_ns + over_ns + TURNS * turn_ns
-    if late_ns > timeout_ns // MAX_LAG:
+    if late_ns > max(SLACK_NS, timeout_ns // MAX_LAG):
         return ProbeAnswer(Outcome.LATE, f"this node is too busy to tell: {late_ns / 1e6:.0f} ms late")
     return answer

@@ -33,7 +33,7 @@ class PodLogs(Protocol):
         ...
 
     def dead_links(self) -> tuple[DeadLink, ...]:
-        """Every link that leads nowhere, sorted."""
+        """Every link into the log directories of pods that leads nowhere, sorted. Others' links are theirs."""
         ...
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
@@ -78,8 +78,12 @@ class LocalPodLogs:
 
     def dead_links(self) -> tuple[DeadLink, ...]:
         paths = (os.path.join(self._container_logs, name) for name in _names_in(self._container_logs))
-        dead = (path for path in paths if path.endswith(_LOG) and os.path.islink(path) and not os.path.exists(path))
+        dead = (path for path in paths if path.endswith(_LOG) and self._is_ours(path) and not os.path.exists(path))
         return tuple(DeadLink(path, os.path.basename(path)[: -len(_LOG)].rpartition("-")[2]) for path in dead)
+
+    def _is_ours(self, path: str) -> bool:
+        """Whether it is a link that leads to where logs of pods are, or were."""
+        return os.path.islink(path) and os.readlink(path).startswith(f"{self._pod_logs.rstrip('/')}/")
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         for link in links:

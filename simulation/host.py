@@ -146,10 +146,13 @@ class SimulatedPodLogs:
 
         def find() -> tuple[DeadLink, ...]:
             paths = [os.path.join(root, name) for name in _names_in(tree, root) if name.endswith(_LOG)]
-            dead = [path for path in paths if tree.is_link(path) and not tree.exists(path)]
+            dead = [path for path in paths if self._is_ours(path) and not tree.exists(path)]
             return tuple(DeadLink(path, os.path.basename(path)[: -len(_LOG)].rpartition("-")[2]) for path in dead)
 
         return tree.gate(root, find)
+
+    def _is_ours(self, path: str) -> bool:
+        return self._tree.is_link(path) and self._tree.read_link(path).startswith(f"{self._pod_logs.rstrip('/')}/")
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         if os.path.dirname(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):

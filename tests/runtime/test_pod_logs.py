@@ -35,12 +35,13 @@ def test_missing_directories_are_empty(logs: LocalPodLogs):
     logs.remove_container("/nowhere", 0, "/nowhere/link")
 
 
-def test_only_links_that_lead_nowhere_are_dead(logs: LocalPodLogs, tmp_path: Path):
+def test_only_links_of_ours_that_lead_nowhere_are_dead(logs: LocalPodLogs, tmp_path: Path):
     target = make(tmp_path / "pods" / "ns_web_1" / "app" / "0.log")
     links = tmp_path / "containers"
     links.mkdir()
     (links / "web_ns_app-alive.log").symlink_to(target)
-    (links / "web_ns_app-dead.log").symlink_to(tmp_path / "gone.log")
+    (links / "web_ns_app-dead.log").symlink_to(tmp_path / "pods" / "ns_web_1" / "app" / "1.log")
+    (links / "of-another-agent-dead.log").symlink_to(tmp_path / "elsewhere" / "0.log")
     make(links / "plain.log")
     assert logs.dead_links() == (DeadLink(str(links / "web_ns_app-dead.log"), "dead"),)
 

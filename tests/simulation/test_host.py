@@ -98,6 +98,7 @@ def test_pod_logs_are_listed_and_taken_away_alike(tmp_path: Path) -> None:
         disk.logs.remove_container(disk.at("pods/ns_pod_uid/web"), 0, disk.at("containers/pod_ns_web-id0.log"))
         found.append(disk.files.newest_log_attempt(disk.at("pods/ns_pod_uid/web")))
         disk.files.link_log(disk.at("containers/pod_ns_other-id2.log"), disk.at("pods/ns_pod_uid/other/0.log"))
+        disk.files.link_log(disk.at("containers/of_another_agent-id3.log"), disk.at("elsewhere/0.log"))
         for _ in range(2):
             disk.logs.remove_pod(disk.at("pods/ns_pod_uid"), (disk.at("containers/pod_ns_other-id2.log"),))
         found += [disk.logs.list_pods(), [link.container_id for link in disk.logs.dead_links()]]

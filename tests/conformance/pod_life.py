@@ -100,6 +100,10 @@ ON_CONTAINERD: dict[str, tuple[str, ...]] = {
     "hooks: preStop, tcpSocket, which nobody serves": (_BAD_HOOKS,),
     "hooks: HTTPS, and its fallback without credentials": (_HTTP_HOOKS,),
     "hooks: preStop takes its time of the grace, and runs after a failed probe": (_HOOK_GRACE,),
+    "hooks: over a restart of the agent": (
+        f"{_HOOKS}::test_killed_while_a_hook_runs_the_next_agent_does_not_run_it_again_and_keeps_to_the_grace",
+        f"{_HOOKS}::test_killed_while_a_post_start_hook_runs_the_next_agent_takes_the_container_for_started",
+    ),
     "containers: init containers and sidecars begin in their order": (_INIT_ORDER, _GATE),
     "containers: sidecars end after the others, the latest first": (
         _INIT_ORDER,

@@ -68,7 +68,7 @@ class Witness:
     def container(self, who: str, name: str = "main", after_s: float = 0.5, **fields: Any) -> dict[str, Any]:
         """One that says so, and takes a while to end."""
         script = (
-            f"echo {who} begins >> /witness/log; trap 'sleep {after_s}; echo {who} ends >> /witness/log; exit 0' TERM; "
+            f"trap 'sleep {after_s}; echo {who} ends >> /witness/log; exit 0' TERM; echo {who} begins >> /witness/log; "
             "sleep 1000000 & wait"
         )
         return container(name, script, volumeMounts=[self.mount], **fields)
@@ -81,6 +81,10 @@ class Witness:
     def pod(self, name: str, who: str, image: str = BUSYBOX) -> dict[str, Any]:
         """A pod of one such container."""
         return pod(name, self.container(who, image=image), volumes=[self.volume])
+
+    def await_said(self, *lines: str) -> None:
+        """Return once all of it was said. A container that is told to end before it has begun hears nothing of it."""
+        until(lambda: set(lines) <= set(self.said()), 20, lambda: f"{lines} are not all among {self.said()}")
 
     def said(self) -> list[str]:
         log = self.directory / "log"

@@ -176,6 +176,7 @@ def test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more(agent: Agent, trut
     (witness.directory / "ok").touch()
     agent.drop("probed.json", pod("probed", probed, volumes=[witness.volume], restartPolicy="OnFailure"))
     agent.await_running("long", "probed")
+    witness.await_said("main begins")
     manifest.unlink()
     (witness.directory / "ok").unlink()
     truth.await_none("long")

@@ -30,7 +30,7 @@ def test_post_start_runs_in_the_container_and_pre_stop_before_the_stop_signal(ag
     manifest = agent.drop("hooked.json", pod("hooked", main, volumes=[witness.volume]))
     agent.start()
     agent.await_running("hooked")
-    assert sorted(witness.said()) == ["hook after start", "main begins"]
+    witness.await_said("hook after start", "main begins")
     manifest.unlink()
     truth.await_none("hooked")
     assert witness.said()[2:] == ["hook before stop", "main ends"]
@@ -72,10 +72,11 @@ def test_an_http_hook_reaches_the_pod_at_its_own_address(agent: Agent, truth: Tr
         "/www/cgi-bin/note; chmod +x /www/cgi-bin/note; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait"
     )
     call = {"httpGet": {"port": "web", "path": "/cgi-bin/note?stop"}}
+    listens = {"exec": {"command": ["sh", "-c", "until nc 127.0.0.1 8080 < /dev/null; do sleep 0.1; done"]}}
     main = container(
         script=server,
         ports=[{"name": "web", "containerPort": 8080}],
-        lifecycle={"preStop": call},
+        lifecycle={"postStart": listens, "preStop": call},
         volumeMounts=[witness.mount],
     )
     manifest = agent.drop("web.json", pod("web", main, volumes=[witness.volume]))
@@ -115,6 +116,7 @@ def test_another_image_is_another_container_in_the_same_pod(agent: Agent, truth:
     agent.drop("changed.json", form(BUSYBOX))
     agent.start()
     agent.await_running("changed")
+    witness.await_said("main begins")
     [box] = truth.sandboxes("changed")
     agent.drop("changed.json", form(OTHER_IMAGE))
     agent.await_that(lambda: len(truth.lives("changed")) == 2 and truth.lives("changed")[-1].running, "not restarted")

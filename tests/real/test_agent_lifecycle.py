@@ -112,6 +112,7 @@ def test_a_container_ends_gracefully_or_is_killed_when_its_grace_is_over(agent: 
     deaf = agent.drop("deaf.json", pod("deaf", container(script=deaf_script), terminationGracePeriodSeconds=2))
     agent.start()
     agent.await_running("polite", "deaf")
+    witness.await_said("polite begins")
     sandboxes = {each.id for each in truth.sandboxes()}
     killed = truth.life("deaf")
     polite.unlink()

@@ -33,7 +33,9 @@ def numbers(directory: Path) -> list[int]:
     """Of all lines that are there, oldest first. Read again where the files were moved meanwhile."""
     while True:
         names = names_in(directory)
-        rotated = [name for name in names if name != "0.log"]
+        # A file is compressed under a passing name, and stays until that has its own.
+        whole = [name for name in names if name.endswith(".gz") or f"{name}.gz" not in names]
+        rotated = [name for name in whole if name != "0.log" and not name.endswith(".tmp")]
         with contextlib.suppress(FileNotFoundError):
             text = "".join(text_of(directory / name) for name in [*rotated, "0.log"])
             if names == names_in(directory):

@@ -34,6 +34,7 @@ def test_an_edited_manifest_is_a_new_pod_that_starts_after_the_old_one_has_ended
     witness = Witness(agent.directory)
     agent.drop("edited.json", witness.pod("edited", "old"))
     agent.await_running("edited")
+    witness.await_said("old begins")
     old = agent.pod("edited")
     agent.drop("edited.json", witness.pod("edited", "new", image=OTHER_IMAGE))
     agent.await_that(lambda: agent.pod("edited").metadata.uid != old.metadata.uid, "the edit is not seen")
@@ -84,6 +85,7 @@ def test_a_deleted_manifest_ends_the_pod_gracefully_and_leaves_nothing_of_it(age
     manifest = agent.drop("gone.json", witness.pod("gone", "it"))
     agent.drop("stays.json", pod("stays"))
     agent.await_running("gone", "stays")
+    witness.await_said("it begins")
     uid, untouched = agent.pod("gone").metadata.uid, truth.life("stays").key
     (logs,) = agent.pod_logs.glob("*_gone-*")
     manifest.unlink()
@@ -103,6 +105,7 @@ def test_a_renamed_manifest_is_one_pod_at_a_time(agent: Agent, truth: Truth) -> 
     witness = Witness(agent.directory)
     old_file = agent.drop("old-name.json", witness.pod("moved", "it"))
     agent.await_running("moved")
+    witness.await_said("it begins")
     old = agent.pod("moved")
     old_file.rename(agent.manifests / "new-name.json")
     agent.await_that(lambda: agent.pod("moved").metadata.uid != old.metadata.uid, "the new name is not seen")

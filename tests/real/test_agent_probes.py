@@ -75,7 +75,7 @@ def test_a_container_that_fails_its_liveness_probe_is_started_again(agent: Agent
     agent.drop("exec.json", pod("exec", {**dying, "livenessProbe": probe(**script("cat /tmp/alive"))}))
     hangs = {"livenessProbe": probe(failureThreshold=1, initialDelaySeconds=1, **script("sleep 100"))}
     agent.drop("hangs.json", pod("hangs", container(**hangs)))
-    stays = {"livenessProbe": probe(**http()), "startupProbe": probe(**http())}
+    stays = {"livenessProbe": probe(**http()), "startupProbe": probe(failureThreshold=30, **http())}
     agent.drop("stays.json", pod("stays", container(script=f"sleep 2; {SERVE}{STAY}", **stays)))
     agent.start()
     agent.await_running("exec", "hangs", "stays")
@@ -100,7 +100,8 @@ def test_an_agent_that_is_stopped_for_a_while_kills_nobody_for_it(agent: Agent, 
     lives = {name: [life.key for life in truth.lives(name)] for name in names}
     pass_by(4)  # all are asked by now
     os.kill(agent.pid, signal.SIGSTOP)
-    pass_by(8)
+    pass_by(5)
     os.kill(agent.pid, signal.SIGCONT)
     pass_by(3)
-    assert {name: [life.key for life in truth.lives(name)] for name in names} == lives
+    now = {name: [life.key for life in truth.lives(name)] for name in names}
+    assert now == lives, agent.troubles()

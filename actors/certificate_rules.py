@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 
 from config.objects import CertificateSigningRequest, Node
-from runtime.serving_keys import HeldCertificate, is_address
+from runtime.certificate_keys import HeldCertificate, is_address
 
 EARLIEST, LATEST = 0.7, 0.9
 """Of a certificate's life: somewhere between, each node at its own time, the next one is asked for."""

@@ -22,6 +22,7 @@ from actors.log_rotation import LogRotationActor
 from actors.log_rotation_hands import LogTools
 from actors.log_rotation_rules import log_limits
 from actors.mirror_pods import MirrorPodActor
+from actors.node_certificate import CLIENT, SERVING, NodeCertificateActor, Purpose
 from actors.node_lease import NodeLeaseActor
 from actors.node_object.settings import NodeSettings, Registration
 from actors.node_stats import NodeStatsActor
@@ -35,7 +36,6 @@ from actors.pod_services import NodeFacts, PodServices
 from actors.resolver_check import ResolverCheckActor
 from actors.resource_manager import ResourceManagerActor
 from actors.runtime_monitor import RuntimeMonitorActor
-from actors.serving_certificate import ServingCertificateActor
 from actors.source import decoder_of
 from actors.source_api import ApiSourceActor
 from actors.source_file import FileSourceActor
@@ -54,6 +54,7 @@ from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
 from runtime.allocation_file import AllocationFile
 from runtime.api import Api, ApiLines
+from runtime.certificate_keys import CertificateKeys
 from runtime.cri import Cri
 from runtime.csi.capability import CsiDrivers
 from runtime.docker_config_files import DockerConfigFiles
@@ -69,7 +70,6 @@ from runtime.plugin_registration.capability import PluginSockets
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
 from runtime.probes import Prober
-from runtime.serving_keys import ServingKeys
 from runtime.stats.capability import HostStats
 from runtime.volumes.capability import NodeVolumes
 from runtime.volumes.sub_path import SubPaths
@@ -110,8 +110,10 @@ class NodeCapabilities:
     """None: the node has no credentials for registries of its own."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
-    serving_keys: ServingKeys | None = None
+    serving_keys: CertificateKeys | None = None
     """None: the cluster signs no serving certificate, whatever the configuration says."""
+    client_keys: CertificateKeys | None = None
+    """None: the certificate towards the API server is not the node's to renew."""
     stats: HostStats | None = None
     """None: nobody can say what is used here."""
     meters: Meters = field(default_factory=Meters)
@@ -254,14 +256,16 @@ class NodeSupervisor(Actor):
         self.furnish(refs["resources"], *what)
         self._start_resolver_check(events)
         if configuration.server_tls_bootstrap and not configuration.tls_cert_file:
-            self._start_serving_certificate(refs["node-status"])
+            self._start_certificate(SERVING, can.serving_keys, refs["node-status"])
+        if configuration.rotate_certificates:
+            self._start_certificate(CLIENT, can.client_keys, refs["node-status"])
 
-    def _start_serving_certificate(self, node_status: ActorRef) -> None:
-        """The server finds what it has brought on the disk."""
-        api, keys = self._capabilities.api, self._capabilities.serving_keys
+    def _start_certificate(self, purpose: Purpose, keys: CertificateKeys | None, node_status: ActorRef) -> None:
+        """Who uses it finds it on the disk."""
+        api = self._capabilities.api
         if api is not None and keys is not None:
-            what = (api.main, keys, self._plan.facts.name, node_status)
-            self.spawn(ServingCertificateActor, *what, name="serving-certificate", strategy=LONG_LIVED)
+            what = (purpose, api.main, keys, self._plan.facts.name, node_status)
+            self.spawn(NodeCertificateActor, *what, name=f"{purpose.name}-certificate", strategy=LONG_LIVED)
 
     def _start_resolver_check(self, events: ActorRef) -> None:
         """Nobody needs to know it either. A node without a file has nothing to be checked."""

@@ -19,6 +19,7 @@ from actors.id_ranges import IdRangeError, node_range
 from actors.kernel import PoolDispatcher
 from actors.node import Node
 from actors.node_supervisor import NodeCapabilities
+from cli.joining import JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.local_views import questions_of, views_of
 from cli.log_lines import log_to
 from cli.main import own_version, version_text
@@ -45,7 +46,6 @@ from runtime.metrics.certificates import seconds_left
 from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
 from runtime.metrics.meters import Meters
 from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
-from runtime.serving_keys import LocalServingKeys
 from runtime.swap import swap_is_on
 from runtime.volumes.mounts import KernelMounts
 
@@ -106,9 +106,12 @@ def run(start: StartConfiguration) -> int:
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
         plan = plan_of(start, machine, root, runtime_name_of(runtime))
+        if not _has_joined(start, machine, loop):
+            return 0
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
+        server_keys, client_keys = certificate_keys(start)
         capabilities = replace(
-            real_capabilities(cri, plan, loop, api), serving_keys=LocalServingKeys(start.node.cert_dir)
+            real_capabilities(cri, plan, loop, api), serving_keys=server_keys, client_keys=client_keys
         )
         if start.node.kubeconfig:
             _follow_certificate(start.node.kubeconfig, capabilities.meters)
@@ -159,6 +162,20 @@ def _share_mounts(root: str, after: ExitStack) -> None:
             after.callback(leave)
     except OSError as error:
         LOG.warning("mounts do not travel between containers and the node: %s", error)
+
+
+def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread) -> bool:
+    """Get credentials with those of `--bootstrap-kubeconfig`, where that is needed. False when a signal came first."""
+    if not (start.node.kubeconfig and start.node.bootstrap_kubeconfig):
+        return True
+
+    def pause(seconds: float) -> bool:
+        return signal.sigtimedwait(SIGNALS, seconds) is None
+
+    try:
+        return join_with_bootstrap(start, machine.name, loop, pause)
+    except JoiningEnded as error:
+        raise StartRefusedError(str(error)) from None
 
 
 def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
@@ -282,8 +299,6 @@ def _tell_warnings(start: StartConfiguration) -> None:
         LOG.warning("%s", warning)
     for path in start.skipped:
         LOG.info("--config-dir: %s is passed over, as its name does not end in .conf", path)
-    if start.node.bootstrap_kubeconfig:
-        LOG.warning("--bootstrap-kubeconfig: this version asks for no certificate; --kubeconfig must have credentials")
     configuration = start.configuration
     if not (start.node.kubeconfig or configuration.static_pod_path or configuration.static_pod_url):
         LOG.warning("neither --kubeconfig nor staticPodPath nor staticPodURL is set: there is nothing to run")

@@ -22,11 +22,11 @@ from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.objects import Pod
 from runtime.api import ApiLines
+from runtime.certificate_keys import CertificateKeys
 from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
 from runtime.pending import Pending
 from runtime.probes import Prober
-from runtime.serving_keys import ServingKeys
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
@@ -73,7 +73,8 @@ class SimulatedNode:
         name: str = "node",
         api: ApiLines | None = None,
         accept_manifests: bool = False,
-        serving_keys: ServingKeys | None = None,
+        serving_keys: CertificateKeys | None = None,
+        client_keys: CertificateKeys | None = None,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -112,7 +113,7 @@ class SimulatedNode:
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
         self._api = api
-        self._serving_keys = serving_keys
+        self._serving_keys, self._client_keys = serving_keys, client_keys
         self._connections: tuple[MortalApi, ...] = ()
         self._life = 0
         self._agent, self.node = self._new_agent()
@@ -130,6 +131,7 @@ class SimulatedNode:
             manifest_server=NoManifestServer(),
             manifest_store=self.host.manifest_store,
             serving_keys=self._serving_keys,
+            client_keys=self._client_keys,
             files=self.host.pod_files,
             logs=self.host.pod_logs,
             log_files=self.host.log_files,

@@ -7,19 +7,18 @@ before anything is served: certificates (`CertificateError`), an API server that
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.kubelet import KubeletConfiguration
 from config.kubelet.tls import chosen_curve
+from runtime.certificate_keys import SERVER, current_file
 from runtime.event_loop import LoopThread
 from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.serving_certificate import ServingFiles, ServingTls, self_signed
 from runtime.http_server.websocket_sessions import is_translated
-from runtime.serving_keys import CURRENT
 
 LOOPBACK = "127.0.0.1"
 
@@ -56,7 +55,7 @@ def serving_files(configuration: KubeletConfiguration, directory: str, names: Se
     pair = configuration.tls_cert_file, configuration.tls_private_key_file
     awaited = asks_cluster(configuration)
     if awaited:
-        certificate = key = os.path.join(directory, CURRENT)
+        certificate = key = current_file(directory, SERVER)
     else:
         certificate, key = pair if pair[0] else self_signed(directory, names)
     return ServingFiles(

@@ -9,7 +9,7 @@ import pytest
 from actors.certificate_rules import Verdict, renewal_at_ns, serving_names, verdict_of, why_due
 from config.codec import from_builtins
 from config.objects import CertificateSigningRequest, Node
-from runtime.serving_keys import HeldCertificate
+from runtime.certificate_keys import HeldCertificate
 
 HELD = HeldCertificate(("10.0.0.1", "node"), 1_000, 2_000)
 

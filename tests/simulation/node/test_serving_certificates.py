@@ -1,4 +1,4 @@
-"""A node whose serving certificate the cluster signs: asked for, approved, renewed, denied."""
+"""A node whose certificates the cluster signs: asked for, approved, renewed, denied."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ from pathlib import Path
 from typing import Any
 
 from config.kubelet import KubeletConfiguration
-from runtime.serving_keys import CURRENT, LocalServingKeys
+from runtime.certificate_keys import CLIENT, SERVER, LocalCertificateKeys
 from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND
 
 MINUTE = 60 * SECOND
+CURRENT = "kubelet-server-current.pem"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 LASTS_MINUTES = 20
 
 
 def cluster(directory: Path) -> Cluster:
     made = Cluster(
-        configuration=KubeletConfiguration(server_tls_bootstrap=True), serving_keys=LocalServingKeys(str(directory))
+        configuration=KubeletConfiguration(server_tls_bootstrap=True),
+        serving_keys=LocalCertificateKeys(str(directory), SERVER),
     )
-    authority = Authority(made.dispatcher.wall_ns())
-    Signer(made.server, made.dispatcher, authority, timedelta(minutes=LASTS_MINUTES)).start()
+    signed(made)
     return made
+
+
+def signed(by: Cluster) -> Authority:
+    """Approved requests of this cluster are, by this authority."""
+    authority = Authority(by.dispatcher.wall_ns())
+    Signer(by.server, by.dispatcher, authority, timedelta(minutes=LASTS_MINUTES)).start()
+    return authority
 
 
 def requests(of: Cluster) -> list[dict[str, Any]]:
@@ -49,7 +57,7 @@ def test_a_certificate_is_asked_for_approved_and_lies_on_the_disk(tmp_path: Path
     assert len(requests(made)) == 1, "one at a time"
     decide(made, request, "Approved")
     made.until((tmp_path / CURRENT).exists)
-    held = LocalServingKeys(str(tmp_path)).held()
+    held = LocalCertificateKeys(str(tmp_path), SERVER).held()
     assert held is not None
     assert "node" in held.names
     assert (tmp_path / CURRENT).stat().st_mode & 0o777 == 0o600
@@ -87,3 +95,21 @@ def test_a_request_that_nobody_decides_about_is_made_anew(tmp_path: Path) -> Non
     made = cluster(tmp_path)
     made.until(lambda: len(requests(made)) == 1)
     made.until(lambda: len(requests(made)) == 2, 17 * MINUTE, SECOND)
+
+
+def test_the_certificate_towards_the_api_server_is_renewed_in_time(tmp_path: Path) -> None:
+    keys = LocalCertificateKeys(str(tmp_path), CLIENT)
+    made = Cluster(configuration=KubeletConfiguration(rotate_certificates=True), client_keys=keys)
+    lasts = timedelta(minutes=LASTS_MINUTES)
+    wall_ns, first = made.dispatcher.wall_ns(), signed(made)
+    keys.accept(first.sign(keys.request("system:node:node", ()), server=False, wall_ns=wall_ns, lasts=lasts).encode())
+    made.run(5 * MINUTE)
+    assert requests(made) == []
+    took = made.until(lambda: len(requests(made)) == 1, LASTS_MINUTES * MINUTE, SECOND)
+    assert 0.7 * LASTS_MINUTES - 6 < took / MINUTE < 0.9 * LASTS_MINUTES
+    (request,) = requests(made)
+    assert request["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"
+    assert request["spec"]["usages"] == ["digital signature", "client auth"]
+    before = (tmp_path / "kubelet-client-current.pem").read_bytes()
+    decide(made, request, "Approved")
+    made.until(lambda: (tmp_path / "kubelet-client-current.pem").read_bytes() != before)

@@ -1,9 +1,10 @@
-"""The keys of a serving certificate that the cluster signs: on disk as a kubelet has them (spec 16, 17.2).
+"""The keys of certificates that the cluster signs for the node: on disk as a kubelet has them (spec 16, 17.2, 17.3).
 
-`ServingKeys` is the capability, `LocalServingKeys` the real one. In the certificate directory each certificate lies
-with its key in a file of its own, `kubelet-server-<time>.pem`, and `kubelet-server-current.pem` is a link to the
-newest: it changes as a whole. A key that is asked for lives in memory until its certificate is there. Calls touch the
-disk and compute: actors run them on a lane. Raises OSError, and ValueError for what is no certificate of the key.
+`CertificateKeys` is the capability, `LocalCertificateKeys` the real one, one for each purpose. In the certificate
+directory each certificate lies with its key in a file of its own, `kubelet-server-<time>.pem`, and
+`kubelet-server-current.pem` is a link to the newest: it changes as a whole. A key that is asked for lives in memory
+until its certificate is there. Calls touch the disk and compute: actors run them on a lane. Raises OSError, and
+ValueError for what is no certificate of the key.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from typing import Protocol
 
 import msgspec
 
-PREFIX = "kubelet-server-"
-CURRENT = f"{PREFIX}current.pem"
+SERVER, CLIENT = "kubelet-server", "kubelet-client"
 ORGANIZATION = "system:nodes"
 
 
@@ -30,7 +30,7 @@ class HeldCertificate(msgspec.Struct, frozen=True):
     ends_ns: int
 
 
-class ServingKeys(Protocol):
+class CertificateKeys(Protocol):
     """See the module."""
 
     def held(self) -> HeldCertificate | None:
@@ -38,7 +38,7 @@ class ServingKeys(Protocol):
         ...
 
     def request(self, user: str, names: Sequence[str]) -> bytes:
-        """A request, as PEM, for these names and addresses, with a new key. Replaces a request before it."""
+        """A request, as PEM, for these names and addresses (a client has none), with a new key. One before is over."""
         ...
 
     def accept(self, certificate: bytes) -> HeldCertificate:
@@ -46,16 +46,18 @@ class ServingKeys(Protocol):
         ...
 
 
-class LocalServingKeys:
-    """On the disk of this machine, in `directory`."""
+class LocalCertificateKeys:
+    """On the disk of this machine, in `directory`. `purpose`: `SERVER` or `CLIENT`, with which names of files begin."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, purpose: str) -> None:
         self._directory = Path(directory)
+        self._purpose = purpose
+        self._current = current_file(directory, purpose)
         self._key: bytes | None = None
 
     def held(self) -> HeldCertificate | None:
         try:
-            return _described((self._directory / CURRENT).read_bytes())
+            return _described(Path(self._current).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
 
@@ -77,7 +79,8 @@ class LocalServingKeys:
             x509.IPAddress(ipaddress.ip_address(each)) if is_address(each) else x509.DNSName(each) for each in names
         ]
         builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
-        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        if alternatives:
+            builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         made = builder.sign(key, hashes.SHA256())
         self._key = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -91,21 +94,26 @@ class LocalServingKeys:
         _check_pair(certificate, self._key)
         self._directory.mkdir(mode=0o755, parents=True, exist_ok=True)
         at = datetime.fromtimestamp(found.begins_ns // 10**9, UTC)
-        name = f"{PREFIX}{at:%Y-%m-%d-%H-%M-%S}-{os.urandom(4).hex()}.pem"
+        name = f"{self._purpose}-{at:%Y-%m-%d-%H-%M-%S}-{os.urandom(4).hex()}.pem"
         _write(self._directory / name, certificate.rstrip(b"\n") + b"\n" + self._key)
-        link = self._directory / f".{CURRENT}.new"
+        link = self._directory / f".{self._purpose}-current.pem.new"
         link.unlink(missing_ok=True)
         link.symlink_to(name)
-        os.replace(link, self._directory / CURRENT)
+        os.replace(link, self._current)
         self._key = None
         self._forget_others(name)
         return found
 
     def _forget_others(self, name: str) -> None:
         """Keys of before are good for nothing but theft."""
-        for each in self._directory.glob(f"{PREFIX}*.pem"):
-            if each.name not in (name, CURRENT):
+        for each in self._directory.glob(f"{self._purpose}-*.pem"):
+            if each.name != name and str(each) != self._current:
                 each.unlink(missing_ok=True)
+
+
+def current_file(directory: str, purpose: str) -> str:
+    """The path of the certificate in use, and of its key."""
+    return os.path.join(os.path.abspath(directory), f"{purpose}-current.pem")
 
 
 def is_address(name: str) -> bool:

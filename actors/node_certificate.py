@@ -1,9 +1,10 @@
-"""`ServingCertificateActor`: has the node's serving certificate signed by the cluster, and renewed in time (spec 17.2).
+"""`NodeCertificateActor`: has a certificate of the node signed by the cluster, and renewed in time (spec 17.2, 17.3).
 
-With `serverTLSBootstrap` the node asks for a certificate with the signer `kubernetes.io/kubelet-serving`, for the
-addresses that its Node object shows. Somebody has to approve it; until then, and after a denial, the node serves with the
-certificate it has, or not at all. The server reads the files again by itself. Only one request is under way at a time;
-one that nobody has decided within a quarter of an hour is made anew.
+There may be two of it. With `serverTLSBootstrap` the node asks for the certificate of its server, for the addresses
+that its Node object shows: somebody has to approve that, and until then, and after a denial, the node serves with the
+one it has, or not at all. With `rotateCertificates` it renews the one with which it comes to the API server. Who uses
+them reads the files again by itself. Only one request is under way at a time; one that nobody has decided within a
+quarter of an hour is made anew.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ import base64
 from collections.abc import Callable, Hashable
 from typing import ClassVar, TypeVar
 
+import msgspec
+
 from actors.certificate_rules import Verdict, renewal_at_ns, serving_names, verdict_of, why_due
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
 from actors.messages import FollowNode, NodeObserved
 from config.api_resources import CERTIFICATE_SIGNING_REQUESTS
 from config.objects import CertificateSigningRequest, CertificateSigningRequestSpec, ObjectMeta
 from runtime.api import Api, ApiError, create, get
-from runtime.serving_keys import HeldCertificate, ServingKeys
+from runtime.certificate_keys import CertificateKeys, HeldCertificate
 
 T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
-SIGNER = "kubernetes.io/kubelet-serving"
-USAGES = ("digital signature", "server auth")
 CALL_LIMIT_NS = 30 * SECOND_NS
 DISK_LIMIT_NS = 60 * SECOND_NS
 DECIDED_WITHIN_NS = 15 * 60 * SECOND_NS
@@ -32,6 +33,28 @@ LOOK_FIRST_NS, LOOK_MAX_NS = SECOND_NS, 15 * SECOND_NS
 AGAIN_FIRST_NS, AGAIN_MAX_NS = 2 * SECOND_NS, 32 * SECOND_NS
 CHECK_NS = 3600 * SECOND_NS
 """Certificates last for days; who sleeps longer than this may have a clock that was set."""
+
+
+class Purpose(msgspec.Struct, frozen=True):
+    """What a certificate is for. `named`: for the addresses of the node."""
+
+    name: str
+    signer: str
+    usages: tuple[str, ...]
+    named: bool
+
+
+SERVING = Purpose("serving", "kubernetes.io/kubelet-serving", ("digital signature", "server auth"), True)
+CLIENT = Purpose("client", "kubernetes.io/kube-apiserver-client-kubelet", ("digital signature", "client auth"), False)
+
+
+def certificate_request(purpose: Purpose, pem: bytes) -> CertificateSigningRequest:
+    """The object that asks the cluster, for the request in `pem`."""
+    request = base64.b64encode(pem).decode()
+    return CertificateSigningRequest(
+        metadata=ObjectMeta(generate_name="csr-"),
+        spec=CertificateSigningRequestSpec(request=request, signer_name=purpose.signer, usages=purpose.usages),
+    )
 
 
 class Consider(Message, frozen=True):
@@ -48,13 +71,16 @@ class LookAtRequest(Message, frozen=True):
         return "look"
 
 
-class ServingCertificateActor(Actor):
+class NodeCertificateActor(Actor):
     """See the module. `node_status` tells it the Node object."""
 
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
-    def __init__(self, api: Api, keys: ServingKeys, node_name: str, node_status: ActorRef) -> None:
+    def __init__(
+        self, purpose: Purpose, api: Api, keys: CertificateKeys, node_name: str, node_status: ActorRef
+    ) -> None:
         super().__init__()
+        self._purpose = purpose
         self._api = api
         self._keys = keys
         self._user = f"system:node:{node_name}"
@@ -75,7 +101,7 @@ class ServingCertificateActor(Actor):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
-        names = serving_names(message.node)
+        names = serving_names(message.node) if self._purpose.named else ()
         if names and names != self._names:
             self._names = names
             self.ref.tell(Consider())
@@ -90,7 +116,7 @@ class ServingCertificateActor(Actor):
             self._looked = True
         if self._request:
             return
-        if not self._names:
+        if self._purpose.named and not self._names:
             self.after(CHECK_NS, Consider())
             return
         renew_at_ns = 0 if self._held is None else renewal_at_ns(self._held, self._chance)
@@ -101,23 +127,19 @@ class ServingCertificateActor(Actor):
         try:
             await self._ask(why)
         except (ApiError, DeadlineExceededError, LaneExhaustedError, OSError) as failure:
-            self._try_again(f"a serving certificate cannot be asked for: {failure}")
+            self._try_again(f"a {self._purpose.name} certificate cannot be asked for: {failure}")
 
     async def _ask(self, why: str) -> None:
         names, user = self._names, self._user
         pem: bytes = await self._on_lane(lambda: self._keys.request(user, names), "a new key")
-        document = CertificateSigningRequest(
-            metadata=ObjectMeta(generate_name="csr-"),
-            spec=CertificateSigningRequestSpec(
-                request=base64.b64encode(pem).decode(), signer_name=SIGNER, usages=USAGES
-            ),
-        )
+        document = certificate_request(self._purpose, pem)
         call = create(CERTIFICATE_SIGNING_REQUESTS, "", document)
         made = await self.wait(self._api.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
         self._request = made.metadata.name
         self._asked_at_ns = self.now_ns()
         self._look_ns = LOOK_FIRST_NS
-        self.log.info("a serving certificate is asked for, as %s: request %s waits for approval", why, self._request)
+        what, name = self._purpose.name, self._request
+        self.log.info("a %s certificate is asked for, as %s: request %s waits for approval", what, why, name)
         self.after(self._look_ns, LookAtRequest())
 
     @handles(LookAtRequest)
@@ -158,7 +180,7 @@ class ServingCertificateActor(Actor):
         self._chance = self.chance.random()
         self._again_ns = AGAIN_FIRST_NS
         self._said = ""
-        self.log.info("the serving certificate is for %s", ", ".join(held.names))
+        self.log.info("the %s certificate is new, for %s", self._purpose.name, ", ".join((self._user, *held.names)))
         self.ref.tell(Consider())
 
     def _look_later(self) -> None:
@@ -174,5 +196,5 @@ class ServingCertificateActor(Actor):
         self._again_ns = min(2 * self._again_ns, AGAIN_MAX_NS)
 
     async def _on_lane(self, deed: Callable[[], T], what: str) -> T:
-        lane = self.lane("serving-keys", size=1, per_key=1)
+        lane = self.lane("certificate-keys", size=1, per_key=1)
         return await self.wait(lane.submit(self.path, deed, deadline_ns=DISK_LIMIT_NS), what=what)

@@ -196,7 +196,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         stats=LocalHostStats(facts.root_directory, runtime_socket(plan.configuration.container_runtime_endpoint)),
         manifest_store=LocalManifestStore(),
         drivers=drivers,
-        plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY)),
+        plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
     )
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
 from collections.abc import Callable
 from typing import Any
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
-from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver, ObservedWatch
-
+from runtime.directory_watch import DirectoryWatch
+from runtime.event_loop import LoopThread
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.v1 import registration_pb2 as wire
 from runtime.plugin_socket import DIAL_NS, NS_PER_SECOND, PluginSocket
@@ -21,14 +18,14 @@ INFO_NS = NS_PER_SECOND
 NOTIFY_NS = 5 * NS_PER_SECOND
 
 _SERVICE = "/pluginregistration.Registration"
-_MEANS_NOTHING = frozenset({"opened", "closed", "closed_no_write", "modified"})
 
 
 class LocalPluginSockets:
-    """`PluginSockets` below `directory`, which is made."""
+    """`PluginSockets` below `directory`, which is made. `loop`: on which changes there are told."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, loop: LoopThread) -> None:
         self._directory = directory
+        self._loop = loop
 
     def sockets(self) -> dict[str, str]:
         _make(self._directory)
@@ -42,7 +39,7 @@ class LocalPluginSockets:
         return found
 
     def watch(self, on_change: Callable[[], None]) -> LocalPluginWatch:
-        return LocalPluginWatch(self._directory, on_change)
+        return LocalPluginWatch(self._directory, self._loop, on_change)
 
     def ask(self, socket: str) -> PluginInfo:
         line = PluginSocket(socket)
@@ -63,55 +60,22 @@ class LocalPluginSockets:
             line.close()
 
 
-class LocalPluginWatch(FileSystemEventHandler):
-    """One recursive inotify watch, moved when the directory is another than before."""
+class LocalPluginWatch:
+    """The directory is there whenever it is watched."""
 
-    def __init__(self, directory: str, on_change: Callable[[], None]) -> None:
+    def __init__(self, directory: str, loop: LoopThread, on_change: Callable[[], None]) -> None:
         self._directory = directory
-        self._on_change = on_change
-        self._lock = threading.Lock()
-        self._observer: BaseObserver | None = None
-        self._watch: ObservedWatch | None = None
-        self._sits_on: tuple[int, int] | None = None
-        self._closed = False
+        self._watch = DirectoryWatch(directory, loop, on_change)
 
     def renew(self) -> str:
-        with self._lock:
-            if self._closed:
-                return "the watch is closed"
-            try:
-                self._renew()
-            except OSError as failure:
-                self._sits_on = None
-                return f"{self._directory} cannot be watched: {failure.strerror or failure}"
-            return ""
+        try:
+            _make(self._directory)
+        except OSError as failure:
+            return f"{self._directory} cannot be made: {failure.strerror or failure}"
+        return self._watch.renew()
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            observer, self._observer = self._observer, None
-        if observer is not None:
-            observer.stop()
-
-    def _renew(self) -> None:
-        _make(self._directory)
-        info = os.stat(self._directory)
-        if self._sits_on == (info.st_dev, info.st_ino):
-            return
-        if self._observer is None:
-            self._observer = Observer()
-            self._observer.daemon = True
-            self._observer.start()
-        if self._watch is not None:
-            self._observer.unschedule(self._watch)
-            self._watch = None
-        self._watch = self._observer.schedule(self, os.path.realpath(self._directory), recursive=True)
-        self._sits_on = (info.st_dev, info.st_ino)
-
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        """On the observer's thread."""
-        if event.event_type not in _MEANS_NOTHING and not self._closed:
-            self._on_change()
+        self._watch.close()
 
 
 def _make(directory: str) -> None:

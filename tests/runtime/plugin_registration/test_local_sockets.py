@@ -6,11 +6,13 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
 import pytest
 
+from runtime.event_loop import LoopThread
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.plugin_socket import PluginError
@@ -25,6 +27,12 @@ def place() -> Iterator[Path]:
         yield Path(directory)
 
 
+@pytest.fixture
+def loop() -> Iterator[LoopThread]:
+    with closing(LoopThread()) as loop:
+        yield loop
+
+
 def listen(path: Path) -> socket.socket:
     path.parent.mkdir(parents=True, exist_ok=True)
     listening = socket.socket(socket.AF_UNIX)
@@ -33,9 +41,9 @@ def listen(path: Path) -> socket.socket:
     return listening
 
 
-def test_sockets_are_seen_however_deep_but_not_behind_a_dot(place: Path):
+def test_sockets_are_seen_however_deep_but_not_behind_a_dot(place: Path, loop: LoopThread):
     registry = place / "registry"
-    sockets = LocalPluginSockets(str(registry))
+    sockets = LocalPluginSockets(str(registry), loop)
     assert sockets.sockets() == {}
     assert registry.stat().st_mode & 0o777 == 0o750
     (registry / "file").touch()
@@ -45,9 +53,9 @@ def test_sockets_are_seen_however_deep_but_not_behind_a_dot(place: Path):
         each.close()
 
 
-def test_another_socket_at_the_same_path_is_another(place: Path):
+def test_another_socket_at_the_same_path_is_another(place: Path, loop: LoopThread):
     path = place / "a.sock"
-    sockets = LocalPluginSockets(str(place))
+    sockets = LocalPluginSockets(str(place), loop)
     first = listen(path)
     before = sockets.sockets()
     assert sockets.sockets() == before
@@ -58,15 +66,16 @@ def test_another_socket_at_the_same_path_is_another(place: Path):
         each.close()
 
 
-def test_what_comes_and_goes_is_told_also_below_directories_that_came_later(place: Path):
+def test_what_comes_and_goes_is_told_also_below_directories_that_came_later(place: Path, loop: LoopThread):
     changed = Event()
     registry = place / "registry"
-    watch = LocalPluginSockets(str(registry)).watch(changed.set)
+    watch = LocalPluginSockets(str(registry), loop).watch(changed.set)
     try:
         assert watch.renew() == ""
         listening = listen(registry / "later/a.sock")
         assert changed.wait(10)
         until(lambda: _quiet(changed), 10, "it goes on telling")
+        assert watch.renew() == "", "before each look, which finds the socket, or is told of it afterwards"
         os.unlink(registry / "later/a.sock")
         assert changed.wait(10)
         listening.close()
@@ -81,11 +90,11 @@ def _quiet(changed: Event) -> bool:
     return not changed.wait(0.3)
 
 
-def test_a_plugin_says_who_it_is_and_hears_what_became_of_it(place: Path):
+def test_a_plugin_says_who_it_is_and_hears_what_became_of_it(place: Path, loop: LoopThread):
     driver = DriverProcess(place / "d", place / "r")
     driver.start()
     try:
-        sockets = LocalPluginSockets(str(place / "r"))
+        sockets = LocalPluginSockets(str(place / "r"), loop)
         until(lambda: sockets.sockets(), 10, "it does not register")
         (path,) = sockets.sockets()
         assert sockets.ask(path) == PluginInfo("CSIPlugin", NAME, driver.endpoint, ("1.0.0",))
@@ -102,7 +111,7 @@ def test_a_plugin_says_who_it_is_and_hears_what_became_of_it(place: Path):
         driver.take_down()
 
 
-def test_nobody_behind_a_socket(place: Path):
+def test_nobody_behind_a_socket(place: Path, loop: LoopThread):
     listen(place / "a.sock").close()
     with pytest.raises(PluginError, match=r"a\.sock: the socket is there, but nobody listens"):
-        LocalPluginSockets(str(place)).notify(str(place / "a.sock"), registered=True, error="")
+        LocalPluginSockets(str(place), loop).notify(str(place / "a.sock"), registered=True, error="")

@@ -36,6 +36,8 @@ from runtime.log_files import LocalLogFiles
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_store import LocalManifestStore
 from runtime.manifest_url import HttpManifests
+from runtime.metrics.measured_drivers import drivers_asked
+from runtime.metrics.meters import Meters
 from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
@@ -173,7 +175,8 @@ def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Ma
 
 def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines | None = None) -> NodeCapabilities:
     """What a node on this machine can do."""
-    facts, mounts, drivers = plan.facts, KernelMounts(), GrpcCsiDrivers()
+    facts, mounts, meters = plan.facts, KernelMounts(), Meters()
+    drivers = GrpcCsiDrivers(asked=drivers_asked(meters))
     directories = PodDirectories(facts.root_directory, mounts)
     return NodeCapabilities(
         cri=cri,
@@ -195,6 +198,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
         stats=LocalHostStats(facts.root_directory, runtime_socket(plan.configuration.container_runtime_endpoint)),
         manifest_store=LocalManifestStore(),
+        meters=meters,
         drivers=drivers,
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
     )

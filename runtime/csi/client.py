@@ -6,6 +6,9 @@ Only here are the messages of `csi.v1` known. What a driver can do is asked once
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from runtime.csi.capability import (
@@ -19,17 +22,26 @@ from runtime.csi.capability import (
     VolumeStats,
 )
 from runtime.csi.v1 import csi_pb2 as wire
-from runtime.plugin_socket import PluginSocket
+from runtime.plugin_socket import PluginError, PluginSocket
 
 CALL_NS = 120 * 10**9
 """As long as a driver may take for one call (spec 8.1)."""
+OK = "OK"
+
+Asked = Callable[[str, str, int], None]
+"""`asked("/csi.v1.Node/NodeGetInfo", "OK", took_ns)`: after each call, on its thread."""
+
+
+def _nobody(method: str, code: str, took_ns: int) -> None:
+    """Nobody wants to know."""
 
 
 class GrpcCsiNode:
     """`CsiNode` at a socket. Raises PluginError for a text that is no endpoint."""
 
-    def __init__(self, endpoint: str, timeout_ns: int = CALL_NS) -> None:
+    def __init__(self, endpoint: str, timeout_ns: int = CALL_NS, asked: Asked = _nobody) -> None:
         self.endpoint = endpoint
+        self._asked = asked
         self._socket = PluginSocket(endpoint)
         self._timeout_ns = timeout_ns
         self._abilities: frozenset[Ability] | None = None
@@ -107,20 +119,29 @@ class GrpcCsiNode:
         self._socket.close()
 
     def _ask(self, method: str, request: Any, kind: type[Any]) -> Any:
-        return self._socket.ask(f"/csi.v1.Node/{method}", request, kind, timeout_ns=self._timeout_ns)
+        path, began_ns, code = f"/csi.v1.Node/{method}", time.monotonic_ns(), OK
+        try:
+            return self._socket.ask(path, request, kind, timeout_ns=self._timeout_ns)
+        except PluginError as failure:
+            code = failure.code.name
+            raise
+        finally:
+            self._asked(path, code, time.monotonic_ns() - began_ns)
 
 
 class GrpcCsiDrivers:
-    """`CsiDrivers` at their sockets."""
+    """`CsiDrivers` at their sockets. `asked`: as `Asked`, with the name of the driver before it."""
 
-    def __init__(self, timeout_ns: int = CALL_NS) -> None:
+    def __init__(self, timeout_ns: int = CALL_NS, asked: Callable[[str, str, str, int], None] | None = None) -> None:
         self._timeout_ns = timeout_ns
+        self._asked = asked
         self._lock = threading.Lock()
         self._nodes: dict[str, GrpcCsiNode] = {}
 
     def register(self, name: str, endpoint: str) -> GrpcCsiNode:
         # A fresh connection even at the same socket: another version of the driver may be behind it now.
-        node = GrpcCsiNode(endpoint, self._timeout_ns)
+        asked = self._asked
+        node = GrpcCsiNode(endpoint, self._timeout_ns, _nobody if asked is None else partial(asked, name))
         with self._lock:
             self._nodes[name] = node
         # The old connection is not closed: calls of pods may be on their way there. It goes with the last of them.

@@ -206,6 +206,12 @@ VOLUME_TOTAL = histogram(
     "operation_name",
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600),
 )
+CSI_OPERATIONS = histogram(
+    "csi_operations_seconds",
+    "Calls of storage drivers.",
+    *("driver_name", "method_name", "grpc_status_code", "migrated"),
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600),
+)
 MANAGED_VOLUMES = gauge("volume_manager_total_volumes", "Volumes of pods here.", "plugin_name", "state")
 
 # --- those who ask --------------------------------------------------------------------------------------------------

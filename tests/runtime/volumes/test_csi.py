@@ -15,6 +15,9 @@ import pytest
 
 from config.objects import CSIVolumeSource, ObjectMeta, Pod, PodSecurityContext, PodSpec, Volume
 from runtime.csi.client import GrpcCsiDrivers
+from runtime.metrics.kubelet import CSI_OPERATIONS
+from runtime.metrics.measured_drivers import drivers_asked
+from runtime.metrics.meters import Meters
 from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.csi import CsiPlugin
 from runtime.volumes.csi_material import CsiMaterial, Expansion
@@ -34,11 +37,12 @@ class Node:
         self.driver = driver
         self.mounts = KernelMounts()
         self.events: Events = []
+        self.meters = Meters()
         self.expansions: list[Expansion] = []
         self.forget()
 
     def forget(self, timeout_s: float = 10) -> None:
-        self.drivers = GrpcCsiDrivers(int(timeout_s * 10**9))
+        self.drivers = GrpcCsiDrivers(int(timeout_s * 10**9), drivers_asked(self.meters))
         self.drivers.register(NAME, self.driver.endpoint)
         self.plugin = CsiPlugin(str(self.root), self.drivers, self.mounts)
         self.directories = PodDirectories(str(self.root), self.mounts)
@@ -361,3 +365,12 @@ def test_what_a_driver_measures(node: Node):
     stats = node.plugin.measure(node.places("pod-1")[0])
     assert stats is not None
     assert (stats.space.total, stats.space.used, stats.inodes.total) == (1000, 10, 100)
+
+
+def test_what_a_driver_is_asked_is_measured_with_its_outcome(node: Node):
+    node.driver.order(NodePublishVolume={"code": "INTERNAL", "times": 1})
+    with pytest.raises(VolumeError):
+        node.make(pod(), spec())
+    node.make(pod(), spec())
+    for code in ("INTERNAL", "OK"):
+        assert node.meters.value(CSI_OPERATIONS, NAME, "/csi.v1.Node/NodePublishVolume", code, "false") == 1

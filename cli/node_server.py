@@ -139,6 +139,7 @@ def node_server(
         system_logs=SystemLogPlaces(serving.system_logs, queries=configuration.enable_system_log_query),
         set_verbosity=set_verbosity,
         idle_ns=configuration.streaming_connection_idle_timeout,
+        websockets=(serving.gates or FeatureGates({})).enabled("ExtendWebSocketsToKubelet"),
     )
     return NodeServer(configuration, ports, NodeEndpoints(facts, window, cri, logs, gate, meters), tls, loop)
 

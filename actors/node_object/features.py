@@ -8,7 +8,7 @@ from config.feature_gates import FeatureGates
 from config.objects import NodeFeatures, NodeRuntimeHandler, NodeRuntimeHandlerFeatures
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 
-DECLARED: tuple[str, ...] = ()
+DECLARED: tuple[str, ...] = ("ExtendWebSocketsToKubelet",)
 """Of the features that pods may be scheduled by (spec 10.19), those that this version honours. Gates are named so."""
 
 

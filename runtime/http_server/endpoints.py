@@ -71,7 +71,7 @@ class Facts:
     """What does not change. `configuration`: the document; `flags`: what there is to say of each.
 
     `on`: what is switched on; `root`: the node's directory; `set_verbosity`: of the log; `idle_ns`: how long a
-    session may be silent.
+    session may be silent; `websockets`: whether those of sessions are translated.
     """
 
     node: str
@@ -83,6 +83,7 @@ class Facts:
     system_logs: SystemLogPlaces = _VAR_LOG
     set_verbosity: Callable[[int], None] = lambda _: None
     idle_ns: int | None = None
+    websockets: bool = True
 
 
 class NodeEndpoints:
@@ -165,6 +166,10 @@ class NodeEndpoints:
 
         return answer
 
+    def translates(self, head: Head) -> bool:
+        """Whether a request to upgrade is answered by `main`, and not by `upgrade`."""
+        return self._facts.websockets and is_translated(head)
+
     async def upgrade(self, head: Head, transport: asyncio.Transport) -> Way:
         """Raises Refusal."""
         path = sound_path(head.path)
@@ -205,7 +210,7 @@ class NodeEndpoints:
     async def _session(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
         """Of a client whose websocket is translated; the others went by (`upgrade`)."""
         head = Head(request.method, request.raw_path, tuple(request.headers.items()))
-        if not is_translated(head):
+        if not self.translates(head):
             raise Refusal(400, "Upgrade request required")
         self._meters.count(metric_names.WEBSOCKETS, label_of(what.pattern))
         way = await self._way(what, head)

@@ -18,7 +18,6 @@ from runtime.event_loop import LoopThread
 from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.serving_certificate import ServingFiles, ServingTls, self_signed
-from runtime.http_server.websocket_sessions import is_translated
 
 LOOPBACK = "127.0.0.1"
 
@@ -106,7 +105,7 @@ class NodeServer:
                     port=wanted.main,
                     tls=self._tls.context,
                     upgrade=endpoints.upgrade,
-                    stays=is_translated,
+                    stays=endpoints.translates,
                     idle_ns=configuration.streaming_connection_idle_timeout,
                 )
                 main = self._listen(listener, "$.port")

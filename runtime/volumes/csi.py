@@ -11,6 +11,7 @@ without harm: the volume is used as large as it is, and who asked for it is told
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -80,7 +81,10 @@ class CsiPlugin:
         is_first = read_note(directory) is None
         # Also for drivers that stage nothing: the note is how the volume is known to be in use.
         write_note(directory, _note(spec, material))
-        os.makedirs(path, mode=DIRECTORY_MODE, exist_ok=True)
+        with contextlib.suppress(
+            FileExistsError
+        ):  # without a look at it: it may be a dead mount, for the driver to mend
+            os.makedirs(path, mode=DIRECTORY_MODE)
         if Ability.STAGE_UNSTAGE_VOLUME not in abilities:
             return
         volume = StageVolume(

@@ -241,6 +241,26 @@ def test_a_volume_that_cannot_be_used_here_says_why(volume: dict[str, Any], text
     assert cluster.node.containers() == ()
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"local": {"path": "/mnt/disk"}},
+        {"nfs": {"server": "files.example.com", "path": "/export"}},
+        {"hostPath": {"path": "/srv/data"}},
+        {"gcePersistentDisk": {"pdName": "disk"}},
+    ],
+)
+def test_a_claim_may_stand_for_a_volume_of_another_kind(source: dict[str, Any]):
+    cluster = StorageCluster(attach=False)
+    spec = {"attachRequired": False}
+    disk = _object("CSIDriver", "pd.csi.storage.gke.io", spec, "storage.k8s.io/v1")
+    cluster.ask("POST", f"{STORAGE}/csidrivers", disk)
+    cluster.claim()
+    cluster.bind(csi=None, **source)
+    cluster.make()
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
+
+
 def test_an_ephemeral_claim_must_be_the_pods_own():
     cluster = StorageCluster(attach=False)
     template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}

@@ -84,7 +84,7 @@ def _limits(pod: Pod) -> dict[str, int]:
     everyone = [*regular, *(_limits_of(each) for each in spec.init_containers)]
     named = {name for limits in everyone for name in limits}
     overhead = read_amounts(spec.overhead)
-    for name in named | set(whole):
+    for name in sorted(named | set(whole)):
         if name in whole:
             total[name] = whole[name]
         elif all(name in limits for limits in everyone) or name.startswith(HUGE_PAGES):

@@ -357,3 +357,37 @@ def test_pods_without_claims_cost_no_reading_of_any():
     cluster.run(20 * SECOND)
     reads = {what: count for what, count in cluster.api.calls.items() if what.startswith("get persistent")}
     assert reads == {}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_agent_killed_anywhere_on_the_way_of_a_claimed_volume_leaves_nothing(seed: int):
+    for after_ms in (0, 30, 120, 400, 1100):
+        cluster = StorageCluster(seed)
+        cluster.claim()
+        cluster.bind()
+        cluster.make()
+        cluster.run(after_ms * 10**6)
+        cluster.node.restart_agent()
+        cluster.until(lambda: bool(cluster.in_use()), 30 * SECOND)
+        cluster.attach()
+        cluster.run(after_ms * 10**6)
+        cluster.node.restart_agent()
+        cluster.until(lambda: cluster.phases() == {"web": "Running"}, 40 * SECOND)
+        cluster.delete("web", 1)
+        cluster.run(after_ms * 10**6)
+        cluster.node.restart_agent()
+        cluster.until(lambda: cluster.phases() == {} and not cluster.node.volumes.mounted, 60 * SECOND)
+        cluster.until(lambda: cluster.in_use() == [], 10 * SECOND)
+
+
+def test_an_api_server_that_is_away_keeps_no_container_of_a_pod_from_being_restarted():
+    cluster = StorageCluster(attach=False)
+    cluster.claim()
+    cluster.bind()
+    behaviour = {"simulated.actorlet.dev/run-for": "30s", "simulated.actorlet.dev/exit-code": "1"}
+    cluster.make(annotations=behaviour)
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
+    cluster.api.go_down()
+    cluster.run(60 * SECOND)
+    attempts = [record.config.metadata.attempt for record in cluster.node.containers() if record.config.metadata]
+    assert max(attempts) >= 1

@@ -42,7 +42,7 @@ class PodAdmission:
     def rejected(self, message: PodRejected) -> Forced:
         """The node does not; what the status of the pod is to say."""
         self._question.answered()
-        return Forced(FAILED, message.reason, f"{PREFIX}{message.message}")
+        return Forced(FAILED, message.reason, f"{PREFIX}{message.message}", rejected=True)
 
     def waits(self, message: AdmissionWaits) -> None:
         """There is no answer yet."""

@@ -14,7 +14,7 @@ from actors.observed import ObservedPod
 from actors.pod_status.conditions import pod_conditions, with_disruption
 from actors.pod_status.container_statuses import Kind, StatusView, Waiting, container_status
 from actors.pod_status.ips import order_ips, pod_ips
-from actors.pod_status.phase import FAILED, TERMINAL, pod_phase
+from actors.pod_status.phase import TERMINAL, pod_phase
 from actors.pod_status.times import api_time, seconds_of
 from actors.probe_results import NO_RESULTS, ProbeResults
 from actors.restart_all import in_progress, marked
@@ -31,12 +31,14 @@ class Forced(msgspec.Struct, frozen=True):
     """A status that is decided elsewhere (eviction, rejection, deadline); empty parts are not forced.
 
     `disrupted`: the pod could have gone on, and controllers should not count it as its own failure (KEP-3329).
+    `rejected`: the node has not taken the pod, so that there is nothing to say of its containers (spec 2.4).
     """
 
     phase: str = ""
     reason: str = ""
     message: str = ""
     disrupted: bool = False
+    rejected: bool = False
 
 
 NOT_FORCED = Forced()
@@ -72,6 +74,8 @@ def compute_pod_status(
     """
     if previous is None:
         previous = pod.status if pod.status is not None else _NOTHING_YET
+    if forced.rejected:
+        return _rejected(pod, previous, forced, wall_ns)
     if observed is None and previous.container_statuses:
         return _forced_onto(previous, forced)
     if observed is None:
@@ -226,6 +230,22 @@ def _forced_onto(status: PodStatus, forced: Forced) -> PodStatus:
         reason=forced.reason or status.reason,
         message=forced.message or status.message,
     )
+
+
+def _rejected(pod: Pod, before: PodStatus, forced: Forced, wall_ns: int) -> PodStatus:
+    status = msgspec.structs.replace(
+        before,
+        phase=forced.phase,
+        reason=forced.reason,
+        message=forced.message,
+        start_time=before.start_time or api_time(wall_ns),
+        observed_generation=_newer(pod.metadata.generation, before.observed_generation),
+        qos_class=before.qos_class or str(qos_class(pod)),
+        init_container_statuses=(),
+        container_statuses=(),
+        ephemeral_container_statuses=(),
+    )
+    return before if status == before else status
 
 
 def _newer(generation: int | None, published: int | None) -> int | None:

@@ -31,6 +31,7 @@ def test_a_pod_that_does_not_fit_fails_and_says_how_much_there_is():
     assert refused["message"] == (
         "Pod was rejected: Node didn't have enough resource: cpu, requested: 2000, used: 3000, capacity: 4000"
     )
+    assert "containerStatuses" not in refused, "kubectl shows the reason where no container has one"
     assert "OutOfcpu" in cluster.events("too-much")
     assert len(cluster.node.containers()) == 1, "nothing of it was made"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import logging
 import os
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -63,10 +62,12 @@ def certificate_keys(start: StartConfiguration) -> tuple[CertificateKeys, Certif
     return LocalCertificateKeys(directory, SERVER), mine
 
 
-def join_with_bootstrap(start: StartConfiguration, node_name: str, loop: LoopThread, pause: Pause) -> bool:
+def join_with_bootstrap(
+    start: StartConfiguration, node_name: str, loop: LoopThread, wall_ns: int, pause: Pause
+) -> bool:
     """Return once `--kubeconfig` is there. False when the agent is to end. Raises JoiningEnded."""
     node = start.node
-    if _is_valid(node.kubeconfig):
+    if _is_valid(node.kubeconfig, wall_ns):
         return True
     try:
         access = read_access(node.bootstrap_kubeconfig)
@@ -91,9 +92,9 @@ def join_with_bootstrap(start: StartConfiguration, node_name: str, loop: LoopThr
 
 def _signed(api: Api, keys: CertificateKeys, user: str, pause: Pause) -> bytes | None:
     """The certificate, PEM; empty when the agent is to end; None: ask anew. Raises JoiningEnded."""
-    name, wait, asked_at = "", LOOK_FIRST_SECONDS, time.monotonic()
+    name, wait, waited = "", LOOK_FIRST_SECONDS, 0.0
     request = certificate_request(CLIENT_PURPOSE, keys.request(user, ()))
-    while time.monotonic() - asked_at < ASK_AGAIN_SECONDS:
+    while waited < ASK_AGAIN_SECONDS:
         try:
             if not name:
                 made = api.call(create(CERTIFICATE_SIGNING_REQUESTS, "", request)).result(CALL_SECONDS)
@@ -114,11 +115,11 @@ def _signed(api: Api, keys: CertificateKeys, user: str, pause: Pause) -> bytes |
                 raise JoiningEnded(f"request {name} for a certificate was {verdict.value}: {why}")
         if not pause(wait):
             return b""
-        wait = min(2 * wait, LOOK_MAX_SECONDS)
+        waited, wait = waited + wait, min(2 * wait, LOOK_MAX_SECONDS)
     return None
 
 
-def _is_valid(kubeconfig: str) -> bool:
+def _is_valid(kubeconfig: str, wall_ns: int) -> bool:
     """Whether it can be used: what is in it has not ended, as far as that can be seen."""
     if not os.path.exists(kubeconfig):
         return False
@@ -127,7 +128,7 @@ def _is_valid(kubeconfig: str) -> bool:
     except DocumentError:
         return False
     path = access.user.client_certificate.path
-    return not path or _ends_ns(path) > time.time_ns()
+    return not path or _ends_ns(path) > wall_ns
 
 
 def _ends_ns(path: str) -> int:

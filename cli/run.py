@@ -106,7 +106,7 @@ def run(start: StartConfiguration) -> int:
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
         plan = plan_of(start, machine, root, runtime_name_of(runtime))
-        if not _has_joined(start, machine, loop):
+        if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
             return 0
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
         server_keys, client_keys = certificate_keys(start)
@@ -164,7 +164,7 @@ def _share_mounts(root: str, after: ExitStack) -> None:
         LOG.warning("mounts do not travel between containers and the node: %s", error)
 
 
-def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread) -> bool:
+def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread, wall_ns: int) -> bool:
     """Get credentials with those of `--bootstrap-kubeconfig`, where that is needed. False when a signal came first."""
     if not (start.node.kubeconfig and start.node.bootstrap_kubeconfig):
         return True
@@ -173,7 +173,7 @@ def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread) -
         return signal.sigtimedwait(SIGNALS, seconds) is None
 
     try:
-        return join_with_bootstrap(start, machine.name, loop, pause)
+        return join_with_bootstrap(start, machine.name, loop, wall_ns, pause)
     except JoiningEnded as error:
         raise StartRefusedError(str(error)) from None
 

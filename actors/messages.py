@@ -145,8 +145,8 @@ class TerminatePod(Message, frozen=True):
     """SyncLoopActor, EvictionActor, ... -> PodWorker: end this pod.
 
     `grace_seconds` overrides the pod's own (None: it does not); `removed` says that the pod is no longer desired at
-    all; `reason` and `message` become the status' when not empty; `evicted` marks an eviction, `disrupted` an end that is
-    not the pod's own fault, for controllers to know. Cancels a sync that waits.
+    all; `reason` and `message` become the status' when not empty; `evicted` marks an eviction, `disrupted` an end that
+    is not the pod's own fault, for controllers to know. Cancels a sync that waits.
     """
 
     interrupts: ClassVar[bool] = True

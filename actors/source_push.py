@@ -174,7 +174,8 @@ class PushSourceActor(FileSourceActor):
                 lane.submit(self.path, deed, deadline_ns=TAKING_LIMIT_NS), what=f"the disk of {self._path}"
             )
         except (DeadlineExceededError, LaneExhaustedError) as failure:
-            return self._refusal(f"the disk does not answer, and whether it is kept is not known: {failure}", self._path)
+            text = f"the disk does not answer, and whether it is kept is not known: {failure}"
+            return self._refusal(text, self._path)
         except OSError as failure:
             return self._refusal(
                 f"it cannot be kept: {failure.strerror or failure}", str(failure.filename or self._path)

@@ -49,6 +49,8 @@ class Agent:
             each.mkdir(parents=True, exist_ok=True)
         self.configure()
         self._process: subprocess.Popen[bytes] | None = None
+        self.flags: tuple[str, ...] = ()
+        """What it was started with last."""
 
     # --- life
 
@@ -78,6 +80,7 @@ class Agent:
     def begin(self, *flags: str, command: list[str] | None = None) -> None:
         """Start without waiting for anything. Its output goes on in the same file."""
         assert not self.alive
+        self.flags = flags
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
                 command or self.command(*flags), cwd=TREE, stdout=output, stderr=subprocess.STDOUT

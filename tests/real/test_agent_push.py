@@ -77,9 +77,7 @@ def test_pods_come_by_curl_survive_a_restart_and_go_by_curl(agent: Agent, kubect
     assert curl("/manifests", *take, stdin="kind: [")[0] == 422
 
     agent.kill()
-    agent.start(
-        "--kubeconfig", _node_kubeconfig(agent), "--cert-dir", str(agent.directory / "pki"), "--accept-manifests"
-    )
+    agent.start(*agent.flags)
     until(lambda: [each["metadata"]["name"] for each in _held(curl)] == ["one", "two"], 30, "they are forgotten")
     kubectl("wait", f"pod/one-{NODE}", "--for=condition=Ready", "--timeout=30s")
     assert kubectl("get", "pod", f"one-{NODE}", "-o", f"jsonpath={sees}") == before

@@ -1,4 +1,4 @@
-"""What pod workers and `ImagePullActor` say to each other. See `actors/messages.py`."""
+"""What pod workers say to `ImagePullActor` and `ImageGCActor`, and these to them. See `actors/messages.py`."""
 
 from __future__ import annotations
 
@@ -53,3 +53,30 @@ class ImagePullFailed(Message, frozen=True):
     reason: str
     message: str
     retry_at_ns: int
+
+
+class LeaseImages(Message, frozen=True):
+    """PodWorker -> ImageGCActor: keep these images, as the pod names them, until `ReleaseImages` or the worker's end.
+
+    Replaces what was leased to this pod before. Answered by `ImagesLeased`: at once, or when the removal of one of them
+    that is under way has ended.
+    """
+
+    worker: ActorRef
+    uid: str
+    images: frozenset[str]
+
+    def coalesce_key(self) -> Hashable:
+        return ("lease", self.uid)
+
+
+class ImagesLeased(Message, frozen=True):
+    """ImageGCActor -> PodWorker: from now on none of these images is removed."""
+
+    images: frozenset[str]
+
+
+class ReleaseImages(Message, frozen=True):
+    """PodWorker -> ImageGCActor: the pod has ended, and needs no image any more."""
+
+    uid: str

@@ -19,6 +19,7 @@ _DOMAIN = re.compile(
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
+_DEFAULT_REGISTRY = ("index.docker.io/", "docker.io/", "library/")
 _BARE_ID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -41,6 +42,21 @@ def is_latest(image: str) -> bool:
     """Whether the name means whatever is newest: tag `latest`, or neither tag nor digest."""
     _, tag, digest = _split(image)
     return digest is None and tag in (None, DEFAULT_TAG)
+
+
+def short_form(image: str) -> str:
+    """How the name of an image ends wherever it stands in full: with a tag or a digest, without the default registry.
+
+    Any text will do: an id, and what is no image name, are their own short form.
+    """
+    name, tag, digest = _split(image)
+    for prefix in _DEFAULT_REGISTRY:
+        name = name.removeprefix(prefix)
+    if digest is not None:
+        return f"{name}@{digest}"  # a tag beside a digest says nothing
+    if tag is not None or _BARE_ID.fullmatch(name):
+        return image if tag is None else f"{name}:{tag}"
+    return f"{name}:{DEFAULT_TAG}"
 
 
 def _split(image: str) -> tuple[str, str | None, str | None]:

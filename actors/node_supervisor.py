@@ -16,6 +16,9 @@ from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools
 from actors.csi_node import CsiNodeActor
 from actors.event_recorder import EventRecorderActor
+from actors.image_gc import ImageGCActor, ImageTools
+from actors.image_gc_rules import GcLimits
+from actors.image_leases import ImageLeases
 from actors.image_pull import ImagePullActor, PullLimits
 from actors.kernel import Actor, ActorRef, ChildFailed, RestartStrategy, handles
 from actors.log_rotation import LogRotationActor
@@ -168,6 +171,7 @@ class NodeSupervisor(Actor):
             "pleg": self._reserve(PlegActor, "pleg"),
             "runtime-monitor": self._reserve(RuntimeMonitorActor, "runtime-monitor"),
             "image-pull": self._reserve(ImagePullActor, "image-pull"),
+            "image-gc": self._reserve(ImageGCActor, "image-gc"),
             "container-gc": self._reserve(ContainerGCActor, "container-gc"),
             "volume-reconciler": self._reserve(VolumeReconcilerActor, "volume-reconciler"),
             "node-status": self._reserve(NodeStatusActor, "node-status"),
@@ -208,6 +212,7 @@ class NodeSupervisor(Actor):
             sync_loop=sync_loop,
             pleg=refs["pleg"],
             images=refs["image-pull"],
+            image_gc=refs["image-gc"],
             volumes=refs["volume-reconciler"],
             container_gc=gc,
             status_manager=refs["status-manager"],
@@ -239,6 +244,9 @@ class NodeSupervisor(Actor):
         )
         of_images = (limits, refs["node-status"], can.docker_config, can.meters)
         self.furnish(refs["image-pull"], can.cri, events, *of_images)
+        gc_limits, leases = GcLimits.of(configuration), ImageLeases()
+        for_images = (leases, plan.facts.name, events, refs["node-status"], can.meters)
+        self.furnish(refs["image-gc"], ImageTools(can.cri, can.stats, gc_limits, *for_images))
         places = Places(configuration.pod_logs_dir, plan.facts.container_logs_directory)
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
         self._start_log_rotation()

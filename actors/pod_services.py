@@ -62,6 +62,8 @@ class PodServices:
     cluster: ActorRef
     historian: ActorRef
     resources: ActorRef
+    image_gc: ActorRef | None = None
+    """None: nobody removes images, and nobody has to keep them."""
     began_ns: int = 0
     """When the agent began, monotonic."""
     has_cluster: bool = False

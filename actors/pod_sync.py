@@ -19,6 +19,7 @@ from actors.observed import ObservedPod
 from actors.pod_action_types import BackingOff, Kill, KillCause, PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
 from actors.pod_admission import PodAdmission
+from actors.pod_leases import PodLeases
 from actors.pod_lifecycle import PodLife
 from actors.pod_names import PodNames
 from actors.pod_probes import PodProbes
@@ -94,6 +95,7 @@ class PodSync:
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
         self.admission = PodAdmission(worker, services)
+        self.leases = PodLeases(worker, services)
 
     def volumes_prepared(self, message: VolumesPrepared) -> bool:
         """Take the answer; whether it is news."""
@@ -277,6 +279,10 @@ class PodSync:
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
+        if not self.leases.hold(pod):
+            text = "an image that it names is just being removed, or nobody has said yet that none is"
+            self._held_up = PodWait("the pod", "", text, "its containers are started then")
+            return
         sandboxes = self._view.seen().sandboxes
         able = mount_abilities(self._runtime, sandboxes[0].handler if sandboxes else "")
         groups = self._volumes.groups if self._volumes is not None else ()

@@ -21,7 +21,7 @@ from actors.history_messages import HistorianStarted, PodWait
 from actors.hook_rules import HookKind
 from actors.hook_runner import HookEnded, HookTimeIsUp
 from actors.id_messages import IdsAssigned
-from actors.image_messages import ImagePulled, ImagePullFailed, PullWaits
+from actors.image_messages import ImagePulled, ImagePullFailed, ImagesLeased, PullWaits
 from actors.kernel import Actor, DeadlineExceededError, handles
 from actors.messages import (
     AnnounceYourself,
@@ -125,6 +125,7 @@ class PodWorker(Actor):
         self._meet(desired(pod))
         if self._life.stage is Stage.SYNCING:
             self._references.pod_desired(pod)
+            self._sync.leases.pod_desired(pod)
         # What others write into the status is a reason to look only where our part depends on it: the echo of
         # every status that we have written comes by here.
         if message.operation is not Operation.RECONCILE or before is not self._life.stage or pod.spec.readiness_gates:
@@ -220,6 +221,7 @@ class PodWorker(Actor):
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
                 self._references.release()
+                self._sync.leases.release(self._uid)
                 self._sync.users.release(self._uid, self._view.pod)
                 self._services.status_manager.tell(PodFinished(self._uid))
         elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life) and self._life.deleted:
@@ -285,6 +287,10 @@ class PodWorker(Actor):
     def ids_assigned(self, message: IdsAssigned) -> None:
         self._sync.users.assigned(message)
         self._look_soon()
+
+    @handles(ImagesLeased)
+    def images_leased(self, message: ImagesLeased) -> None:
+        self._look_soon_if(self._sync.leases.leased(message))
 
     @handles(PullWaits)
     def pull_waits(self, message: PullWaits) -> None:

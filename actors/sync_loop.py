@@ -360,6 +360,8 @@ class SyncLoopActor(Actor):
         services = self._services
         for listener in (services.pleg, services.container_gc, services.images, services.historian, services.resources):
             listener.tell(PodWorkerEnded(uid))
+        if services.image_gc is not None:
+            services.image_gc.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
             entry.ended = False
             entry.adopt(entry.restart, entry.source)
@@ -437,8 +439,10 @@ class SyncLoopActor(Actor):
         if not self._all_ready or self._unknown is None:
             return
         known = KnownPods(frozenset(self._entries))
-        for listener in (self._services.container_gc, self._services.volumes, self._services.resources):
-            listener.tell(known)
+        services = self._services
+        for listener in (services.container_gc, services.volumes, services.resources, services.image_gc):
+            if listener is not None:
+                listener.tell(known)
         self.after(KNOWN_PODS_NS, TellKnownPods())
 
     @handles(CountPods)

@@ -1,7 +1,7 @@
 """`SimulatedHostStats`: what is used on a simulated machine, as `runtime.stats.capability.HostStats` tells it.
 
-The node uses what its containers use, and a little of its own; disks have what lies in the simulated file tree. Files
-have sizes and no blocks here. Where the tree hangs, so does who counts there.
+The node uses what its containers use, and a little of its own; its one disk has what lies in the simulated file tree,
+and the images of the runtime. Files have sizes and no blocks here. Where the tree hangs, so does who counts there.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ class SimulatedHostStats:
         return self._tree.gate_all((directory, log_directory), count)
 
     def _file_system(self) -> FsReading:
-        used = self.used_bytes + self._tree.used_bytes
+        images = sum(image.size for image in tuple(self._cri.state.images.values()))
+        used = self.used_bytes + self._tree.used_bytes + images
         left = max(0, self.disk_bytes - used)
         free = INODES * left // max(1, self.disk_bytes)
         at_ns = self._dispatcher.wall_ns()

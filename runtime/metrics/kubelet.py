@@ -163,6 +163,9 @@ ENSURE_IMAGE = counter(
     "present_locally",
     "pull_required",
 )
+IMAGE_GARBAGE_COLLECTED = counter(
+    "kubelet_image_garbage_collected_total", "Images that were removed, for their age or for space.", "reason"
+)
 
 IMAGE_VOLUMES = counter("kubelet_image_volume_requested_total", "Images that were to be mounted as volumes.")
 IMAGE_VOLUMES_MOUNTED = counter("kubelet_image_volume_mounted_succeed_total", "Images that were mounted as volumes.")
@@ -304,7 +307,6 @@ _NO_PART = {
         "started_host_process_containers_errors_total",
     ),
     "there is no graceful shutdown yet": ("graceful_shutdown_start_time_seconds", "graceful_shutdown_end_time_seconds"),
-    "images are not collected yet": ("image_garbage_collected_total",),
     "a pull by one pod is no matter of others": (
         *("imagemanager_ondisk_pullintents", "imagemanager_ondisk_pulledrecords"),
         *("imagemanager_inmemory_pullintents_usage_percent", "imagemanager_inmemory_pulledrecords_usage_percent"),

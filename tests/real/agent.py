@@ -68,6 +68,8 @@ class Agent:
             # Ports are few, and few tests are about them.
             "enableServer": False,
             "healthzPort": 0,
+            # Full disks of the machine that runs the tests are no reason to remove what other tests need.
+            "imageGCHighThresholdPercent": 100,
             **fields,
         }
         self.config.write_text(json.dumps(document))

@@ -1,0 +1,140 @@
+"""The hands of `ImageGCActor`: one child that looks and removes, so that the one that decides never waits.
+
+It looks at the images, the containers that are made from them, the image that the runtime makes sandboxes from, and the
+file system that images lie on. An older runtime does not pin that image, so it is asked for its configuration.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import (
+    Container,
+    Image,
+    ImageFsInfoRequest,
+    ImageSpec,
+    ListContainersRequest,
+    ListImagesRequest,
+    RemoveImageRequest,
+    StatusRequest,
+)
+from runtime.cri.verbs import IMAGE_FS_INFO, LIST_CONTAINERS, LIST_IMAGES, REMOVE_IMAGE, STATUS, Req, Res, Verb
+from runtime.stats.capability import HostStats
+from runtime.stats.readings import FsReading
+
+SECOND_NS = 1_000_000_000
+GIVE_UP_NS = 300 * SECOND_NS
+"""For a runtime client that does not keep the deadline of a verb."""
+DISK_LIMIT_NS = 10 * SECOND_NS
+
+Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
+
+
+class LookAtImages(Message, frozen=True):
+    """Parent -> ImageHand: what is there? `number` comes back with the answer."""
+
+    number: int
+
+
+class ImagesLooked(Message, frozen=True):
+    """ImageHand -> parent: that. `whole`: the file system of images, None where nobody can say. `error`: the look has
+    failed, and nothing may be concluded from it.
+    """
+
+    number: int
+    images: tuple[Image, ...] = ()
+    containers: tuple[Container, ...] = ()
+    sandbox_images: frozenset[str] = frozenset()
+    whole: FsReading | None = None
+    error: str = ""
+
+
+class RemoveOne(Message, frozen=True):
+    """Parent -> ImageHand: remove this image with all its names, and look what that has freed."""
+
+    image: Image
+
+
+class OneRemoved(Message, frozen=True):
+    """ImageHand -> parent: that is done, or `error`; the file system as it is now."""
+
+    image: Image
+    whole: FsReading | None = None
+    error: str = ""
+
+
+class ImageHand(Actor):
+    """See the module. `host` None: nobody can say how full the file system is."""
+
+    mailbox_capacity: ClassVar[int] = 100
+    health_limit_ns: ClassVar[int | None] = 2 * GIVE_UP_NS
+
+    def __init__(self, parent: ActorRef, cri: Cri, host: HostStats | None) -> None:
+        super().__init__()
+        self._parent = parent
+        self._cri = cri
+        self._host = host
+        self._mount = ""
+
+    @handles(LookAtImages)
+    async def look(self, message: LookAtImages) -> None:
+        try:
+            self._parent.tell(await self._looked(message.number))
+        except Failures as failure:
+            self._parent.tell(ImagesLooked(message.number, error=str(failure)))
+
+    async def _looked(self, number: int) -> ImagesLooked:
+        status = await self._call(STATUS, StatusRequest(verbose=True))
+        images = (await self._call(LIST_IMAGES, ListImagesRequest())).images
+        # After the images: what was made from one of them meanwhile is in the later list, or leased.
+        containers = (await self._call(LIST_CONTAINERS, ListContainersRequest())).containers
+        file_systems = (await self._call(IMAGE_FS_INFO, ImageFsInfoRequest())).image_filesystems
+        first = next(iter(file_systems), None)
+        self._mount = first.fs_id.mountpoint if first is not None and first.fs_id is not None else ""
+        sandbox_image = sandbox_image_in(status.info.get("config", ""))
+        sandbox_images = frozenset((sandbox_image,)) if sandbox_image else frozenset()
+        return ImagesLooked(number, images, containers, sandbox_images, await self._whole())
+
+    @handles(RemoveOne)
+    async def remove_one(self, message: RemoveOne) -> None:
+        image = message.image
+        try:
+            await self._call(REMOVE_IMAGE, RemoveImageRequest(image=ImageSpec(image=image.id)))
+        except CriError as failure:
+            if not failure.not_found:
+                self._parent.tell(OneRemoved(image, error=str(failure)))
+                return
+        except DeadlineExceededError as failure:
+            self._parent.tell(OneRemoved(image, error=str(failure)))
+            return
+        try:
+            self._parent.tell(OneRemoved(image, await self._whole()))
+        except Failures as failure:
+            self.log.warning("the file system of images does not answer: %s", failure)
+            self._parent.tell(OneRemoved(image))
+
+    async def _call(self, verb: Verb[Req, Res], request: Req) -> Res:
+        return await self.wait(self._cri.call(verb, request), timeout_ns=GIVE_UP_NS, what=verb.name)
+
+    async def _whole(self) -> FsReading | None:
+        host, mount = self._host, self._mount
+        if host is None or not mount:
+            return None
+        submitted = self.lane("image-disk", size=1, per_key=1).submit(mount, host.filesystem, mount)
+        return await self.wait(submitted, timeout_ns=DISK_LIMIT_NS, what="the file system of images")
+
+
+class _RuntimeConfig(msgspec.Struct, frozen=True, rename="camel"):
+    sandbox_image: str = ""
+
+
+def sandbox_image_in(config: str) -> str:
+    """What a runtime makes sandboxes from, by the configuration that it shows; empty where it does not say so."""
+    try:
+        return msgspec.json.decode(config, type=_RuntimeConfig).sandbox_image
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""

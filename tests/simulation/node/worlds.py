@@ -59,12 +59,13 @@ class World:
         manifests: Mapping[str, str] | None = None,
         seed: int = 1,
         dispatcher: SimulatedDispatcher | None = None,
+        make: type[SimulatedNode] = SimulatedNode,
         **options: Any,
     ) -> None:
         self.dispatcher = dispatcher or SimulatedDispatcher(seed)
         options.setdefault("settings", READY_IMAGES)
         options.setdefault("configuration", IN_A_CLUSTER)
-        self.node = SimulatedNode(self.dispatcher, manifests=manifests, **options)
+        self.node = make(self.dispatcher, manifests=manifests, **options)
         self.cri = self.node.cri
         self.made: dict[str, ContainerRecord] = {}
         """Every container there ever was, by id."""

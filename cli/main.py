@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, Command] = {
     "pods": Command("cli.pods", "the pods of a running agent"),
     "explain": Command("cli.explain", "what happened to a pod, why it is not Running, what comes next"),
     "actors": Command("cli.actors", "the actors of a running agent: state, mail, restarts, failures"),
+    "simulate": Command("cli.simulate", "thousands of pods in a world of virtual time, with faults; what must hold"),
     "simulated-cri": Command("cli.simulated_cri", "a simulated container runtime behind a socket, for any CRI client"),
     "simulated-apiserver": Command(
         "cli.simulated_apiserver", "an API server in memory on loopback, for kubectl and agents"

@@ -31,10 +31,13 @@ class AgentKilledError(KernelError):
 
 
 class MortalDispatcher(Dispatcher):
-    """The dispatcher of one agent, on that of the world. `life` counts the agents on one host."""
+    """The dispatcher of one agent, on that of the world. `life` counts the agents on one host. `trace`: who is told of
+    the messages of this agent, instead of those who listen to the whole world.
+    """
 
-    def __init__(self, world: Dispatcher, life: int = 0) -> None:
+    def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
         self.alive = True
+        self._own_trace = trace
         self.chance = world.chance
         self.now_ns = world.now_ns  # type: ignore[method-assign]  # asked several times a message: no call between
         self.wall_ns = world.wall_ns  # type: ignore[method-assign]
@@ -81,7 +84,7 @@ class MortalDispatcher(Dispatcher):
 
     @property
     def trace(self) -> Trace | None:
-        return self._world.trace
+        return self._own_trace or self._world.trace
 
     @trace.setter
     def trace(self, trace: Trace | None) -> None:

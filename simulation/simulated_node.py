@@ -14,6 +14,7 @@ import msgspec
 from actors.admission.abilities import Abilities
 from actors.container_gc_rules import GcPolicy
 from actors.kernel import Dispatcher, broken
+from actors.kernel.dispatcher import Trace
 from actors.node import Node
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
@@ -57,7 +58,7 @@ class NoManifestServer:
 class SimulatedNode:
     """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
     runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the
-    API server that the node joins; None: it stands alone.
+    API server that the node joins; None: it stands alone. `trace`: told of each message of the agent.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class SimulatedNode:
         accept_manifests: bool = False,
         serving_keys: CertificateKeys | None = None,
         client_keys: CertificateKeys | None = None,
+        trace: Trace | None = None,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -113,6 +115,7 @@ class SimulatedNode:
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
         self._api = api
+        self._trace = trace
         self._serving_keys, self._client_keys = serving_keys, client_keys
         self._connections: tuple[MortalApi, ...] = ()
         self._life = 0
@@ -120,7 +123,7 @@ class SimulatedNode:
 
     def _new_agent(self) -> tuple[MortalDispatcher, Node]:
         self.plugins.forget()
-        agent = MortalDispatcher(self.dispatcher, self._life)
+        agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
         cri = self.reach(MortalCri(agent, self.cri))
         capabilities = NodeCapabilities(

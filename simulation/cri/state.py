@@ -7,7 +7,7 @@ id, by sandbox and by the label `io.kubernetes.pod.uid` cost what they give, not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -100,6 +100,8 @@ class RuntimeState:
 
     def __init__(self) -> None:
         self.version = 0
+        self.on_change: Callable[[ContainerRecord], None] | None = None
+        """Told of each container that has changed, under the lock: for invariants."""
         self.sandboxes: dict[str, SandboxRecord] = {}
         self.containers: dict[str, ContainerRecord] = {}
         self.images: dict[str, Image] = {}
@@ -143,6 +145,8 @@ class RuntimeState:
         """`record` has been changed: what was made of it is made anew when somebody asks."""
         self.version += 1
         record.brief = record.status = None
+        if self.on_change is not None and isinstance(record, ContainerRecord):
+            self.on_change(record)
 
     def name_holder(self, name: str) -> str | None:
         """The id of what holds a name."""

@@ -1,0 +1,202 @@
+"""What a world has seen of its pods, containers and nodes, and what of it must not have been.
+
+It listens where the truth changes: to each runtime's containers and to the store of the API server. What it keeps is
+small and by pod, so that every change is judged at once, at a cost that does not grow with the number of pods. The
+rules themselves are in `simulation.invariants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.cri.enums import ContainerState
+from simulation import invariants
+from simulation.apiserver.store import DELETED, Version
+from simulation.cri.state import ContainerRecord
+from simulation.scenario import PodMix
+from simulation.sometimes import Sometimes
+
+VIOLATIONS_KEPT = 100
+READY = "Ready"
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class ContainerSeen:
+    """One container of one pod, over all its attempts."""
+
+    starts: int = 0
+    live: set[str] = field(default_factory=set)
+    """Ids of those that run; only its size and membership are used."""
+    exits: int = 0
+
+
+@dataclass(slots=True)
+class PodSeen:
+    """One pod of the API, by its uid. Times in ns, None for not yet."""
+
+    name: str
+    restart_policy: str
+    created_ns: int
+    mix: PodMix | None = None
+    node: str = ""
+    phase: str = ""
+    ready: bool = False
+    was_ready: bool = False
+    restarts: int = 0
+    running_ns: int | None = None
+    deleted_ns: int | None = None
+    containers: dict[str, ContainerSeen] = field(default_factory=dict)
+
+    def live(self) -> list[str]:
+        """Names of its containers that run."""
+        return [name for name, seen in self.containers.items() if seen.live]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What must not be, and was."""
+
+    invariant: str
+    at_ns: int
+    what: str
+
+
+class Chronicle:
+    """See the module. `now_ns`: the time of the world."""
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
+        self.pods: dict[str, PodSeen] = {}
+        """By uid: those that are in the API."""
+        self.nodes_ready: dict[str, bool] = {}
+        self.violations: list[Violation] = []
+        self.sometimes = Sometimes()
+        self.startups_ns: list[int] = []
+        self.must_stay_ready = True
+        self.on_gone: Callable[[PodSeen], object] = lambda _: None
+        self.mix_of: Callable[[str], PodMix | None] = lambda _: None
+        self._ghosts: dict[str, PodSeen] = {}
+        """By uid: pods with containers that run, and that the API does not have."""
+
+    def violated(self, invariant: str, what: str) -> None:
+        """Write a violation down; beyond a number they are not worth it."""
+        if len(self.violations) < VIOLATIONS_KEPT:
+            self.violations.append(Violation(invariant, self._now_ns(), what))
+
+    def now_ns(self) -> int:
+        return self._now_ns()
+
+    def actor_failed(self, actor: str, message: str, outcome: str) -> None:
+        """No fault of the world is a reason for an actor to fail: it is restarted, but its deed was not done."""
+        self.violated("no-actor-fails", f"{actor} {outcome} on {message}")
+
+    # --- runtimes ---------------------------------------------------------------------------------------------------
+
+    def container_changed(self, record: ContainerRecord) -> None:
+        """Told by a runtime."""
+        pod = self.pods.get(record.sandbox.pod_uid) or self._ghosts.get(record.sandbox.pod_uid)
+        if pod is None:
+            return
+        metadata = record.config.metadata
+        name = metadata.name if metadata is not None else ""
+        seen = pod.containers.get(name)
+        if seen is None:
+            seen = pod.containers[name] = ContainerSeen()
+        if record.state is ContainerState.CONTAINER_RUNNING:
+            if record.id in seen.live:
+                return
+            seen.live.add(record.id)
+            seen.starts += 1
+            if seen.starts > 1:
+                self.sometimes.happened("container-restarted")
+            for rule in invariants.OF_STARTS:
+                fault = rule(pod, name, seen)
+                if fault:
+                    self.violated(invariants.name_of(rule), fault)
+        elif record.id in seen.live:
+            seen.live.discard(record.id)
+            seen.exits += 1
+            if record.exit_code == 137:
+                self.sometimes.happened("container-killed")
+
+    # --- the API server ---------------------------------------------------------------------------------------------
+
+    def pod_changed(self, kind: str, version: Version) -> None:
+        """Told by the store."""
+        uid = version.uid
+        if kind == DELETED:
+            self._gone(uid)
+            return
+        value = version.object
+        pod = self.pods.get(uid)
+        if pod is None:
+            policy = value["spec"].get("restartPolicy", "Always")
+            pod = PodSeen(version.name, policy, self._now_ns(), self.mix_of(version.name))
+            self.pods[uid] = pod
+        pod.node = value["spec"].get("nodeName", "")
+        if pod.deleted_ns is None and "deletionTimestamp" in value["metadata"]:
+            pod.deleted_ns = self._now_ns()
+            if pod.running_ns is None:
+                self.sometimes.happened("pod-deleted-before-it-ran")
+        status = value.get("status")
+        if status:
+            self._shown(pod, status)
+
+    def _shown(self, pod: PodSeen, status: Json) -> None:
+        for rule in invariants.OF_STATUSES:
+            fault = rule(pod, status)
+            if fault:
+                self.violated(invariants.name_of(rule), fault)
+        phase = status.get("phase", "")
+        if phase != pod.phase:
+            pod.phase = phase
+            if phase == "Running" and pod.running_ns is None:
+                pod.running_ns = self._now_ns()
+                self.startups_ns.append(pod.running_ns - pod.created_ns)
+                self._judge_start(pod)
+            elif phase in invariants.ENDED and pod.deleted_ns is None:
+                self.sometimes.happened("pod-ended-by-itself")
+        pod.restarts = invariants.restarts_in(status)
+        pod.ready = invariants.is_ready(status)
+        pod.was_ready = pod.was_ready or pod.ready
+
+    def _judge_start(self, pod: PodSeen) -> None:
+        fault = invariants.starts_in_time(pod)
+        if fault:
+            self.violated("starts-in-time", fault)
+
+    def _gone(self, uid: str) -> None:
+        pod = self.pods.pop(uid, None)
+        if pod is None:
+            return
+        for rule in invariants.OF_GONE:
+            fault = rule(pod, self._now_ns())
+            if fault:
+                self.violated(invariants.name_of(rule), fault)
+        if pod.live():
+            self._ghosts[uid] = pod
+        self.on_gone(pod)
+
+    def node_changed(self, kind: str, version: Version) -> None:
+        """Told by the store."""
+        name = version.name
+        ready = kind != DELETED and invariants.is_ready(version.object.get("status") or {})
+        was = self.nodes_ready.get(name)
+        self.nodes_ready[name] = ready
+        if was and not ready:
+            self.sometimes.happened("node-not-ready")
+            if self.must_stay_ready:
+                self.violated("a-node-stays-ready", f"node {name} is shown not Ready any more")
+
+    def on_its_way(self, node: str) -> tuple[bool, bool]:
+        """Whether some pod of the node starts, and whether some is being deleted."""
+        starts = ends = False
+        for pod in self.pods.values():
+            if pod.node == node:
+                starts = starts or (pod.running_ns is None and pod.deleted_ns is None)
+                ends = ends or pod.deleted_ns is not None
+        return starts, ends

@@ -1,0 +1,39 @@
+"""What happens in some runs only: each by a name, counted, so that a set of runs shows what it has reached.
+
+A scenario that means to try something rare lists it under `reaches`; runs that never came there prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+KNOWN: Mapping[str, str] = {
+    "pod-deleted-before-it-ran": "a pod was deleted before it was shown Running",
+    "pod-ended-by-itself": "a pod came to Succeeded or Failed",
+    "container-restarted": "a container of a pod was started again",
+    "container-killed": "a container ended with code 137",
+    "agent-killed": "an agent was killed",
+    "agent-killed-while-pods-started": "an agent was killed while a pod of its node was on its way to Running",
+    "agent-killed-while-pods-ended": "an agent was killed while a pod of its node was being deleted",
+    "node-not-ready": "a node was shown other than Ready after it had been Ready",
+    "runtime-call-failed": "a call to a runtime was refused by a fault",
+    "runtime-call-lost": "the answer of a call to a runtime was lost",
+    "runtime-call-hung": "a call to a runtime never came back, by a fault",
+    "runtime-call-delayed": "a call to a runtime was slow or answered late",
+    "api-call-failed": "a call to the API server was refused by a fault",
+    "api-call-lost": "the answer of a call to the API server was lost",
+    "api-outage": "nobody reached the API server",
+    "runtime-outage": "nobody reached the runtime",
+    "disk-hung": "the directory of a pod hung",
+}
+"""Name -> what it means."""
+
+
+class Sometimes:
+    """Counts of what happened; every known name is there from the start."""
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(KNOWN, 0)
+
+    def happened(self, name: str, times: int = 1) -> None:
+        self.counts[name] += times

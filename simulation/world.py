@@ -1,0 +1,220 @@
+"""`World(seed)`: an API server, a scheduler, any number of nodes, and one clock for all of them.
+
+Everything that is random comes from the seed: the order in which actors run, the faults, and what a scenario draws. The
+nodes are whole ones (`SimulatedNode`); the API server is the embedded one, reached in process. Whatever changes is told
+to the chronicle, which judges it; every message goes into the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from actors.kernel import SimulatedDispatcher
+from config.kubelet import KubeletConfiguration
+from runtime.api import ApiLines
+from runtime.api.limited import LimitedApi
+from runtime.api.token_bucket import TokenBucket
+from simulation.apiserver.core import Options
+from simulation.apiserver.in_process import InProcessApi
+from simulation.apiserver.requests import JsonAnswer, Request
+from simulation.apiserver.scheduler import Scheduler
+from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.server import ApiServer
+from simulation.chance import Chance
+from simulation.chronicle import Chronicle
+from simulation.cri import Settings
+from simulation.faults import FaultPlan, Faults
+from simulation.simulated_node import MAX_PODS, SimulatedNode
+from simulation.trace import RollingTrace
+
+MS = 10**6
+LATENCY_NS = 2 * MS
+PODS = "/api/v1/namespaces/default/pods"
+BURST = 100
+
+
+class RefusedError(Exception):
+    """The API server refused what the world asked of it."""
+
+
+class World:
+    """See the module. `images` are on every node from the start; `runtime_faults`, `api_faults`: until `heal`."""
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        nodes: int = 1,
+        images: tuple[str, ...] = (),
+        configuration: KubeletConfiguration | None = None,
+        runtime_faults: FaultPlan | None = None,
+        api_faults: FaultPlan | None = None,
+        qps: int = 0,
+        sink: Callable[[str], object] | None = None,
+    ) -> None:
+        self.seed = seed
+        self.dispatcher = SimulatedDispatcher(seed)
+        self.chance = Chance(f"world {seed}")
+        self.trace = RollingTrace(sink)
+        self.chronicle = Chronicle(self.dispatcher.now_ns)
+        self.trace.on_failure = self.chronicle.actor_failed
+        self.server = ApiServer(self.dispatcher, Options(seed=seed))
+        self.scheduler = Scheduler(self.server, self.dispatcher)
+        self.nodes: dict[str, SimulatedNode] = {}
+        self.apis: dict[str, InProcessApi] = {}
+        self._faults: list[Faults] = []
+        self._api_faults: list[Faults] = []
+        self._plans = (runtime_faults, api_faults)
+        self._qps = qps
+        self._images = images
+        base = configuration or KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local")
+        self._configuration = msgspec.structs.replace(base, max_pods=MAX_PODS)
+        self._follow("pods", self.chronicle.pod_changed)
+        self._follow("nodes", self.chronicle.node_changed)
+        width = len(str(nodes - 1))
+        for number in range(nodes):
+            self._add_node(f"node-{number:0{width}}", number)
+
+    def _follow(self, what: str, told: Callable[..., None]) -> None:
+        watcher = self.server.store.watch(what, "", EVERYTHING, None)
+        watcher.start(told, lambda _: self._follow(what, told))
+
+    def _add_node(self, name: str, number: int) -> None:
+        runtime_plan, api_plan = self._plans
+        seed = self.seed * 1009 + number
+        faults = None if runtime_plan is None else Faults(runtime_plan, seed)
+        api_faults = None if api_plan is None else Faults(api_plan, -seed - 1)
+        api = InProcessApi(self.dispatcher, self.server, latency_ns=LATENCY_NS, faults=api_faults)
+        main: Any = api
+        if self._qps:
+            bucket = TokenBucket(self._qps, max(BURST, self._qps))
+            main = LimitedApi(api, bucket, self.dispatcher.now_ns, self.dispatcher.schedule)
+        node = SimulatedNode(
+            self.dispatcher,
+            settings=Settings(seed=seed, images=self._images),
+            faults=faults,
+            configuration=self._configuration,
+            name=name,
+            api=ApiLines(main, api, api),
+            trace=self.trace.of(name),
+        )
+        node.cri.state.on_change = self.chronicle.container_changed
+        self.nodes[name] = node
+        self.apis[name] = api
+        self._faults += [faults] if faults is not None else []
+        self._api_faults += [api_faults] if api_faults is not None else []
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Scheduler and agents begin."""
+        self.scheduler.start()
+        for node in self.nodes.values():
+            node.start()
+
+    def now_ns(self) -> int:
+        return self.dispatcher.now_ns()
+
+    def run_for(self, ns: int) -> None:
+        """Let `ns` ns of virtual time pass."""
+        self.dispatcher.run_for(ns)
+
+    def after(self, ns: int, deed: Callable[[], object]) -> None:
+        """Do it in `ns` ns."""
+        self.dispatcher.schedule(ns, deed)
+
+    def note(self, what: str) -> None:
+        """Write a deed of the world into the trace."""
+        self.trace.note(self.now_ns(), "world", what)
+
+    # --- what people do ---------------------------------------------------------------------------------------------
+
+    def create_pod(self, body: Mapping[str, Any]) -> str:
+        """Ask the API server for a pod, in the namespace default; its uid. Raises `RefusedError`."""
+        name = body["metadata"]["name"]
+        self.note(f"creates {name}")
+        self._ask("POST", PODS, body)
+        made = self.server.store.get("pods", "default", name)
+        assert made is not None
+        return made.uid
+
+    def delete_pod(self, name: str) -> None:
+        """Ask for its end; one that is gone already is no matter."""
+        if self.server.store.get("pods", "default", name) is not None:
+            self.note(f"deletes {name}")
+            self._ask("DELETE", f"{PODS}/{name}", {})
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Every event in the API."""
+        for version in self.server.store.collection("events").all():
+            yield version.object
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any]) -> None:
+        answer = self.server.handle(Request(method, path, (), msgspec.json.encode(body)))
+        if isinstance(answer, JsonAnswer) and answer.code >= 300:
+            raise RefusedError(f"{method} {path}: {answer.value.get('message')}")
+
+    # --- what befalls nodes -----------------------------------------------------------------------------------------
+
+    def kill_agent(self, name: str, away_ns: int) -> None:
+        """The agent of a node dies, and a new one begins after a while."""
+        starts, ends = self.chronicle.on_its_way(name)
+        sometimes = self.chronicle.sometimes
+        sometimes.happened("agent-killed")
+        sometimes.happened("agent-killed-while-pods-started", int(starts))
+        sometimes.happened("agent-killed-while-pods-ended", int(ends))
+        self.note(f"kills the agent of {name}")
+        node = self.nodes[name]
+        node.kill()
+        self.after(away_ns, node.restart_agent)
+
+    def api_outage(self, lasts_ns: int, *, forgets: bool = False) -> None:
+        """Nobody reaches the API server for a while."""
+        self.note("takes the API server away")
+        self.chronicle.sometimes.happened("api-outage")
+        for api in self.apis.values():
+            api.down(lasts_ns)
+        if forgets:
+            self.server.forget()
+
+    def runtime_outage(self, lasts_ns: int) -> None:
+        """Nobody reaches a runtime for a while."""
+        self.note("takes the runtimes away")
+        self.chronicle.sometimes.happened("runtime-outage")
+        for node in self.nodes.values():
+            node.cri.go_down()
+            self.after(lasts_ns, node.cri.come_back)
+
+    def heal(self) -> None:
+        """No more faults: from now on all must become as desired."""
+        self.note("is healed")
+        for faults in (*self._faults, *self._api_faults):
+            faults.heal()
+        for node, api in zip(self.nodes.values(), self.apis.values(), strict=True):
+            node.cri.come_back()
+            api.come_back()
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def sometimes(self) -> dict[str, int]:
+        """Every count, those of drawn faults included."""
+        counts = dict(self.chronicle.sometimes.counts)
+        for drawn, names in ((self._faults, _RUNTIME_FAULTS), (self._api_faults, _API_FAULTS)):
+            for faults in drawn:
+                for kind, times in faults.counts.items():
+                    if kind in names:
+                        counts[names[kind]] += times
+        return counts
+
+
+_RUNTIME_FAULTS = {
+    "fail": "runtime-call-failed",
+    "lose": "runtime-call-lost",
+    "hang": "runtime-call-hung",
+    "slow_ns": "runtime-call-delayed",
+    "late_ns": "runtime-call-delayed",
+}
+_API_FAULTS = {"fail": "api-call-failed", "lose": "api-call-lost"}

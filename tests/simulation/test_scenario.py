@@ -1,0 +1,86 @@
+"""Scenarios as files: what is read, what is refused and where, and the schema that goes along."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import simulation
+from simulation.cri.behaviour import PREFIX
+from simulation.scenario import (
+    AgentKills,
+    ScenarioError,
+    annotations_of,
+    library,
+    library_scenario,
+    read_scenario,
+    schema,
+    with_pods,
+)
+
+SCHEMA = Path(simulation.__file__).parent / "scenarios" / "schema.json"
+TWO_MIXES = b"""
+about: two mixes
+pods:
+  - {name: one, count: 1, fixed: true}
+  - {name: many, count: 3}
+  - {name: more, count: 1}
+"""
+
+
+def test_the_schema_beside_the_scenarios_is_that_of_the_structs():
+    assert json.loads(SCHEMA.read_text()) == schema(), "make it anew: python -m tests.simulation.test_scenario"
+
+
+@pytest.mark.parametrize("name", library())
+def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(name: str):
+    assert library_scenario(name).about
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("about: x", "missing required field `pods`"),
+        ("about: x\npods: []", "$.pods"),
+        ("about: x\npods: [{name: a, count: -1}]", "$.pods[0].count"),
+        ("about: x\npods: [{name: A_b, count: 1}]", "$.pods[0].name"),
+        ("about: x\npods: [{name: a, count: 1, lives: [2s, 1s]}]", "$.pods[0].lives: write the shorter"),
+        ("about: x\npods: [{name: a, count: 1, arrives: [soon, 1s]}]", "$.pods[0].arrives[0]"),
+        ("about: x\npods: [{name: a, count: 1}, {name: a, count: 1}]", "$.pods[1].name: there is another mix 'a'"),
+        ("about: x\npods: [{name: a, count: 1, colour: red}]", "colour"),
+        ("about: x\npods: [{name: a, count: 1, replaced: true}]", "$.pods[0].replaced: needs `lives`"),
+        ("about: x\npods: [{name: a, count: 1, behaviour: {fly: high}}]", "there is no knob 'fly'"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: meteor}]", "$.faults[0]"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: runtime-calls, fail: 2}]", "$.faults[0].fail"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: agent-kills, times: 1}]", "$.faults[0]: agents"),
+        ("about: x\npods: [{name: a, count: 1}]\nreaches: [the-moon]", "$.reaches[0]: 'the-moon' is none of"),
+    ],
+)
+def test_what_is_wrong_with_a_scenario_is_told_with_its_place(text: str, told: str):
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario(text.encode())
+    assert told in str(refused.value)
+
+
+def test_another_number_of_pods_keeps_the_fixed_ones_and_the_shares_of_the_others():
+    scenario = with_pods(read_scenario(TWO_MIXES), 101)
+    assert [mix.count for mix in scenario.pods] == [1, 75, 25]
+    with pytest.raises(ScenarioError, match="1 of its pods are fixed"):
+        with_pods(read_scenario(TWO_MIXES), 0)
+
+
+def test_what_containers_do_becomes_annotations_of_the_simulated_runtime():
+    text = b"about: x\npods: [{name: a, count: 1, containers: [{name: job, runsFor: 3s, exitCode: '1'}]}]"
+    (mix,) = read_scenario(text).pods
+    assert annotations_of(mix) == {f"{PREFIX}run-for.job": "3s", f"{PREFIX}exit-code.job": "1"}
+
+
+def test_a_fault_is_known_by_its_kind():
+    text = b"about: x\npods: [{name: a, count: 1}]\nlasts: 1m\nfaults: [{fault: agent-kills, times: 2}]"
+    assert read_scenario(text).faults == (AgentKills(times=2),)
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(schema(), indent=2) + "\n")

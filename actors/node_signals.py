@@ -13,6 +13,7 @@ from runtime.stats.readings import FsReading
 from runtime.stats.samples import NodeSample
 
 MEMORY = "memory.available"
+ALLOCATABLE_MEMORY = "allocatableMemory.available"
 NODE_FS = "nodefs.available"
 NODE_FS_INODES = "nodefs.inodesFree"
 IMAGE_FS = "imagefs.available"
@@ -20,6 +21,9 @@ IMAGE_FS_INODES = "imagefs.inodesFree"
 CONTAINER_FS = "containerfs.available"
 CONTAINER_FS_INODES = "containerfs.inodesFree"
 PIDS = "pid.available"
+
+PODS_GROUP = "pods"
+"""The group of all pods, whose limit is what they may have together."""
 
 
 class SignalReading(msgspec.Struct, frozen=True):
@@ -39,6 +43,9 @@ def signals_of(sample: NodeSample) -> Mapping[str, SignalReading]:
         if memory is not None and node.memory_bytes:
             left = max(0, node.memory_bytes - memory.working_set)
             found[MEMORY] = SignalReading(left, node.memory_bytes, memory.at_ns)
+        of_pods = next((each.memory for each in node.system if each.name == PODS_GROUP), None)
+        if of_pods is not None and of_pods.limit:
+            found[ALLOCATABLE_MEMORY] = SignalReading(of_pods.available or 0, of_pods.limit, of_pods.at_ns)
         if node.pids_limit is not None and node.pids is not None:
             found[PIDS] = SignalReading(max(0, node.pids_limit - node.pids), node.pids_limit, node.at_ns)
     of_disks = (

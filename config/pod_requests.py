@@ -7,7 +7,7 @@ its RuntimeClass adds comes on top. Amounts are billionths of the resource's uni
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from config.objects import Container, Pod, PodSpec
@@ -31,24 +31,21 @@ def pod_requests(pod: Pod) -> dict[str, int]:
 
 def spec_requests(spec: PodSpec) -> dict[str, int]:
     """See the module. Raises QuantityError."""
-    total: dict[str, int] = {}
-    for container in spec.containers:
-        _add(total, _requests_of(container))
-    sidecars: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for container in spec.init_containers:
-        requests = _requests_of(container)
-        if is_sidecar(container):
-            _add(sidecars, requests)
-            _raise_to(peak, sidecars)
-        else:
-            _add(requests, sidecars)
-            _raise_to(peak, requests)
-    _add(total, sidecars)
-    _raise_to(total, peak)
+    total = _sum(spec, _requests_of)
     if spec.resources is not None:
         total |= read_amounts(spec.resources.requests)
     _add(total, read_amounts(spec.overhead))
+    return {resource: amount for resource, amount in total.items() if amount > 0}
+
+
+def pod_limits(spec: PodSpec) -> dict[str, int]:
+    """What the pod may have together, of resources that any of its containers has a limit of. Raises QuantityError.
+
+    A container without a limit adds nothing: the sum of the others is the limit of all.
+    """
+    total = _sum(spec, _limits_of)
+    if spec.resources is not None:
+        total |= read_amounts(spec.resources.limits)
     return {resource: amount for resource, amount in total.items() if amount > 0}
 
 
@@ -75,8 +72,32 @@ def clash(mine: Port, other: Port) -> bool:
     return mine[0] == other[0] or mine[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
 
 
+def _sum(spec: PodSpec, of: Callable[[Container], dict[str, int]]) -> dict[str, int]:
+    """Over the containers of a pod: the most that those have together which run at the same time."""
+    total: dict[str, int] = {}
+    for container in spec.containers:
+        _add(total, of(container))
+    sidecars: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in spec.init_containers:
+        amounts = of(container)
+        if is_sidecar(container):
+            _add(sidecars, amounts)
+            _raise_to(peak, sidecars)
+        else:
+            _add(amounts, sidecars)
+            _raise_to(peak, amounts)
+    _add(total, sidecars)
+    _raise_to(total, peak)
+    return total
+
+
 def _requests_of(container: Container) -> dict[str, int]:
     return read_amounts(container.resources.requests if container.resources is not None else _NOTHING)
+
+
+def _limits_of(container: Container) -> dict[str, int]:
+    return read_amounts(container.resources.limits if container.resources is not None else _NOTHING)
 
 
 def _add(total: dict[str, int], amounts: Amounts) -> None:

@@ -1,0 +1,109 @@
+"""Who has used more of the node's disk than it may: limits of emptyDirs, of pods and of containers (spec 7.6). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from actors.eviction.thresholds import Layout
+from actors.eviction.usage import ALL_PARTS, EMPTY_DIR, Candidate, Part, container_disk, disk_of
+from config.objects import Container, Pod
+from config.pod_identity import is_critical
+from config.pod_requests import pod_limits, read_amounts
+from config.quantity import NANOS, Quantity, QuantityError, Suffixes, parse_quantity
+from runtime.stats.samples import PodSample
+
+RESOURCE = "ephemeral-storage"
+EMPTY_DIR_SIGNAL = "emptydirfs.limit"
+POD_SIGNAL = "ephemeralpodfs.limit"
+CONTAINER_SIGNAL = "ephemeralcontainerfs.limit"
+"""As what such evictions are counted."""
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """A pod that is over a limit. `message`: for its status."""
+
+    candidate: Candidate
+    signal: str
+    message: str
+
+
+def has_local_limits(pod: Pod) -> bool:
+    """Whether there is anything to look at."""
+    try:
+        return bool(_size_limits(pod)) or RESOURCE in pod_limits(pod.spec)
+    except QuantityError:
+        return False
+
+
+def over_limits(candidates: Sequence[Candidate], layout: Layout) -> list[Excess]:
+    """All pods over a limit, each for the first of its limits. Critical pods are not among them."""
+    found = (_excess(each, layout) for each in candidates if not is_critical(each.pod))
+    return [each for each in found if each is not None]
+
+
+def _excess(candidate: Candidate, layout: Layout) -> Excess | None:
+    sample = candidate.sample
+    if sample is None:
+        return None
+    # Writable layers on a file system of their own are no matter of the node's disk.
+    parts = ALL_PARTS - {Part.LAYERS} if layout.layers_with_images else ALL_PARTS
+    try:
+        return (
+            _over_empty_dir(candidate, sample)
+            or _over_pod_limit(candidate, parts)
+            or _over_container_limit(candidate, sample, parts)
+        )
+    except QuantityError:
+        return None
+
+
+def _over_empty_dir(candidate: Candidate, sample: PodSample) -> Excess | None:
+    used = {name: reading.used for kind, name, reading in sample.disk.volumes if kind == EMPTY_DIR}
+    for name, limit in _size_limits(candidate.pod).items():
+        if used.get(name, 0) > parse_quantity(limit).value():
+            text = f'Usage of EmptyDir volume "{name}" exceeds the limit "{limit}". '
+            return Excess(candidate, EMPTY_DIR_SIGNAL, text)
+    return None
+
+
+def _over_pod_limit(candidate: Candidate, parts: frozenset[Part]) -> Excess | None:
+    limit = pod_limits(candidate.pod.spec).get(RESOURCE)
+    used = disk_of(candidate, parts, inodes=False)
+    if limit is None or used is None or used * NANOS <= limit:
+        return None
+    words = str(Quantity(limit, Suffixes.BINARY))
+    text = f"Pod ephemeral local storage usage exceeds the total limit of containers {words}. "
+    return Excess(candidate, POD_SIGNAL, text)
+
+
+def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozenset[Part]) -> Excess | None:
+    samples = {each.name: each for each in sample.containers}
+    for container in candidate.pod.spec.containers:
+        limit, used_by = _limit_of(container), samples.get(container.name)
+        if not limit or used_by is None:
+            continue
+        if container_disk(used_by, parts - {Part.VOLUMES}, inodes=False) > parse_quantity(limit).value():
+            text = f'Container {container.name} exceeded its local ephemeral storage limit "{limit}". '
+            return Excess(candidate, CONTAINER_SIGNAL, text)
+    return None
+
+
+def _size_limits(pod: Pod) -> dict[str, str]:
+    """Name of the volume -> its limit, of those emptyDirs that have one."""
+    return {
+        volume.name: str(volume.empty_dir.size_limit)
+        for volume in pod.spec.volumes
+        if volume.empty_dir is not None
+        and volume.empty_dir.size_limit
+        and parse_quantity(str(volume.empty_dir.size_limit)).nanos > 0
+    }
+
+
+def _limit_of(container: Container) -> str:
+    """The container's own limit; empty: it has none."""
+    if container.resources is None:
+        return ""
+    amounts = read_amounts(container.resources.limits)
+    return str(container.resources.limits[RESOURCE]) if amounts.get(RESOURCE) else ""

@@ -1,0 +1,78 @@
+"""What the node is short of, from sample to sample: thresholds met, times of grace, conditions that stay (spec 7.2).
+
+Pure: the state before and the signals of now give the state after. A condition of the node stays for the transition
+period after its threshold was last met, so that it does not flap. A threshold leads to a kill only when it was met for
+its grace, and when its signal has been read anew since the sample before: one observation, one decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from actors.eviction.thresholds import Threshold, is_met
+from actors.node_signals import SignalReading
+
+_NO_TIMES: Mapping[Threshold, int] = {}
+_NO_CONDITIONS: Mapping[str, int] = {}
+_NO_READINGS: Mapping[str, SignalReading] = {}
+
+
+class PressureState(msgspec.Struct, frozen=True):
+    """What has to be remembered. Times are monotonic; readings carry wall times of their own.
+
+    `due`: thresholds that have passed their grace. `first_met_ns`: since when one is met without a break.
+    `conditions_ns`: when each condition was last seen, for as long as it stays.
+    """
+
+    due: tuple[Threshold, ...] = ()
+    first_met_ns: Mapping[Threshold, int] = _NO_TIMES
+    conditions_ns: Mapping[str, int] = _NO_CONDITIONS
+    readings: Mapping[str, SignalReading] = _NO_READINGS
+
+    @property
+    def conditions(self) -> frozenset[str]:
+        """Names of the node's conditions that are true now."""
+        return frozenset(self.conditions_ns)
+
+    def remembers(self) -> bool:
+        """Whether anything is met, or stays."""
+        return bool(self.first_met_ns or self.conditions_ns)
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """`decisive`: thresholds that somebody has to go for now, the most urgent first."""
+
+    state: PressureState
+    decisive: tuple[Threshold, ...]
+
+
+def observe(
+    before: PressureState,
+    thresholds: Sequence[Threshold],
+    readings: Mapping[str, SignalReading],
+    now_ns: int,
+    transition_ns: int,
+) -> Observed:
+    """The state after these readings. A signal that is not among them meets nothing."""
+    met = [each for each in thresholds if _is_met(each, readings, before)]
+    first_met_ns = {each: before.first_met_ns.get(each, now_ns) for each in met}
+    conditions_ns = {name: at_ns for name, at_ns in before.conditions_ns.items() if now_ns - at_ns < transition_ns} | {
+        each.condition: now_ns for each in met
+    }
+    due = tuple(each for each in met if now_ns - first_met_ns[each] >= (each.grace_ns or 0))
+    fresh = [each for each in due if _is_newer(each.signal, readings, before.readings)]
+    after = PressureState(due, first_met_ns, conditions_ns, readings)
+    # Memory first: what is short of it is short at once. Otherwise the order of the thresholds.
+    return Observed(after, tuple(sorted(fresh, key=lambda each: each.resource != "memory")))
+
+
+def _is_met(threshold: Threshold, readings: Mapping[str, SignalReading], before: PressureState) -> bool:
+    reading = readings.get(threshold.signal)
+    return reading is not None and is_met(threshold, reading, with_reclaim=threshold in before.due)
+
+
+def _is_newer(signal: str, readings: Mapping[str, SignalReading], before: Mapping[str, SignalReading]) -> bool:
+    last = before.get(signal)
+    return last is None or readings[signal].at_ns > last.at_ns

@@ -1,0 +1,155 @@
+"""The thresholds that are in force, and whether one is met (spec 7.1). Pure.
+
+An amount is a quantity, or a share of what there is. A threshold is met when less is left. One that has been met stays
+so until the minimum to reclaim is there on top. What lies on the file system of the containers is not configured: its
+thresholds are those of the file system that it shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from actors.node_signals import (
+    ALLOCATABLE_MEMORY,
+    CONTAINER_FS,
+    CONTAINER_FS_INODES,
+    IMAGE_FS,
+    IMAGE_FS_INODES,
+    MEMORY,
+    NODE_FS,
+    NODE_FS_INODES,
+    PIDS,
+    SignalReading,
+)
+from config.durations import parse_duration_ns
+from config.kubelet import KubeletConfiguration
+from config.kubelet.eviction import hard_thresholds
+from config.quantity import parse_quantity
+
+RESOURCES: Mapping[str, str] = {
+    MEMORY: "memory",
+    ALLOCATABLE_MEMORY: "memory",
+    NODE_FS: "ephemeral-storage",
+    IMAGE_FS: "ephemeral-storage",
+    CONTAINER_FS: "ephemeral-storage",
+    NODE_FS_INODES: "inodes",
+    IMAGE_FS_INODES: "inodes",
+    CONTAINER_FS_INODES: "inodes",
+    PIDS: "pids",
+}
+"""Signal -> what runs short, as it is called in events and messages."""
+
+CONDITIONS: Mapping[str, str] = {
+    "memory": "MemoryPressure",
+    "ephemeral-storage": "DiskPressure",
+    "inodes": "DiskPressure",
+    "pids": "PIDPressure",
+}
+"""Resource -> the condition of the node."""
+
+_OF_CONTAINERS = ((CONTAINER_FS, NODE_FS, IMAGE_FS), (CONTAINER_FS_INODES, NODE_FS_INODES, IMAGE_FS_INODES))
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """So many units, or that share (0 to 100 percent) of all there are."""
+
+    units: int = 0
+    percent: float | None = None
+
+    def of(self, capacity: int) -> int:
+        """In units."""
+        return self.units if self.percent is None else int(capacity * self.percent / 100)
+
+
+NOTHING = Amount()
+
+
+class Threshold(msgspec.Struct, frozen=True):
+    """One. `grace_ns` None: hard, pods end at once. `reclaim`: how much more has to be there
+    before it is past.
+    """
+
+    signal: str
+    least: Amount
+    grace_ns: int | None = None
+    reclaim: Amount = NOTHING
+
+    @property
+    def resource(self) -> str:
+        """What runs short."""
+        return RESOURCES[self.signal]
+
+    @property
+    def condition(self) -> str:
+        """The condition of the node that says so."""
+        return CONDITIONS[self.resource]
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Where things lie. `images_apart`: images are not on the node's file system. `containers_apart`: writable layers
+    are not where images are.
+    """
+
+    images_apart: bool = False
+    containers_apart: bool = False
+
+    @property
+    def is_split(self) -> bool:
+        """Images alone lie on a file system of their own."""
+        return self.images_apart and self.containers_apart
+
+    @property
+    def layers_with_images(self) -> bool:
+        """Images and writable layers share a file system that is not the node's."""
+        return self.images_apart and not self.containers_apart
+
+
+def configured_thresholds(configuration: KubeletConfiguration) -> tuple[Threshold, ...]:
+    """Hard ones first, each kind in the order of its signals; of allocatable memory, where pods are held to it."""
+    reclaim = {signal: amount(text) for signal, text in configuration.eviction_minimum_reclaim.items()}
+    graces = configuration.eviction_soft_grace_period
+    found = [
+        Threshold(signal, amount(text), None, reclaim.get(signal, NOTHING))
+        for signal, text in hard_thresholds(configuration).items()
+        if signal in RESOURCES
+    ]
+    if "pods" in configuration.enforce_node_allocatable:
+        of_memory = [each for each in found if each.signal == MEMORY]
+        found += [msgspec.structs.replace(each, signal=ALLOCATABLE_MEMORY) for each in of_memory]
+    found += [
+        Threshold(signal, amount(text), parse_duration_ns(graces[signal]), reclaim.get(signal, NOTHING))
+        for signal, text in configuration.eviction_soft.items()
+        if signal in RESOURCES and signal in graces and text not in ("0%", "100%") and not _is_derived(signal)
+    ]
+    order = list(RESOURCES)
+    return tuple(sorted(found, key=lambda each: (each.grace_ns is not None, order.index(each.signal))))
+
+
+def thresholds_for(configured: Sequence[Threshold], layout: Layout) -> tuple[Threshold, ...]:
+    """With those of the file system of the containers, which are copied from the one that it shares."""
+    derived = []
+    for signal, node_fs, image_fs in _OF_CONTAINERS:
+        origin = image_fs if layout.layers_with_images else node_fs
+        derived += [msgspec.structs.replace(each, signal=signal) for each in configured if each.signal == origin]
+    return (*configured, *derived)
+
+
+def is_met(threshold: Threshold, reading: SignalReading, *, with_reclaim: bool) -> bool:
+    """Whether too little is left. `with_reclaim`: it was met before; the minimum to reclaim is wanted on top."""
+    wanted = threshold.least.of(reading.capacity)
+    if with_reclaim:
+        wanted += threshold.reclaim.of(reading.capacity)
+    return reading.available < wanted
+
+
+def amount(text: str) -> Amount:
+    """A checked value of the configuration (`config.kubelet.eviction.eviction_faults`)."""
+    if text.endswith("%"):
+        return Amount(percent=float(text[:-1]))
+    return Amount(parse_quantity(text).value())
+
+
+def _is_derived(signal: str) -> bool:
+    return signal in (CONTAINER_FS, CONTAINER_FS_INODES, ALLOCATABLE_MEMORY)

@@ -1,0 +1,166 @@
+"""Which thresholds are in force and when one is met (spec 7.1); what is short from sample to sample (spec 7.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.eviction.pressure import PressureState, observe
+from actors.eviction.reclaim import BOTH, Reclaim, reclaimable
+from actors.eviction.thresholds import Amount, Layout, Threshold, configured_thresholds, is_met, thresholds_for
+from actors.node_signals import (
+    ALLOCATABLE_MEMORY,
+    CONTAINER_FS,
+    IMAGE_FS,
+    IMAGE_FS_INODES,
+    MEMORY,
+    NODE_FS,
+    NODE_FS_INODES,
+    PIDS,
+    SignalReading,
+)
+from config.kubelet import KubeletConfiguration
+from config.kubelet.eviction import DEFAULT_EVICTION_HARD
+
+MIB = 2**20
+SECOND = 10**9
+SINGLE, DEDICATED, SPLIT = Layout(), Layout(images_apart=True), Layout(images_apart=True, containers_apart=True)
+
+
+def configuration(**fields):
+    return KubeletConfiguration(**{"enforce_node_allocatable": (), **fields})
+
+
+def test_the_default_thresholds_with_their_resources_and_conditions():
+    found = configured_thresholds(configuration(eviction_hard=DEFAULT_EVICTION_HARD))
+    assert [(each.signal, each.least, each.resource, each.condition) for each in found] == [
+        (MEMORY, Amount(100 * MIB), "memory", "MemoryPressure"),
+        (NODE_FS, Amount(percent=10.0), "ephemeral-storage", "DiskPressure"),
+        (IMAGE_FS, Amount(percent=15.0), "ephemeral-storage", "DiskPressure"),
+        (NODE_FS_INODES, Amount(percent=5.0), "inodes", "DiskPressure"),
+        (IMAGE_FS_INODES, Amount(percent=5.0), "inodes", "DiskPressure"),
+    ]
+
+
+def test_a_soft_threshold_has_its_grace_and_a_minimum_to_reclaim_is_of_its_signal():
+    found = configured_thresholds(
+        configuration(
+            eviction_hard={"pid.available": "100", "nodefs.available": "0%"},
+            eviction_soft={"memory.available": "200Mi", "imagefs.available": "100%", "containerfs.available": "1Gi"},
+            eviction_soft_grace_period=dict.fromkeys(
+                ("memory.available", "imagefs.available", "containerfs.available"), "1m30s"
+            ),
+            eviction_minimum_reclaim={"memory.available": "10%"},
+        )
+    )
+    assert found == (
+        Threshold(PIDS, Amount(100)),
+        Threshold(MEMORY, Amount(200 * MIB), 90 * SECOND, Amount(percent=10.0)),
+    )
+
+
+def test_what_all_pods_may_have_together_has_the_threshold_of_memory_where_they_are_held_to_it():
+    found = configured_thresholds(KubeletConfiguration(eviction_hard={"memory.available": "100Mi"}))
+    assert [each.signal for each in found] == [MEMORY, ALLOCATABLE_MEMORY]
+
+
+@pytest.mark.parametrize(("layout", "origin"), [(SINGLE, NODE_FS), (DEDICATED, IMAGE_FS), (SPLIT, NODE_FS)])
+def test_the_file_system_of_containers_has_the_threshold_of_the_one_it_shares(layout, origin):
+    configured = (Threshold(NODE_FS, Amount(1)), Threshold(IMAGE_FS, Amount(2)))
+    derived = thresholds_for(configured, layout)[2:]
+    assert [(each.signal, each.least) for each in derived] == [(CONTAINER_FS, Amount(1 if origin == NODE_FS else 2))]
+
+
+@pytest.mark.parametrize(
+    ("available", "least", "reclaim", "again", "met"),
+    [
+        (99, Amount(100), Amount(), False, True),
+        (100, Amount(100), Amount(), False, False),
+        (109, Amount(percent=10.0), Amount(10), False, False),
+        (99, Amount(percent=10.0), Amount(10), False, True),
+        (109, Amount(percent=10.0), Amount(10), True, True),
+        (110, Amount(percent=10.0), Amount(10), True, False),
+        (149, Amount(percent=10.0), Amount(percent=5.0), True, True),
+        (150, Amount(percent=10.0), Amount(percent=5.0), True, False),
+    ],
+)
+def test_a_threshold_is_met_below_its_amount_and_past_with_the_minimum_on_top(available, least, reclaim, again, met):
+    threshold = Threshold(MEMORY, least, None, reclaim)
+    assert is_met(threshold, SignalReading(available, 1000, 0), with_reclaim=again) is met
+
+
+@pytest.mark.parametrize(
+    ("signal", "layout", "what"),
+    [
+        (MEMORY, SINGLE, ()),
+        (PIDS, SPLIT, ()),
+        (NODE_FS, SINGLE, BOTH),
+        (IMAGE_FS, SINGLE, BOTH),
+        (CONTAINER_FS, SINGLE, BOTH),
+        (NODE_FS, DEDICATED, ()),
+        (IMAGE_FS, DEDICATED, BOTH),
+        (CONTAINER_FS, DEDICATED, BOTH),
+        (NODE_FS_INODES, SPLIT, (Reclaim.CONTAINERS,)),
+        (IMAGE_FS_INODES, SPLIT, (Reclaim.IMAGES,)),
+        (CONTAINER_FS, SPLIT, (Reclaim.CONTAINERS,)),
+    ],
+)
+def test_what_is_freed_before_a_pod_goes(signal, layout, what):
+    assert reclaimable(signal, layout) == what
+
+
+# --- from sample to sample ------------------------------------------------------------------------------------------
+
+HARD = Threshold(MEMORY, Amount(100), None, Amount(50))
+SOFT = Threshold(NODE_FS, Amount(100), 30 * SECOND)
+FIVE_MINUTES = 300 * SECOND
+
+
+def reading(available, at):
+    return SignalReading(available, 1000, at)
+
+
+def follow(thresholds, *samples):
+    """samples: (seconds, {signal: (available, read at)}). What came of each: (decisive signals, conditions)."""
+    state, told = PressureState(), []
+    for at, signals in samples:
+        readings = {signal: reading(*numbers) for signal, numbers in signals.items()}
+        seen = observe(state, thresholds, readings, at * SECOND, FIVE_MINUTES)
+        state = seen.state
+        told.append(([each.signal for each in seen.decisive], sorted(state.conditions)))
+    return told
+
+
+def test_a_hard_threshold_decides_at_once_and_only_by_a_new_reading():
+    assert follow(
+        (HARD,), (0, {MEMORY: (99, 1)}), (10, {MEMORY: (99, 1)}), (20, {MEMORY: (99, 2)}), (30, {MEMORY: (120, 3)})
+    ) == [([MEMORY], ["MemoryPressure"]), ([], ["MemoryPressure"]), *[([MEMORY], ["MemoryPressure"])] * 2]
+
+
+def test_a_condition_stays_for_the_transition_period_after_it_was_last_seen():
+    told = follow(
+        (HARD,),
+        (0, {MEMORY: (99, 1)}),
+        (10, {MEMORY: (151, 2)}),
+        (299, {MEMORY: (149, 3)}),
+        (300, {MEMORY: (149, 4)}),
+    )
+    assert told == [([MEMORY], ["MemoryPressure"]), *[([], ["MemoryPressure"])] * 2, ([], [])]
+
+
+def test_a_soft_threshold_decides_after_its_grace_without_a_break_and_shows_at_once():
+    told = follow(
+        (SOFT,),
+        (0, {NODE_FS: (99, 1)}),
+        (20, {NODE_FS: (100, 2)}),
+        (30, {NODE_FS: (99, 3)}),
+        (59, {NODE_FS: (99, 4)}),
+        (60, {NODE_FS: (99, 5)}),
+    )
+    assert [decisive for decisive, _ in told] == [[], [], [], [], [NODE_FS]]
+    assert told[0][1] == ["DiskPressure"]
+
+
+def test_memory_comes_first_and_a_signal_nobody_can_read_meets_nothing():
+    disk = Threshold(NODE_FS, Amount(100))
+    assert follow((disk, HARD), (0, {NODE_FS: (1, 1), MEMORY: (1, 1)}))[0][0] == [MEMORY, NODE_FS]
+    assert follow((disk, HARD), (0, {}))[0] == ([], [])

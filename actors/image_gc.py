@@ -7,7 +7,8 @@ measured after each removal, not reckoned from what images are said to weigh.
 
 A pod leases its images before it looks for them, and as long as it lives. Leases are granted here, in the same mailbox
 in which removals are decided: an image is either leased or leaving, never both, and who leases one that is leaving gets
-the lease when it has left. Nothing is removed before every source of pods has spoken (`KnownPods`).
+the lease when it has left. Nothing is removed before every source of pods has spoken (`KnownPods`), and the workers of
+the pods that became known by that have had the time to lease what they need.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from runtime.stats.readings import FsReading
 
 SECOND_NS = 1_000_000_000
 PASS_NS = 300 * SECOND_NS
+SETTLE_NS = 5 * SECOND_NS
+"""For workers to lease the images of the first pods."""
 HAND = "hand"
 AGE, SPACE = "age", "space"
 
@@ -56,6 +59,10 @@ class ImageTools(msgspec.Struct, frozen=True):
     meters: Meters = UNMEASURED
 
 
+class Settled(Message, frozen=True):
+    """To itself: whoever needs an image has had the time to say so."""
+
+
 class BeginPass(Message, frozen=True):
     """To itself: time for a regular pass."""
 
@@ -64,10 +71,13 @@ class BeginPass(Message, frozen=True):
 
 
 class _Pass(msgspec.Struct):
-    """One pass. `askers`: who wants all that nobody needs. `looked` is None until the look has ended."""
+    """One pass. `askers`: who wants all that nobody needs. `only_look`: from now on the age of images is known, and
+    nothing goes. `looked` is None until the look has ended.
+    """
 
     number: int
-    askers: tuple[ActorRef, ...]
+    askers: tuple[ActorRef, ...] = ()
+    only_look: bool = False
     looked: ImagesLooked | None = None
     whole: FsReading | None = None
     now_ns: int = 0
@@ -92,7 +102,7 @@ class ImageGCActor(Actor):
         self._tools = tools
         self._leases = tools.leases
         self._lives: dict[str, Life] = {}
-        self._known = False
+        self._settles = self._known = False
         self._is_due = False
         self._askers: dict[str, ActorRef] = {}
         self._pass: _Pass | None = None
@@ -103,6 +113,7 @@ class ImageGCActor(Actor):
         if HAND not in self.children:
             self.spawn(ImageHand, self.ref, self._tools.cri, self._tools.host, name=HAND)
         self.every(PASS_NS, BeginPass())
+        self._look(_Pass(self._leases.begin_look(), only_look=True))
 
     # --- leases -----------------------------------------------------------------------------------------------------
 
@@ -118,9 +129,14 @@ class ImageGCActor(Actor):
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
         self._leases.keep_only(message.uids)
-        if not self._known:
-            self._known = self._is_due = True
-            self._begin()
+        if not self._settles:
+            self._settles = True
+            self.after(SETTLE_NS, Settled())
+
+    @handles(Settled)
+    def settled(self, _: Settled) -> None:
+        self._known = self._is_due = True
+        self._begin()
 
     # --- a pass -----------------------------------------------------------------------------------------------------
 
@@ -137,10 +153,13 @@ class ImageGCActor(Actor):
     def _begin(self) -> None:
         if self._pass is not None or not self._known or not (self._is_due or self._askers):
             return
-        number = self._leases.begin_look()
-        self._pass = _Pass(number, tuple(self._askers.values()))
+        askers = tuple(self._askers.values())
         self._is_due, self._askers = False, {}
-        self.children[HAND].tell(LookAtImages(number))
+        self._look(_Pass(self._leases.begin_look(), askers))
+
+    def _look(self, this: _Pass) -> None:
+        self._pass = this
+        self.children[HAND].tell(LookAtImages(this.number))
 
     @handles(ImagesLooked)
     def looked(self, message: ImagesLooked) -> None:
@@ -157,6 +176,9 @@ class ImageGCActor(Actor):
         self._lives = rules.observed(self._lives, message.images, needed, now_ns)
         min_age_ns = 0 if this.askers else limits.min_age_ns
         free = rules.candidates(message.images, self._lives, needed, now_ns, min_age_ns)
+        if this.only_look:
+            self._end(this)
+            return
         this.looked, this.whole, this.now_ns = message, message.whole, now_ns
         this.old = deque(rules.too_old(free, self._lives, now_ns, limits.max_age_ns))
         old = {image.id for image in this.old}
@@ -236,6 +258,9 @@ class ImageGCActor(Actor):
             )
             self._say("FreeDiskSpaceFailed", text)
             this.errors.append(text)
+        if this.only_look:
+            self._begin()
+            return
         error = "; ".join(this.errors[:3])
         for asker in this.askers:
             asker.tell(ImagesReclaimed(this.freed, error))

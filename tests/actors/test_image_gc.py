@@ -77,7 +77,7 @@ class World:
         self.dispatcher.run_for(int(seconds * SECOND_NS))
 
     def begin(self, *uids: str) -> None:
-        self.tell(KnownPods(frozenset(uids)))
+        self.tell(KnownPods(frozenset(uids)), seconds=6)
 
     def lease(self, uid: str, *images: str) -> None:
         self.tell(LeaseImages(self.worker, uid, frozenset(images)))
@@ -128,10 +128,18 @@ def test_below_the_high_threshold_nothing_goes(worlds: list[World]) -> None:
     assert len(world.images()) == 5
 
 
-def test_nothing_goes_before_its_age_nor_before_every_source_has_spoken(worlds: list[World]) -> None:
+def test_nothing_goes_before_every_source_has_spoken_and_ages_count_from_the_start(worlds: list[World]) -> None:
     worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS), other=50))
-    world.tell(seconds=900)
+    world.tell(ReclaimImages(world.asker), seconds=900)
     assert len(world.images()) == 5
+    world.other = 0
+    world.begin()
+    assert world.images() == []
+    assert len(world.reclaimed) == 1
+
+
+def test_nothing_goes_before_its_age(worlds: list[World]) -> None:
+    worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS), other=50))
     world.begin()
     assert len(world.images()) == 5
     assert world.said() == ["FreeDiskSpaceFailed"]
@@ -233,7 +241,7 @@ def test_a_lease_of_what_is_leaving_is_granted_when_it_has_left(worlds: list[Wor
 def test_what_was_released_goes(worlds: list[World]) -> None:
     worlds.append(world := World())
     world.lease("pod", *IMAGES)
-    world.tell(KnownPods(frozenset({"pod"})))
+    world.begin("pod")
     world.tell(ReclaimImages(world.asker))
     assert len(world.images()) == 5
     world.tell(ReleaseImages("pod"))

@@ -1,0 +1,90 @@
+"""Images on containerd when their file system fills: a small one of their own, on a loop device (issue 7, spec 6.5)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.cri.client import GrpcCri
+from runtime.cri.messages import ListImagesRequest
+from runtime.cri.verbs import LIST_IMAGES
+from tests.real import images as made
+from tests.real.agent import Agent
+from tests.real.components import complaint
+from tests.real.containerd import Containerd
+from tests.real.pods import Truth, container, pod
+
+MIB = 2**20
+DISK_MIB = 160
+PAYLOAD_MIB = 6
+"""Of each image. It is there twice: as it was pulled, and unpacked."""
+NAMES = tuple(f"actorlet.test/heavy:{number}" for number in range(6))
+LOW, HIGH = 25, 35
+
+
+@pytest.fixture
+def full_containerd() -> Iterator[Containerd]:
+    """A private containerd whose root is a small file system."""
+    why = complaint()
+    if why is not None:
+        pytest.fail(why, pytrace=False)
+    private = Containerd()
+    disk, root = private.directory / "disk", private.directory / "root"
+    try:
+        with disk.open("wb") as file:
+            file.truncate(DISK_MIB * MIB)
+        root.mkdir()
+        subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(disk)], check=True)
+        subprocess.run(["mount", "-o", "loop", str(disk), str(root)], check=True)
+        private.start()
+        recipes = [made.Recipe(made.PAUSE, {"Entrypoint": ["/bin/busybox", "sleep", made.FOREVER]})]
+        recipes += [made.Recipe(name, {"Cmd": ["sh"]}, PAYLOAD_MIB * MIB) for name in NAMES]
+        private.load([made.build(recipe) for recipe in recipes])
+        yield private
+    finally:
+        private.stop()
+
+
+@pytest.fixture
+def full_agent(full_containerd: Containerd) -> Iterator[Agent]:
+    agent = Agent(Path(tempfile.mkdtemp(prefix="agent-", dir=full_containerd.directory)), full_containerd.endpoint)
+    yield agent
+    agent.take_down()
+
+
+def used_percent(path: Path) -> float:
+    whole = os.statvfs(path)
+    return 100 - whole.f_bavail * 100 / whole.f_blocks
+
+
+def images(cri: GrpcCri) -> set[str]:
+    return {tag for image in cri.call(LIST_IMAGES, ListImagesRequest()).result(20).images for tag in image.repo_tags}
+
+
+def test_6_5_images_go_down_to_the_low_threshold_and_none_in_use_is_lost(
+    full_containerd: Containerd, full_agent: Agent
+) -> None:
+    agent, root = full_agent, full_containerd.directory / "root"
+    agent.drop("user.json", pod("user", container(script="sleep 1000", image=NAMES[2])))
+    agent.start()
+    agent.await_running("user")
+    assert used_percent(root) > HIGH
+    agent.terminate()
+    with full_containerd.connect() as cri:
+        assert images(cri) == {made.PAUSE, *NAMES}
+        life = Truth(cri).lives("user")
+        agent.configure(imageMinimumGCAge="1s", imageGCHighThresholdPercent=HIGH, imageGCLowThresholdPercent=LOW)
+        agent.start()
+        agent.await_that(lambda: used_percent(root) <= LOW, f"{used_percent(root)}% are used, and stay so")
+        agent.await_that(lambda: "was removed" in agent.said(), "nothing is said of the images that went")
+        left = images(cri)
+        assert {made.PAUSE, NAMES[2]} < left, "what is in use has gone"
+        assert len(left) > 2, "more has gone than had to"
+        assert [each.id for each in Truth(cri).lives("user")] == [each.id for each in life]
+        reasons = [each.event.reason for each in agent.events()]
+        assert "FreeDiskSpaceFailed" not in reasons

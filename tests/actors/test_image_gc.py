@@ -247,3 +247,21 @@ def test_what_was_released_goes(worlds: list[World]) -> None:
     world.tell(ReleaseImages("pod"))
     world.tell(ReclaimImages(world.asker))
     assert world.images() == []
+
+
+def test_leases_outlive_a_failure_of_the_actor(worlds: list[World], monkeypatch: pytest.MonkeyPatch) -> None:
+    worlds.append(world := World())
+    world.lease("pod", IMAGES[3])
+    world.begin("pod")
+
+    def broken_meter(*_: Any) -> None:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.meters, "count", broken_meter)
+        world.tell(ReclaimImages(world.asker))
+    assert len(world.images()) == 4
+    world.begin("pod")
+    world.tell(ReclaimImages(world.asker))
+    assert world.images() == ["3"]
+    assert len(world.reclaimed) == 1

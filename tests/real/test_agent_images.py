@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from actors.image_removal import sandbox_image_in
 from runtime.cri.client import GrpcCri
-from runtime.cri.messages import ListImagesRequest
-from runtime.cri.verbs import LIST_IMAGES
+from runtime.cri.messages import ListImagesRequest, StatusRequest
+from runtime.cri.verbs import LIST_IMAGES, STATUS
 from tests.real import images as made
 from tests.real.agent import Agent
 from tests.real.components import complaint
@@ -77,6 +78,8 @@ def test_6_5_images_go_down_to_the_low_threshold_and_none_in_use_is_lost(
     agent.terminate()
     with full_containerd.connect() as cri:
         assert images(cri) == {made.PAUSE, *NAMES}
+        config = cri.call(STATUS, StatusRequest(verbose=True)).result(20).info.get("config", "")
+        assert sandbox_image_in(config) == made.PAUSE, "it is not pinned here, and must be known to be kept"
         life = Truth(cri).lives("user")
         agent.configure(imageMinimumGCAge="1s", imageGCHighThresholdPercent=HIGH, imageGCLowThresholdPercent=LOW)
         agent.start()

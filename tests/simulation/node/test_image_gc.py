@@ -189,7 +189,7 @@ PLAN = FaultPlan(dict.fromkeys((*_OF_COLLECTIONS, *_OF_STARTS), HURRIED))
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_pains_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(first: int) -> None:
+def test_pain_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(first: int) -> None:
     removed = 0
     for seed in range(first, first + 50):
         chance = random.Random(seed)

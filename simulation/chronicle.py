@@ -142,6 +142,7 @@ class Chronicle:
             pod.deleted_ns = self._now_ns()
             if pod.running_ns is None:
                 self.sometimes.happened("pod-deleted-before-it-ran")
+                self._judge_start(pod)
         status = value.get("status")
         if status:
             self._shown(pod, status)

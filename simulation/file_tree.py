@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from actors.kernel.promise import Promise
@@ -298,15 +298,15 @@ class FileTree:
     def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
         node: Node = self._root
         parts = _parts(path)
-        at = ""
         for index, name in enumerate(parts):
             if not isinstance(node, Directory):
-                raise _error(errno.ENOTDIR, at)
-            at = f"{at}/{name}"
+                raise _error(errno.ENOTDIR, "/" + "/".join(parts[:index]))
             found = node.entries.get(name)
             if found is None:
                 raise _error(errno.ENOENT, path)
-            node = found if index == len(parts) - 1 and not follow else self._follow(found, at, links)
+            node = found
+            if isinstance(node, Link) and (follow or index < len(parts) - 1):
+                node = self._follow(node, "/" + "/".join(parts[: index + 1]), links)
         return node
 
     def _follow(self, node: Node, path: str, links: int = 0) -> Node:
@@ -351,14 +351,17 @@ def _copy(promise: Promise[Any], ended: Promise[Any]) -> None:
         promise.set_exception(error)
 
 
+# The same few paths are asked for again and again while a pod starts and ends.
+@lru_cache(maxsize=8192)
 def _normal(path: str) -> str:
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is no absolute path")
     return os.path.normpath(path).replace("//", "/")
 
 
-def _parts(path: str) -> list[str]:
-    return [part for part in _normal(path).split("/") if part]
+@lru_cache(maxsize=8192)
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in _normal(path).split("/") if part)
 
 
 def _lies_in(path: str, prefix: str) -> bool:

@@ -99,12 +99,17 @@ def ends_in_time(pod: PodSeen, now_ns: int) -> str | None:
 
 
 def starts_in_time(pod: PodSeen) -> str | None:
-    """Trouble of one pod is no trouble of others (pains 1, 4, 9, 10). Asked when a pod is first shown Running."""
-    if pod.mix is None or pod.mix.starts_within is None or pod.running_ns is None:
+    """Trouble of one pod is no trouble of others (pains 1, 4, 9, 10). Asked when a pod is first shown Running, or is
+    deleted before it was.
+    """
+    until_ns = pod.deleted_ns if pod.running_ns is None else pod.running_ns
+    if pod.mix is None or pod.mix.starts_within is None or until_ns is None:
         return None
-    took_ns = pod.running_ns - pod.created_ns
+    took_ns = until_ns - pod.created_ns
     if took_ns <= duration_ns(pod.mix.starts_within):
         return None
+    if pod.running_ns is None:
+        return f"{pod.name} did not run for {took_ns / SECOND_NS:g} s; at most {pod.mix.starts_within} are allowed"
     return f"{pod.name} took {took_ns / SECOND_NS:g} s to run; at most {pod.mix.starts_within} are allowed"
 
 
@@ -140,6 +145,17 @@ def unsettled(world: World) -> Iterator[str]:
             yield f"{pod.name} is {pod.phase or 'nothing'}{'' if pod.ready else ', not ready'}"
 
 
+def untrue(world: World) -> Iterator[str]:
+    """What the API shows at rest is what the runtime has: a death that was missed is told by nobody (pains 2, 3)."""
+    for pod in world.chronicle.pods.values():
+        if pod.mix is None or not pod.ready or pod.deleted_ns is not None:
+            continue
+        live = pod.live()
+        for container in pod.mix.containers:
+            if container.name not in live:
+                yield f"{pod.name} is shown ready, and its container {container.name} does not run"
+
+
 def left_behind(world: World) -> Iterator[str]:
     """What nodes keep of pods that are no more: it fills disks and tables for ever (pains 6, 15)."""
     there = world.chronicle.pods
@@ -167,7 +183,7 @@ def unsaid(world: World) -> Iterator[str]:
             yield f"no event {pod.mix.says} tells of {pod.name}"
 
 
-AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (unsettled, left_behind, unsaid)
+AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (unsettled, untrue, left_behind, unsaid)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -34,6 +34,8 @@ MS = 10**6
 LATENCY_NS = 2 * MS
 PODS = "/api/v1/namespaces/default/pods"
 BURST = 100
+CHANGES_REMEMBERED = 2_000
+"""Of each resource: a watch that comes back later than that begins anew."""
 
 
 class RefusedError(Exception):
@@ -61,7 +63,7 @@ class World:
         self.trace = RollingTrace(sink)
         self.chronicle = Chronicle(self.dispatcher.now_ns)
         self.trace.on_failure = self.chronicle.actor_failed
-        self.server = ApiServer(self.dispatcher, Options(seed=seed))
+        self.server = ApiServer(self.dispatcher, Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
         self.scheduler = Scheduler(self.server, self.dispatcher)
         self.nodes: dict[str, SimulatedNode] = {}
         self.apis: dict[str, InProcessApi] = {}

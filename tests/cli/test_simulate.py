@@ -37,7 +37,7 @@ def test_the_report_has_every_field_and_twice_the_same_trace(capsys: pytest.Capt
     assert main(["--pods", "10", "--seed", "7", "--json"]) == 0
     first, other, again = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert {name: type(value) for name, value in first.items()} == FIELDS
-    assert (first["seed"], first["pods"], first["nodes"], first["converged"]) == (7, 10, 1, True)
+    assert (first["seed"], first["pods"], first["nodes"], first["converged"]) == (7, 10, 10, True)
     assert first["violations"] == []
     assert set(first["startup_seconds"]) == {"p50", "p90", "p99"}
     assert first["trace_hash"] == again["trace_hash"] != other["trace_hash"]

@@ -13,14 +13,16 @@ from simulation.scenario import PodMix
 UID = "uid-a"
 
 
-def told(*statuses: dict[str, Any], deleted: bool = False, live: bool = False, **mix: Any) -> list[str]:
+def told(
+    *statuses: dict[str, Any], deleted: bool = False, deleted_at: int = 99, live: bool = False, **mix: Any
+) -> list[str]:
     """The rules that these statuses of one pod, one after the other, break."""
     now_ns = [0]
     chronicle = Chronicle(lambda: now_ns[0])
     chronicle.mix_of = lambda _: PodMix(name="a", count=1, **mix)
     for number, status in enumerate(({}, *statuses)):
         now_ns[0] = number * 10 * 10**9
-        chronicle.pod_changed(MODIFIED, version(status, deleted))
+        chronicle.pod_changed(MODIFIED, version(status, deleted or number >= deleted_at))
         if live:
             chronicle.pods[UID].containers["app"] = ContainerSeen(starts=1, live={"one"})
     if deleted:
@@ -50,6 +52,7 @@ def shown(phase: str, ready: bool = False, restarts: int = 0) -> dict[str, Any]:
         (told(shown("Running", True), shown("Running"), steady=True), ["the-steady-stay-ready"]),
         (told(shown("Running"), starts_within="10s"), []),
         (told(shown("Running"), starts_within="9s"), ["starts-in-time"]),
+        (told(shown("Pending"), deleted_at=1, starts_within="5s"), ["starts-in-time"]),
         (told(deleted=True, live=True), ["nothing-runs-of-the-gone"]),
         (told(deleted=True, ends_within="500ms"), ["ends-in-time"]),
         (told(deleted=True, ends_within="2s"), []),

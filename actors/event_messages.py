@@ -12,7 +12,7 @@ class RecordEvent(Message, frozen=True):
     """Anybody -> EventRecorderActor: an event about a pod or the node (spec 15).
 
     `type` is Normal or Warning; `field_path` is such as `spec.containers{web}`, empty for the pod as a whole; `uid`
-    empty with `kind` Node means the node itself.
+    empty with `kind` Node means the node itself. `annotations`: of the event, for programs.
     """
 
     kind: str
@@ -23,6 +23,7 @@ class RecordEvent(Message, frozen=True):
     reason: str
     message: str
     field_path: str = ""
+    annotations: tuple[tuple[str, str], ...] = ()
 
 
 def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: str = "") -> RecordEvent:

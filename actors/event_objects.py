@@ -30,7 +30,7 @@ def creation(series: Series, node_name: str) -> ApiCall[Any]:
     event = series.event
     namespace = event.namespace or NAMESPACE_OF_NODES
     body = Event(
-        metadata=ObjectMeta(name=series.name, namespace=namespace),
+        metadata=ObjectMeta(name=series.name, namespace=namespace, annotations=dict(event.annotations)),
         involved_object=ObjectReference(
             api_version="v1",
             kind=event.kind,

@@ -103,7 +103,8 @@ class NodeStatsActor(Actor):
 
     @handles(WantStats)
     async def want(self, message: WantStats) -> None:
-        message.asker.tell(StatsTaken(await self._fresh(message.max_age_ns)))
+        sample = await self._fresh(message.max_age_ns) if message.pods else await self._take_node()
+        message.asker.tell(StatsTaken(sample, message.pods))
 
     async def _fresh(self, max_age_ns: int) -> NodeSample:
         known, now_ns = self._sample, self.now_ns()
@@ -146,6 +147,26 @@ class NodeStatsActor(Actor):
         )
         self._rates = rates.now
         return sample
+
+    async def _take_node(self) -> NodeSample:
+        """The machine and its disks alone; the next rate of a CPU is not touched by it."""
+        self._problems = []
+        taken_ns = self.now_ns()
+        asked = self._cri.call(IMAGE_FS_INFO, ImageFsInfoRequest(), timeout_ns=CALL_NS)
+        (answer,) = await self.gather(asked, what="the runtime's file systems")
+        node = await self._read("node", self._host.node)
+        root_fs = await self._file_system("the root directory", self._root_directory)
+        image_fs, container_fs, apart = await self._image_file_systems(self._answer(answer))
+        return NodeSample(
+            taken_ns,
+            node=node,
+            root_fs=root_fs,
+            image_fs=image_fs,
+            container_fs=container_fs,
+            image_fs_apart=_differ(root_fs, image_fs),
+            containers_apart=apart,
+            problems=tuple(self._problems),
+        )
 
     async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None]:
         call = self._cri.call

@@ -16,6 +16,7 @@ from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools
 from actors.csi_node import CsiNodeActor
 from actors.event_recorder import EventRecorderActor
+from actors.eviction_manager import EvictionActor, EvictionTools
 from actors.image_gc import ImageGCActor, ImageTools
 from actors.image_gc_rules import GcLimits
 from actors.image_leases import ImageLeases
@@ -186,6 +187,8 @@ class NodeSupervisor(Actor):
             refs["mirror-pods"] = self._reserve(MirrorPodActor, "mirror-pods")
             refs["node-lease"] = self._reserve(NodeLeaseActor, "node-lease")
             refs["claims"] = self._reserve(ClaimsActor, "claims")
+        if self._capabilities.stats is not None:
+            refs["eviction"] = self._reserve(EvictionActor, "eviction")
         self._furnish(refs)
         self._start_sources(refs["storage"])
 
@@ -213,6 +216,7 @@ class NodeSupervisor(Actor):
             pleg=refs["pleg"],
             images=refs["image-pull"],
             image_gc=refs["image-gc"],
+            eviction=refs.get("eviction"),
             volumes=refs["volume-reconciler"],
             container_gc=gc,
             status_manager=refs["status-manager"],
@@ -251,6 +255,7 @@ class NodeSupervisor(Actor):
         self.furnish(gc, GcTools(can.cri, can.logs, plan.gc_policy, places))
         self._start_log_rotation()
         self._start_stats()
+        self._furnish_eviction(refs)
         strategy = configuration.config_map_and_secret_change_detection_strategy
         again_ns = resync_ns(configuration.sync_frequency, strategy)
         asked = (refs["object-cache"], refs["tokens"], refs["node-status"], refs.get("claims"))
@@ -298,6 +303,24 @@ class NodeSupervisor(Actor):
                 name="stats",
                 strategy=LONG_LIVED,
             )
+
+    def _furnish_eviction(self, refs: dict[str, ActorRef]) -> None:
+        """Where nobody can say what is used, nobody is evicted."""
+        can, plan = self._capabilities, self._plan
+        if "eviction" not in refs:
+            return
+        tools = EvictionTools(
+            self.children["stats"],
+            refs["sync-loop"],
+            refs["events"],
+            (refs["node-status"], refs["resources"]),
+            refs["container-gc"],
+            refs["image-gc"],
+            can.files,
+            can.meters,
+        )
+        path = f"{plan.facts.root_directory.rstrip('/')}/evictions"
+        self.furnish(refs["eviction"], tools, plan.configuration, plan.facts.name, path)
 
     def _start_log_rotation(self) -> None:
         """Nobody needs to know it: what it works on it finds in the runtime and on the disk."""

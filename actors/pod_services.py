@@ -62,6 +62,8 @@ class PodServices:
     cluster: ActorRef
     historian: ActorRef
     resources: ActorRef
+    eviction: ActorRef | None = None
+    """None: nobody ends pods for the sake of the node."""
     image_gc: ActorRef | None = None
     """None: nobody removes images, and nobody has to keep them."""
     began_ns: int = 0

@@ -108,6 +108,8 @@ class PodWorker(Actor):
         services = self._services
         for listener in (services.pleg, services.container_gc, services.sync_loop, services.resources):
             listener.tell(started)
+        if self._life.stage is Stage.FINISHED:
+            services.container_gc.tell(PodFinished(self._uid))
         self._references.announce()
 
     # --- what is desired --------------------------------------------------------------------------------------------
@@ -216,14 +218,16 @@ class PodWorker(Actor):
             await self._end.terminate(self._life)
             self._meet(ContainersStopped())
         elif stage is Stage.TERMINATED:
-            self._services.resources.tell(AllocationReleased(self._uid))
+            for listener in (self._services.resources, self._services.sync_loop):
+                listener.tell(AllocationReleased(self._uid))
             self._show.publish_final()
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
                 self._references.release()
                 self._sync.leases.release(self._uid)
                 self._sync.users.release(self._uid, self._view.pod)
-                self._services.status_manager.tell(PodFinished(self._uid))
+                for listener in (self._services.status_manager, self._services.container_gc):
+                    listener.tell(PodFinished(self._uid))
         elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life) and self._life.deleted:
             # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
             self.stop()

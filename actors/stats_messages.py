@@ -16,13 +16,21 @@ class TakeStats(Message, frozen=True):
 
 
 class WantStats(Message, frozen=True):
-    """EvictionActor -> NodeStatsActor: tell me a sample that is at most so old; `StatsTaken` is the answer."""
+    """EvictionActor -> NodeStatsActor: tell me a sample that is at most so old; `StatsTaken` is the answer.
+
+    Not `pods`: the machine and its disks are enough, which costs little; such a sample is always new.
+    """
 
     asker: ActorRef
     max_age_ns: int = 0
+    pods: bool = True
 
 
 class StatsTaken(Message, frozen=True):
-    """NodeStatsActor -> who wanted it. What could not be had is None in it, and named among its problems."""
+    """NodeStatsActor -> who wanted it. What could not be had is None in it, and named among its problems.
+
+    `pods`: as it was asked for.
+    """
 
     sample: NodeSample
+    pods: bool = True

@@ -17,9 +17,11 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
-from actors.admission_messages import ResourceManagerStarted
+from actors.admission_messages import AllocationReleased, ResourceManagerStarted
 from actors.count_messages import CountPods, PodCount
 from actors.event_messages import pod_event
+from actors.eviction.local_limits import has_local_limits
+from actors.eviction_messages import LimitedPodSeen, PodHere, PodsHere, WantPods
 from actors.history_messages import HistorianStarted, HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.history_words import name_wait, shortened
 from actors.kernel import (
@@ -102,7 +104,19 @@ class _Standing(enum.Enum):
 class _Entry:
     """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
 
-    __slots__ = ("ended", "name", "orphan", "pod", "restart", "source", "standing", "static", "waits_for", "worker")
+    __slots__ = (
+        "ended",
+        "name",
+        "orphan",
+        "pod",
+        "released",
+        "restart",
+        "source",
+        "standing",
+        "static",
+        "waits_for",
+        "worker",
+    )
 
     def __init__(self) -> None:
         self.standing = _Standing.UNHEARD
@@ -117,6 +131,8 @@ class _Entry:
         """Why it has no worker yet, as the historian was told."""
         self.ended = False
         """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
+        self.released = False
+        """Nothing of it runs any more, and nothing will."""
 
     def adopt(self, pod: Pod, source: str) -> None:
         """The pod is desired, in this form."""
@@ -258,6 +274,8 @@ class SyncLoopActor(Actor):
             worker.tell(TerminatePod(pod=pod))
         else:
             worker.tell(SyncPod(pod, operation))
+            if self._services.eviction is not None and has_local_limits(pod):
+                self._services.eviction.tell(LimitedPodSeen())
 
     # --- who may start ----------------------------------------------------------------------------------------------
 
@@ -363,7 +381,7 @@ class SyncLoopActor(Actor):
         if services.image_gc is not None:
             services.image_gc.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
-            entry.ended = False
+            entry.ended = entry.released = False
             entry.adopt(entry.restart, entry.source)
             # What was published of the life before is final; the new one begins with nothing.
             self._services.status_manager.tell(PodForgotten(uid))
@@ -497,6 +515,19 @@ class SyncLoopActor(Actor):
         for uid, entry in self._entries.items():
             if entry.worker is not None:
                 self._services.resources.tell(PodWorkerStarted(uid, entry.worker))
+
+    @handles(AllocationReleased)
+    def allocation_released(self, message: AllocationReleased) -> None:
+        entry = self._entries.get(message.uid)
+        if entry is not None:
+            entry.released = True
+
+    @handles(WantPods)
+    def want_pods(self, message: WantPods) -> None:
+        here = (
+            PodHere(each.pod, each.worker, each.released) for each in self._entries.values() if each.pod is not None
+        )
+        message.asker.tell(PodsHere(tuple(here), self._all_ready and self._unknown is not None))
 
     @handles(PlegStarted, ObjectCacheStarted)
     def announce_workers(self, _: PlegStarted | ObjectCacheStarted) -> None:

@@ -119,6 +119,10 @@ ADMISSION_REJECTIONS = counter(
     "kubelet_admission_rejections_total", "Pods that the node did not take, by reason.", "reason"
 )
 PREEMPTIONS = counter("kubelet_preemptions", "Pods that made way for others, by what was short.", "preemption_signal")
+EVICTIONS = counter("kubelet_evictions", "Pods that were ended for the sake of the node.", "eviction_signal")
+EVICTION_STATS_AGE = histogram(
+    "kubelet_eviction_stats_age_seconds", "How old the numbers were by which a pod was evicted.", "eviction_signal"
+)
 HANDLER_FALLBACKS = counter(
     "kubelet_lifecycle_handler_http_fallbacks_total", "Hooks over HTTPS that were asked again over HTTP."
 )
@@ -281,7 +285,6 @@ AT_PROBES = (PROBE_DURATION, PROBE_TOTAL)
 FAMILIES = tuple(each for each in in_module(globals()) if each not in AT_PROBES)
 
 _NO_PART = {
-    "there are no evictions yet": ("evictions", "eviction_stats_age_seconds"),
     "there are no device plugins yet": ("device_plugin_registration_total", "device_plugin_alloc_duration_seconds"),
     "there is no socket for pod resources yet": tuple(
         f"pod_resources_endpoint_{each}"

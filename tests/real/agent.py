@@ -65,6 +65,8 @@ class Agent:
             # Whatever this machine has: the tests are not about it.
             "failCgroupV1": cgroup_version() != 1,
             "failSwapOn": False,
+            # Nor does any pod go because this machine is full.
+            "evictionHard": {"memory.available": "0%"},
             # Ports are few, and few tests are about them.
             "enableServer": False,
             "healthzPort": 0,

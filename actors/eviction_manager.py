@@ -1,0 +1,441 @@
+"""`EvictionActor`: looks at what is left of the node, says so, and ends pods before the node falls over (spec 7).
+
+It owns the conditions of pressure and the decision who goes; the rules are `actors.eviction`. Every ten seconds, while
+there is a threshold or a pod with a limit of its own, it goes through a pass, one step per message:
+
+    LOOKING    a sample: of the machine alone, and of all pods only when somebody may have to go
+    ASKING     which pods there are, from the sync loop
+    FREEING    images and dead containers first, where that frees what is short; then a new sample
+    SAVING     who goes is on the disk before it is told; what an agent has decided the next one carries out
+    ENDING     until the pod has ended, half a minute at most; then the next pass, at once
+
+A step that is not answered ends the pass; the next one begins anew. For one reading of a signal one pod goes at most.
+A critical pod never goes. A disk that cannot be written to keeps no pod alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import ClassVar
+
+import msgspec
+
+from actors.event_messages import RecordEvent, pod_event
+from actors.eviction.decisions import Victim, text_of, victims_in
+from actors.eviction.local_limits import has_local_limits, over_limits
+from actors.eviction.pressure import PressureState, observe
+from actors.eviction.ranking import victims
+from actors.eviction.reclaim import Reclaim, reclaimable
+from actors.eviction.thresholds import Layout, Threshold, configured_thresholds, is_met, thresholds_for
+from actors.eviction.usage import Candidate
+from actors.eviction.words import REASON, THRESHOLD_MET, eviction_words, threshold_words
+from actors.eviction_messages import LimitedPodSeen, PodHere, PodsHere, WantPods
+from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.messages import TerminatePod
+from actors.node_messages import NodePressureObserved
+from actors.node_signals import SignalReading, signals_of
+from actors.pod_view import DISK_LANE_SIZE
+from actors.reclaim_messages import ContainersReclaimed, ImagesReclaimed, ReclaimContainers, ReclaimImages
+from actors.stats_messages import StatsTaken, WantStats
+from config.kubelet import KubeletConfiguration
+from config.objects import Pod
+from config.pod_identity import is_critical
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.pod_files import PodFiles
+from runtime.stats.samples import NodeSample
+
+SECOND_NS = 1_000_000_000
+PASS_NS = 10 * SECOND_NS
+STEP_NS = 60 * SECOND_NS
+"""For an answer; freeing may take longer, and then the pass goes on without it."""
+SAVE_NS = 5 * SECOND_NS
+END_NS = 30 * SECOND_NS
+POLL_NS = SECOND_NS
+HARD_GRACE_SECONDS = 1
+LIMIT_BYTES = 4 * 1024 * 1024
+ENDED = ("Succeeded", "Failed")
+
+
+class Step(Enum):
+    """See the module."""
+
+    IDLE = "nothing until the next pass"
+    LOOKING = "what is used is being read"
+    ASKING = "the pods are being asked for"
+    FREEING = "dead containers and images are being removed"
+    SAVING = "who goes is being written down"
+    ENDING = "the victim is ending"
+
+
+class BeginPass(Message, frozen=True):
+    """To itself: time to look."""
+
+
+class PollEnd(Message, frozen=True):
+    """To itself: has the victim ended?"""
+
+
+class StepIsLate(Message, frozen=True):
+    """To itself: the step has not been answered."""
+
+    step: Step
+
+
+class DecisionRead(Message, frozen=True):
+    """To itself: what an earlier agent has decided."""
+
+    text: str
+
+
+class DecisionSaved(Message, frozen=True):
+    """To itself: the decision is on the disk, or why not."""
+
+    error: str = ""
+
+
+class EvictionTools(msgspec.Struct, frozen=True):
+    """Whom it asks, and whom it tells. `images` None: nobody can remove images."""
+
+    stats: ActorRef
+    sync_loop: ActorRef
+    events: ActorRef
+    listeners: tuple[ActorRef, ...]
+    containers: ActorRef
+    images: ActorRef | None
+    files: PodFiles
+    meters: Meters = UNMEASURED
+
+
+class EvictionActor(Actor):
+    """See the module. `path`: the file of decisions."""
+
+    health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
+
+    def __init__(self, tools: EvictionTools, configuration: KubeletConfiguration, node_name: str, path: str) -> None:
+        super().__init__()
+        self._tools = tools
+        self._configuration = configuration
+        self._node_name = node_name
+        self._path = path
+        self._configured = configured_thresholds(configuration)
+        self._has_limits = configuration.local_storage_capacity_isolation
+        self._state = PressureState()
+        self._step = Step.IDLE
+        self._sample: NodeSample | None = None
+        self._layout = Layout()
+        self._decisive: tuple[Threshold, ...] = ()
+        self._freed = False
+        """Whether this pass has freed what it can."""
+        self._to_free: list[Reclaim] = []
+        self._told: dict[str, Victim] = {}
+        """By UID, who has been decided on and is not known to the API to have ended."""
+        self._waited: set[str] = set()
+        """Of those, whose workers have been told by this actor."""
+        self._read = False
+        self._published: frozenset[str] | None = None
+
+    def on_start(self) -> None:
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        read = self._tools.files.read_node_file
+        self.begin(lambda: lane.submit("evictions", read, self._path, LIMIT_BYTES, deadline_ns=SAVE_NS), _decision_read)
+
+    @handles(DecisionRead)
+    def decision_read(self, message: DecisionRead) -> None:
+        self._told = {victim.uid: victim for victim in victims_in(message.text)} | self._told
+        self._read = True
+        self.begin_pass(BeginPass())
+
+    # --- a pass -----------------------------------------------------------------------------------------------------
+
+    @handles(LimitedPodSeen)
+    def limited_pod_seen(self, _: LimitedPodSeen) -> None:
+        if self._configuration.local_storage_capacity_isolation and not self._has_limits:
+            self._has_limits = True
+            if self._step is Step.IDLE and not self._configured:
+                self.after(PASS_NS, BeginPass(), key="pass")
+
+    @handles(BeginPass)
+    def begin_pass(self, _: BeginPass) -> None:
+        if not self._read or self._step is not Step.IDLE:
+            return
+        self._freed = False
+        if self._told or self._has_limits:
+            self._ask_for_pods()
+        elif self._configured:
+            self._look(pods=bool(self._state.due))
+
+    def _end_pass(self, after_ns: int = PASS_NS) -> None:
+        self._enter(Step.IDLE, 0)
+        self._sample, self._decisive = None, ()
+        if self._configured or self._has_limits or self._told:
+            self.after(after_ns, BeginPass(), key="pass")
+
+    def _enter(self, step: Step, late_ns: int = STEP_NS) -> None:
+        self._step = step
+        if late_ns:
+            self.after(late_ns, StepIsLate(step), key="late")
+        else:
+            self.cancel_timer("late")
+
+    @handles(StepIsLate)
+    def step_is_late(self, message: StepIsLate) -> None:
+        if message.step is not self._step:
+            return
+        if self._step is Step.FREEING:
+            if not self._free_next():
+                self._look_after_freeing()
+        elif self._step is Step.SAVING:
+            self._ask_for_pods()
+        elif self._step is Step.ENDING:
+            self._end_pass(0)
+        else:
+            self.log.warning("what the node is short of is not known now: %s", self._step.value)
+            self._end_pass()
+
+    # --- what is used -----------------------------------------------------------------------------------------------
+
+    def _look(self, *, pods: bool) -> None:
+        self._enter(Step.LOOKING)
+        self._sample = None
+        self._tools.stats.tell(WantStats(self.ref, 0, pods))
+
+    @handles(StatsTaken)
+    def stats_taken(self, message: StatsTaken) -> None:
+        if self._step is not Step.LOOKING:
+            return
+        sample = message.sample
+        self._layout = Layout(sample.image_fs_apart, sample.containers_apart)
+        readings = signals_of(sample)
+        if self._freed:
+            self._decisive = tuple(each for each in self._decisive if _still_met(each, readings))
+            self._state = msgspec.structs.replace(self._state, readings=readings)
+        else:
+            self._follow(readings, decides=message.pods)
+        if not message.pods and self._state.due:
+            self._look(pods=True)  # somebody may have to go: by a sample that shows who
+        elif message.pods and (self._decisive or (self._has_limits and not self._freed)):
+            self._sample = sample
+            self._ask_for_pods()
+        else:
+            self._end_pass()
+
+    def _follow(self, readings: Mapping[str, SignalReading], *, decides: bool) -> None:
+        thresholds = thresholds_for(self._configured, self._layout)
+        period_ns = self._configuration.eviction_pressure_transition_period
+        seen = observe(self._state, thresholds, readings, self.now_ns(), period_ns)
+        last = self._state.readings
+        self._state = seen.state if decides else msgspec.structs.replace(seen.state, readings=last)
+        self._decisive = seen.decisive if decides else ()
+        if seen.state.conditions or self._published != seen.state.conditions:
+            self._publish()  # who was made anew hears of it again
+
+    def _publish(self) -> None:
+        found = self._published = self._state.conditions
+        told = NodePressureObserved("MemoryPressure" in found, "DiskPressure" in found, "PIDPressure" in found)
+        for listener in self._tools.listeners:
+            listener.tell(told)
+
+    # --- the pods ---------------------------------------------------------------------------------------------------
+
+    def _ask_for_pods(self) -> None:
+        self._enter(Step.ASKING)
+        self._tools.sync_loop.tell(WantPods(self.ref))
+
+    @handles(PodsHere)
+    def pods_here(self, message: PodsHere) -> None:
+        if self._step is Step.ENDING:
+            self._see_the_end(message)
+            return
+        if self._step is not Step.ASKING:
+            return
+        self._has_limits = self._configuration.local_storage_capacity_isolation and any(
+            has_local_limits(here.pod) for here in message.pods
+        )
+        self._forget(message)
+        if self._told.keys() - self._waited:
+            self._remind(message)
+        elif self._sample is not None:
+            self._decide(message.pods, self._sample)
+        elif self._configured or self._has_limits:
+            self._look(pods=self._has_limits or bool(self._state.due))
+        else:
+            self._end_pass()
+
+    def _forget(self, message: PodsHere) -> None:
+        """Of whom the API knows the end nothing has to be remembered."""
+        if not message.complete:
+            return
+        alive = {each.pod.metadata.uid for each in message.pods if not _has_ended(each.pod)}
+        gone = self._told.keys() - alive
+        if gone:
+            self._told = {uid: victim for uid, victim in self._told.items() if uid in alive}
+            self._waited &= alive
+            self._save()
+
+    def _remind(self, message: PodsHere) -> None:
+        """Tell the workers of those who go; nobody else is looked for before all of them are told."""
+        here = {each.pod.metadata.uid: each for each in message.pods}
+        for uid in sorted(self._told.keys() - self._waited):
+            there = here.get(uid)
+            if there is not None and there.worker is not None:
+                self._waited.add(uid)
+                self._tell(self._told[uid], there.pod, there.worker)
+        if self._told.keys() - self._waited:
+            self._end_pass(POLL_NS)  # an earlier agent has decided; its pods are not here yet
+        else:
+            self._enter(Step.ENDING, END_NS)
+            self.after(POLL_NS, PollEnd(), key="poll")
+
+    # --- who goes ---------------------------------------------------------------------------------------------------
+
+    def _decide(self, pods: Sequence[PodHere], sample: NodeSample) -> None:
+        samples = {each.uid: each for each in sample.pods}
+        candidates = [
+            Candidate(each.pod, samples.get(each.pod.metadata.uid), each.worker)
+            for each in pods
+            if each.may_be_evicted() and not _has_ended(each.pod) and each.pod.metadata.uid not in self._told
+        ]
+        over = over_limits(candidates, self._layout) if self._has_limits and not self._freed else []
+        if over:
+            self._evict(
+                [Victim(_uid(each.candidate), each.message, HARD_GRACE_SECONDS, False, each.signal) for each in over]
+            )
+        elif not self._decisive:
+            self._end_pass()
+        elif not self._freed and self._free(self._decisive[0]):
+            return
+        else:
+            self._choose(self._decisive[0], candidates)
+
+    def _choose(self, threshold: Threshold, candidates: Sequence[Candidate]) -> None:
+        found = victims(threshold.signal, threshold.resource, candidates, self._layout)
+        if not found:
+            self.log.warning("the node is short of %s, and there is nobody to evict", threshold.resource)
+            self._end_pass()
+            return
+        first = found[0]
+        reading = self._state.readings.get(threshold.signal)
+        message, annotations = eviction_words(threshold, reading, first, self._layout)
+        if reading is not None:
+            age_ns = max(0, self.wall_ns() - reading.at_ns)
+            self._tools.meters.took(names.EVICTION_STATS_AGE, age_ns, threshold.signal)
+        grace = self._grace_of(threshold, first)
+        self._evict([Victim(_uid(first), message, grace, True, threshold.signal, annotations)])
+
+    def _grace_of(self, threshold: Threshold, candidate: Candidate) -> int:
+        if threshold.grace_ns is None:
+            return HARD_GRACE_SECONDS
+        own = candidate.pod.spec.termination_grace_period_seconds
+        longest = self._configuration.eviction_max_pod_grace_period
+        return longest if own is None else min(longest, own)
+
+    def _evict(self, chosen: Sequence[Victim]) -> None:
+        """Write it down, then do it."""
+        for victim in chosen:
+            self._tools.meters.count(names.EVICTIONS, victim.signal)
+        self._told |= {victim.uid: victim for victim in chosen}
+        self._enter(Step.SAVING, SAVE_NS + SECOND_NS)
+        self._save(then=DecisionSaved)
+
+    def _save(self, then: Callable[[str], Message] | None = None) -> None:
+        text = text_of(self._told.values())
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        write = self._tools.files.write_record
+        self.begin(
+            lambda: lane.submit("evictions", write, self._path, text, deadline_ns=SAVE_NS),
+            lambda done: None if then is None else then(_error_of(outcome_of(done).error)),
+        )
+
+    @handles(DecisionSaved)
+    def decision_saved(self, message: DecisionSaved) -> None:
+        if message.error:
+            self.log.warning("who is evicted cannot be written down: %s", message.error)
+        if self._step is Step.SAVING:
+            self._ask_for_pods()  # the workers as they are now are told
+
+    def _tell(self, victim: Victim, pod: Pod, worker: ActorRef) -> None:
+        if is_critical(pod):
+            return
+        event = pod_event(pod, "Warning", REASON, victim.message)
+        self._tools.events.tell(msgspec.structs.replace(event, annotations=victim.annotations))
+        worker.tell(
+            TerminatePod(
+                grace_seconds=victim.grace_seconds,
+                evicted=True,
+                disrupted=victim.disrupted,
+                reason=REASON,
+                message=victim.message,
+            )
+        )
+
+    # --- until it has ended -----------------------------------------------------------------------------------------
+
+    @handles(PollEnd)
+    def poll_end(self, _: PollEnd) -> None:
+        if self._step is Step.ENDING:
+            self._tools.sync_loop.tell(WantPods(self.ref))
+
+    def _see_the_end(self, message: PodsHere) -> None:
+        runs = {each.pod.metadata.uid for each in message.pods if not each.released and not _has_ended(each.pod)}
+        if self._told.keys() & runs:
+            self.after(POLL_NS, PollEnd(), key="poll")
+        else:
+            self._forget(message)
+            self._end_pass(0)
+
+    # --- what is freed first ----------------------------------------------------------------------------------------
+
+    def _free(self, threshold: Threshold) -> bool:
+        """Say that the node is short, and begin to free; False when there is nothing that could be."""
+        text = threshold_words(threshold.resource)
+        self._tools.events.tell(RecordEvent("Node", "", "", self._node_name, "Warning", THRESHOLD_MET, text))
+        self._to_free = list(reclaimable(threshold.signal, self._layout))
+        if self._tools.images is None and Reclaim.IMAGES in self._to_free:
+            self._to_free.remove(Reclaim.IMAGES)
+        return self._free_next()
+
+    def _free_next(self) -> bool:
+        if not self._to_free:
+            return False
+        self._enter(Step.FREEING)
+        what = self._to_free.pop(0)
+        if what is Reclaim.CONTAINERS:
+            self._tools.containers.tell(ReclaimContainers(self.ref))
+        elif self._tools.images is not None:
+            self._tools.images.tell(ReclaimImages(self.ref))
+        return True
+
+    @handles(ContainersReclaimed, ImagesReclaimed)
+    def reclaimed(self, message: ContainersReclaimed | ImagesReclaimed) -> None:
+        if message.error:
+            self.log.warning("not everything that is unused could be removed: %s", message.error)
+        if self._step is Step.FREEING and not self._free_next():
+            self._look_after_freeing()
+
+    def _look_after_freeing(self) -> None:
+        self._freed = True
+        self._look(pods=True)
+
+
+def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:
+    reading = readings.get(threshold.signal)
+    return reading is not None and is_met(threshold, reading, with_reclaim=True)
+
+
+def _has_ended(pod: Pod) -> bool:
+    return pod.status is not None and pod.status.phase in ENDED
+
+
+def _uid(candidate: Candidate) -> str:
+    return candidate.pod.metadata.uid
+
+
+def _error_of(error: BaseException | None) -> str:
+    return "" if error is None else str(error) or type(error).__name__
+
+
+def _decision_read(done: Pending[str]) -> DecisionRead:
+    """A file that is not there, or cannot be read, has nothing in it."""
+    return DecisionRead(outcome_of(done).value or "")

@@ -1,0 +1,48 @@
+"""What `EvictionActor` and the sync loop say to each other. See `actors/messages.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import msgspec
+
+from actors.kernel import ActorRef, Message
+from config.objects import Pod
+
+
+class PodHere(msgspec.Struct, frozen=True):
+    """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will."""
+
+    pod: Pod
+    worker: ActorRef | None
+    released: bool = False
+
+    def may_be_evicted(self) -> bool:
+        """Whether there is anything to end."""
+        return self.worker is not None and not self.released
+
+
+class WantPods(Message, frozen=True):
+    """EvictionActor -> SyncLoopActor: tell me which pods there are; `PodsHere` is the answer."""
+
+    asker: ActorRef
+
+    def coalesce_key(self) -> Hashable:
+        return ("pods", self.asker.path)
+
+
+class PodsHere(Message, frozen=True):
+    """SyncLoopActor -> EvictionActor: these. `complete`: every source has spoken, so that no other is known."""
+
+    pods: tuple[PodHere, ...]
+    complete: bool
+
+    def coalesce_key(self) -> Hashable:
+        return "pods"
+
+
+class LimitedPodSeen(Message, frozen=True):
+    """SyncLoopActor -> EvictionActor: there is a pod that may use only so much of the disk."""
+
+    def coalesce_key(self) -> Hashable:
+        return "limited"

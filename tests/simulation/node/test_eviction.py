@@ -1,0 +1,191 @@
+"""A whole node that runs short: who goes, what is said of it, and when it is over (spec 7), in virtual time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from config.kubelet import KubeletConfiguration
+from simulation.simulated_node import MAX_PODS
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.worlds import SECOND, container
+
+MINUTE = 60 * SECOND
+GIB = 2**30
+MIB = 2**20
+MEMORY = "simulated.actorlet.dev/memory"
+
+
+def cluster(seed=1, **fields):
+    fields.setdefault("eviction_hard", {"memory.available": "1Gi", "nodefs.available": "10%"})
+    configuration = KubeletConfiguration(max_pods=MAX_PODS, enforce_node_allocatable=(), **fields)
+    return Cluster(seed, configuration=configuration)
+
+
+def asking(memory):
+    return [container(resources={"requests": {"memory": memory}})]
+
+
+def conditions(world):
+    node = world.ask("GET", "/api/v1/nodes/node")
+    return {each["type"]: each["status"] for each in node["status"]["conditions"]}
+
+
+def evicted(world):
+    return sorted(name for name, pod in world.pods().items() if pod["status"].get("reason") == "Evicted")
+
+
+def squeeze(world, left):
+    """So much memory is left on the node."""
+    node = world.node.usage
+    used = sum(
+        each.behaviour.memory
+        for each in world.node.cri.state.containers.values()
+        if each.state.name == "CONTAINER_RUNNING"
+    )
+    node.own_memory_bytes = world.node.machine.machine_facts.memory_bytes - used - left
+
+
+def test_pressure_comes_one_pod_goes_by_rank_and_the_condition_stays_for_a_while():
+    world = cluster()
+    world.create("modest", annotations={MEMORY: "200Mi"}, containers=asking("1Gi"))
+    world.create("greedy", annotations={MEMORY: "2Gi"}, containers=asking("1Gi"))
+    world.create("critical", annotations={MEMORY: "3Gi"}, priorityClassName="system-node-critical")
+    world.until(lambda: world.all_are("Running", 3))
+    world.run(MINUTE)
+    assert conditions(world)["MemoryPressure"] == "False"
+    squeeze(world, 512 * MIB)
+    world.until(lambda: evicted(world) == ["greedy"], 30 * SECOND)
+    pod = world.pods()["greedy"]
+    assert pod["status"]["phase"] == "Failed"
+    assert pod["status"]["message"] == (
+        "The node was low on resource: memory. Threshold quantity: 1Gi, available: 512Mi. "
+        "Container app was using 2Gi, request is 1Gi, has larger consumption of memory. "
+    )
+    disruption = next(each for each in pod["status"]["conditions"] if each["type"] == "DisruptionTarget")
+    assert (disruption["status"], disruption["reason"]) == ("True", "TerminationByKubelet")
+    world.until(lambda: conditions(world)["MemoryPressure"] == "True", 15 * SECOND)
+    world.until(lambda: "Evicted" in world.events("greedy"), 20 * SECOND)
+    events = world.ask("GET", "/api/v1/events")["items"]
+    event = next(each for each in events if each["reason"] == "Evicted")
+    assert event["type"] == "Warning"
+    assert event["metadata"]["annotations"]["starved_resource"] == "memory"
+    assert event["metadata"]["annotations"]["offending_containers"] == "app"
+    assert "EvictionThresholdMet" in world.events("node")
+    world.run(4 * MINUTE)
+    assert evicted(world) == ["greedy"], "what it has left is enough"
+    assert conditions(world)["MemoryPressure"] == "True"
+    world.run(2 * MINUTE)
+    assert conditions(world)["MemoryPressure"] == "False"
+    assert world.phases() == {"modest": "Running", "critical": "Running", "greedy": "Failed"}
+
+
+def test_a_node_under_pressure_takes_no_more_of_those_that_ask_for_nothing():
+    world = cluster()
+    world.run(30 * SECOND)
+    squeeze(world, 512 * MIB)
+    world.until(lambda: conditions(world)["MemoryPressure"] == "True", 30 * SECOND)
+    world.create("late")
+    world.create("asks", containers=asking("10Mi"), annotations={MEMORY: "1Mi"})
+    world.until(lambda: evicted(world) == ["late"], 5 * SECOND)
+
+
+def test_a_pod_over_the_limit_of_its_empty_dir_goes_and_is_no_disruption():
+    world = cluster(eviction_hard={})
+    world.create(
+        "hoard",
+        volumes=[{"name": "scratch", "emptyDir": {"sizeLimit": "10Mi"}}],
+        containers=[container(volumeMounts=[{"name": "scratch", "mountPath": "/scratch"}])],
+    )
+    world.create("other")
+    world.until(lambda: world.all_are("Running", 2))
+    world.run(MINUTE)
+    assert evicted(world) == []
+    uid = world.pods()["hoard"]["metadata"]["uid"]
+    directory = f"/var/lib/actorlet/pods/{uid}/volumes/kubernetes.io~empty-dir/scratch"
+    world.node.host.tree.write(f"{directory}/heap", b"x" * (11 * MIB), 0o600)
+    world.until(lambda: evicted(world) == ["hoard"], 90 * SECOND)
+    status = world.pods()["hoard"]["status"]
+    assert status["message"] == 'Usage of EmptyDir volume "scratch" exceeds the limit "10Mi". '
+    assert "DisruptionTarget" not in {each["type"] for each in status["conditions"]}
+    assert world.phases()["other"] == "Running"
+
+
+def test_nothing_is_looked_at_where_nobody_could_be_evicted():
+    world = cluster(eviction_hard={})
+    world.create("web")
+    world.until(lambda: world.all_are("Running", 1))
+    world.run(30 * SECOND)
+    before = handled(world)
+    world.run(5 * MINUTE)
+    assert handled(world) == before
+
+
+def handled(world):
+    """How many messages the eviction manager and those it would ask have had."""
+    report = world.node.node.report()
+    return {each.path: each.handled for each in report.actors if each.path in ("/node/eviction", "/node/stats")}
+
+
+def test_a_full_disk_is_freed_of_images_before_a_pod_goes():
+    world = cluster()
+    world.create("web")
+    world.until(lambda: world.all_are("Running", 1))
+    images = set(world.node.cri.state.images)
+    assert len(images) > 1
+    world.node.usage.used_bytes = world.node.usage.disk_bytes * 95 // 100
+    world.until(lambda: len(world.node.cri.state.images) < len(images), 3 * MINUTE)
+    world.until(lambda: conditions(world)["DiskPressure"] == "True", 30 * SECOND)
+    world.until(lambda: evicted(world) == ["web"], MINUTE)
+
+
+@pytest.mark.parametrize("after_ms", [0, 5, 20, 100, 300, 900])
+def test_after_a_crash_in_the_middle_the_same_pod_ends(after_ms):
+    world = cluster()
+    for number in range(3):
+        world.create(f"pod-{number}", annotations={MEMORY: f"{number + 1}Gi"})
+    world.until(lambda: world.all_are("Running", 3))
+    squeeze(world, 512 * MIB)
+    world.until(lambda: bool(_decided(world)), 30 * SECOND, 10**6)
+    chosen = _decided(world)
+    world.run(after_ms * 10**6)
+    world.node.restart_agent()
+    world.node.usage.own_memory_bytes = 0
+    world.until(lambda: len(evicted(world)) == 1, MINUTE)
+    world.run(MINUTE)
+    ended = evicted(world)
+    assert [world.pods()[name]["metadata"]["uid"] for name in ended] == chosen
+    assert ended == ["pod-2"]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_under_pressure_that_comes_and_goes_one_goes_per_reading_and_never_a_critical_pod(seed):
+    world = cluster(seed)
+    chance = world.dispatcher.chance
+    for number in range(6):
+        world.create(f"pod-{number}", annotations={MEMORY: f"{chance.randint(1, 900)}Mi"})
+    world.create("critical", annotations={MEMORY: "900Mi"}, priorityClassName="system-cluster-critical")
+    world.until(lambda: world.all_are("Running", 7))
+    known: list[str] = []
+    for _ in range(6):
+        squeeze(world, chance.choice((100 * MIB, 900 * MIB, 4 * GIB)))
+        for _ in range(chance.randint(1, 25)):
+            world.run(SECOND)
+            now = evicted(world)
+            assert len(now) - len(known) <= 1, "two kills between two passes"
+            assert "critical" not in now
+            known = now
+        if chance.random() < 0.3:
+            world.node.restart_agent()
+    squeeze(world, 12 * GIB)
+    world.run(7 * MINUTE)
+    assert conditions(world)["MemoryPressure"] == "False"
+    assert {name for name, phase in world.phases().items() if phase == "Failed"} == set(evicted(world))
+    assert world.phases()["critical"] == "Running"
+
+
+def _decided(world):
+    tree, path = world.node.host.tree, "/var/lib/actorlet/evictions"
+    document = json.loads(tree.read(path)) if tree.exists(path) else {}
+    return [each["uid"] for each in document.get("victims", [])]

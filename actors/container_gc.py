@@ -5,8 +5,9 @@ It decides and never waits: its children list and remove (`actors.container_remo
 - A container has died: of that name of that pod the newest dead one stays. Deaths within a second share one list.
 - A pod has ended (`CollectPod`): everything of it goes, at once and apart from all else, and its worker is told.
 - Every minute: what is over the limits, and what is left of pods that nobody knows. Nobody knows a pod when every
-source
-  has spoken (`KnownPods`), it is not among them, and no worker has announced itself for it.
+  source has spoken (`KnownPods`), it is not among them, and no worker has announced itself for it.
+- The eviction manager needs space (`ReclaimContainers`): the same however young, and all of pods that have finished. Of
+  the others the newest stay: a container that has ended well, and is forgotten, would be started again.
 
 A worker announces itself before it makes anything in the runtime, and a list comes through the mailbox behind that
 announcement: so whatever a list shows of a pod without a worker is old. What fails stays for the next pass.
@@ -20,6 +21,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from typing import ClassVar
+
+import msgspec
 
 from actors.container_gc_rules import (
     POD_UID_LABEL,
@@ -41,8 +44,10 @@ from actors.container_removal import (
     Removed,
     Remover,
 )
-from actors.kernel import STOP, Actor, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
+from actors.kernel import STOP, Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
 from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerEnded, PodWorkerStarted
+from actors.reclaim_messages import ContainersReclaimed, ReclaimContainers
+from actors.status_messages import PodFinished
 from runtime.pod_logs import uid_of_log_directory
 
 SECOND_NS = 1_000_000_000
@@ -82,6 +87,7 @@ class ContainerGCActor(Actor):
         self._workers: set[str] = set()
         self._known: frozenset[str] | None = None
         self._since_known: set[str] = set()
+        self._finished: set[str] = set()
         self._deaths: set[Unit] = set()
         self._looking_at: frozenset[Unit] = frozenset()
         self._listing = False
@@ -94,6 +100,9 @@ class ContainerGCActor(Actor):
         self._taken: set[str] = set()
         self._busy: dict[str, Remove] = {}
         self._errors: list[str] = []
+        self._askers: dict[str, ActorRef] = {}
+        self._asked_by: tuple[ActorRef, ...] = ()
+        """For whom the pass is that is under way."""
 
     def on_start(self) -> None:
         # Children outlive a restart of this actor; what they were doing for the last one is not known any more.
@@ -116,10 +125,16 @@ class ContainerGCActor(Actor):
     def worker_started(self, message: PodWorkerStarted) -> None:
         self._workers.add(message.uid)
         self._since_known.add(message.uid)
+        self._finished.discard(message.uid)
+
+    @handles(PodFinished)
+    def pod_finished(self, message: PodFinished) -> None:
+        self._finished.add(message.uid)
 
     @handles(PodWorkerEnded)
     def worker_ended(self, message: PodWorkerEnded) -> None:
         self._workers.discard(message.uid)
+        self._finished.discard(message.uid)
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
@@ -138,6 +153,10 @@ class ContainerGCActor(Actor):
             and uid not in self._collecting
             and uid not in self._to_collect
         )
+
+    def _is_gone_or_finished(self, uid: str) -> bool:
+        taken = uid in self._collecting or uid in self._to_collect
+        return self._is_gone(uid) or (uid in self._finished and not taken)
 
     # --- one pod has ended ------------------------------------------------------------------------------------------
 
@@ -188,7 +207,20 @@ class ContainerGCActor(Actor):
     def look_at_deaths(self, _: LookAtDeaths) -> None:
         self._list()
 
-    # --- every minute -----------------------------------------------------------------------------------------------
+    # --- every minute, and on demand --------------------------------------------------------------------------------
+
+    @handles(ReclaimContainers)
+    def reclaim(self, message: ReclaimContainers) -> None:
+        self._askers[message.asker.path] = message.asker
+        self._pass_is_due = True
+        self._list()
+
+    def _answer_if_done(self, error: str = "") -> None:
+        """Tell those who have asked for the pass that it is over."""
+        if not self._busy and not self._queue:
+            askers, self._asked_by = self._asked_by, ()
+            for asker in askers:
+                asker.tell(ContainersReclaimed(error))
 
     @handles(BeginPass)
     def begin_pass(self, _: BeginPass) -> None:
@@ -202,6 +234,7 @@ class ContainerGCActor(Actor):
         if self._pass_is_due and not self._queue and not self._busy:
             self._pass_is_due = False
             self._listing = True
+            self._asked_by, self._askers = tuple(self._askers.values()), {}
             self.children[LISTER].tell(ListDead("", True))
         elif self._deaths:
             self._looking_at, self._deaths = frozenset(self._deaths), set()
@@ -214,8 +247,11 @@ class ContainerGCActor(Actor):
         self._listing = False
         if message.error:
             self.log.warning("dead containers cannot be listed: %s", message.error)
+            if message.asked.disk:
+                self._answer_if_done(f"dead containers cannot be listed: {message.error}")
         elif message.asked.disk:
             self._judge_all(message)
+            self._answer_if_done()
         else:
             self._judge_deaths(message)
         self._list()
@@ -228,7 +264,10 @@ class ContainerGCActor(Actor):
     def _judge_all(self, listed: DeadListed) -> None:
         places = self._tools.places
         containers = [each for each in listed.containers if each.labels.get(POD_UID_LABEL, "") not in self._collecting]
-        dead = dead_containers(containers, self._tools.policy, self.wall_ns(), self._is_gone)
+        policy, is_spent = self._tools.policy, self._is_gone
+        if self._asked_by:
+            policy, is_spent = msgspec.structs.replace(policy, min_age_ns=0), self._is_gone_or_finished
+        dead = dead_containers(containers, policy, self.wall_ns(), is_spent)
         self._enqueue_containers([victim_of(container, places) for container in dead])
         sandboxes = [
             each for each in listed.sandboxes if each.metadata is not None and each.metadata.uid not in self._collecting
@@ -238,7 +277,7 @@ class ContainerGCActor(Actor):
         alive = {each.id for each in listed.containers}
         self._enqueue(
             Remove(
-                sandboxes=tuple(removable_sandboxes(sandboxes, listed.containers, self._is_gone)),
+                sandboxes=tuple(removable_sandboxes(sandboxes, listed.containers, is_spent)),
                 log_directories=tuple(
                     directory
                     for directory in listed.log_directories
@@ -283,9 +322,11 @@ class ContainerGCActor(Actor):
             self._taken.difference_update(victim.id for victim in work.containers)
         self._give_work()
         if not self._busy:
-            if self._errors:
-                self.log.warning("%d removals failed, the first: %s", len(self._errors), self._errors[0])
+            first = self._errors[0] if self._errors else ""
+            if first:
+                self.log.warning("%d removals failed, the first: %s", len(self._errors), first)
                 self._errors = []
+            self._answer_if_done(first)
             self._list()
 
     @handles(ChildFailed)
@@ -293,5 +334,6 @@ class ContainerGCActor(Actor):
         """A child has lost its work with its failure; the next pass finds what is left."""
         if message.name == LISTER:
             self._listing = False
+            self._answer_if_done(f"the list failed: {message.cause}")
         elif message.name in self._busy:
             self._work_ended(message.name)

@@ -13,6 +13,8 @@ from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
 from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerEnded, PodWorkerStarted
+from actors.reclaim_messages import ContainersReclaimed, ReclaimContainers
+from actors.status_messages import PodFinished
 from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import (
     Container,
@@ -128,7 +130,7 @@ class World:
         self.logs = Logs()
         tools = GcTools(self.runtime, self.logs, policy or GcPolicy(), Places())
         self.gc: ActorRef = self.system.spawn(ContainerGCActor, tools, name="gc")
-        self.worker, self.answers = Recorder.spawn_in(self.system, "worker", PodCollected)
+        self.worker, self.answers = Recorder.spawn_in(self.system, "worker", PodCollected, ContainersReclaimed)
 
     def tell(self, *messages: Any, seconds: int = 0) -> None:
         for message in messages:
@@ -328,3 +330,44 @@ def test_a_pod_asked_for_again_while_it_is_collected_is_collected_once_more(worl
     world.tell(seconds=400)
     assert [bool(answer.error) for answer in world.answers] == [True, False]
     assert world.left() == set()
+
+
+def known(*uids: str) -> list[Any]:
+    return [KnownPods(frozenset(uids))]
+
+
+def test_who_needs_space_gets_all_that_is_dead_of_finished_pods_and_an_answer(world: World):
+    world.runtime.add(*crashed("lives", 2), *crashed("done", 2), sandbox("s", "done"), sandbox("t", "lives"))
+    world.tell(PodWorkerStarted("lives", world.worker), PodWorkerStarted("done", world.worker))
+    world.tell(PodFinished("done"), *known("lives", "done"), seconds=1)
+    assert world.left() == {"lives1", "done1", "s", "t"}
+    world.tell(ReclaimContainers(world.worker), ReclaimContainers(world.worker), seconds=1)
+    assert world.left() == {"lives1", "t"}
+    assert set(world.answers) == {ContainersReclaimed()}
+
+
+def test_a_pod_that_begins_again_has_not_finished(world: World):
+    world.runtime.add(*crashed("p", 1))
+    world.tell(PodFinished("p"), PodWorkerStarted("p", world.worker), *known("p"), seconds=1)
+    world.tell(ReclaimContainers(world.worker), seconds=1)
+    assert world.left() == {"p0"}
+    assert world.answers == [ContainersReclaimed()]
+
+
+def test_who_needs_space_is_told_what_went_wrong(world: World):
+    world.runtime.add(*crashed("gone", 2))
+    world.runtime.refusing.add("gone0")
+    world.tell(*known(), ReclaimContainers(world.worker), seconds=1)
+    assert world.left() == {"gone0"}
+    world.tell(ReclaimContainers(world.worker), seconds=1)
+    assert "container c (gone0)" in world.answers[-1].error
+
+
+def test_nobody_takes_a_container_for_too_young_when_there_is_no_space():
+    world = World(GcPolicy(min_age_ns=10**18 * 10))
+    world.runtime.add(*crashed("p", 3))
+    world.tell(PodWorkerStarted("p", world.worker), *known("p"), seconds=1)
+    assert len(world.left()) == 3
+    world.tell(ReclaimContainers(world.worker), seconds=1)
+    assert world.left() == {"p2"}
+    assert world.system.stop()

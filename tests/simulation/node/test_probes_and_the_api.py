@@ -36,9 +36,7 @@ def test_a_restart_of_the_agent_does_not_flip_what_is_ready_even_where_the_first
     assert after["conditions"] == before["conditions"]
 
 
-def test_a_static_pod_is_shown_ready_at_once_and_does_not_flip_when_the_agent_restarts_however_slow_its_probe() -> (
-    None
-):
+def test_a_static_pod_is_shown_ready_at_once_and_does_not_flip_when_the_agent_restarts_however_slow_its_probe() -> None:
     probe = {**TCP, "periodSeconds": 1, "initialDelaySeconds": 3, "timeoutSeconds": 10}
     pod = manifest("a", [container(readinessProbe=probe)], behaviour={"probe-delay": "7s"})
     cluster = Cluster(manifests={"a.json": pod})

@@ -119,6 +119,7 @@ class ResourceManagerActor(Actor):
         self._reading_node = False
         self._version = self._saving = self._saved = 0
         """Of the book: as it is, as it is being written (0: it is not), as it is on the disk."""
+        self._saves_later = False
         self._unsaid: dict[str, int] = {}
         """UID of an admitted pod -> the version that has to be on the disk before it is told so."""
 
@@ -174,8 +175,15 @@ class ResourceManagerActor(Actor):
         if not message.error:
             self._save()
 
+    def _save_later(self) -> None:
+        """What is given back is written with others: nobody waits for it, and the next agent would find it out."""
+        if not self._saves_later:
+            self._saves_later = True
+            self.after(SECOND_NS, SaveAgain())
+
     @handles(SaveAgain)
     def save_again(self, _: SaveAgain) -> None:
+        self._saves_later = False
         self._save()
 
     # --- questions --------------------------------------------------------------------------------------------------
@@ -285,7 +293,7 @@ class ResourceManagerActor(Actor):
     def _release(self, uid: str) -> None:
         if self._book is not None and self._book.remove(uid) is not None:
             self._version += 1
-            self._save()
+            self._save_later()
         heirs = [heir for heir, victims in self._heirs.items() if uid in victims]
         for heir in heirs:
             self._heirs[heir].discard(uid)

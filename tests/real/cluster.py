@@ -43,6 +43,10 @@ class Cluster:
         document = {"metadata": {"name": name, "namespace": "default"}, **fields}
         self._ask(create(resource, "default", from_builtins(document, resource.kind)))
 
+    def change(self, resource: Resource[Any], name: str, **fields: Any) -> None:
+        """Merge fields into an object."""
+        self._ask(patch(resource, "default", name, fields, patch_type=PatchType.MERGE))
+
     def run(self, document: dict[str, Any], **metadata: Any) -> None:
         """A pod, bound to the node."""
         meta = {**document["metadata"], **metadata, "namespace": "default"}

@@ -103,7 +103,7 @@ def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Ite
     before = desire.sources[source]
     now = dict(before)
     told: dict[Operation, list[Change]] = {operation: [] for operation in TELLING_ORDER}
-    for uid in gone:
+    for uid in sorted(gone):
         known = now.pop(uid, None)
         if known is not None:
             told[Operation.REMOVE].append(Change(Operation.REMOVE, known.pod))

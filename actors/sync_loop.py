@@ -14,7 +14,6 @@ What is lost on the way here (a full mailbox, a restart of this actor) is asked 
 
 from __future__ import annotations
 
-import enum
 from typing import ClassVar
 
 from actors.admission_messages import AllocationReleased, ResourceManagerStarted
@@ -64,9 +63,10 @@ from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
 from actors.reference_messages import ObjectCacheStarted
 from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
+from actors.sync_entries import Entry, Standing
 from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
 from config.objects import Pod, PodStatus
-from config.pod_identity import SOURCE_API, full_name, is_mirror, is_static
+from config.pod_identity import SOURCE_API, is_mirror
 from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
@@ -92,66 +92,6 @@ class TellKnownPods(Message, frozen=True):
     """To itself: time to say which pods are known."""
 
 
-class _Standing(enum.Enum):
-    """What the sources say of a pod that we have to do with."""
-
-    DESIRED = "desired"
-    GOING = "desired no more; its worker is ending it"
-    ORPHAN = "never desired; the runtime runs it; its worker is ending it"
-    UNHEARD = "known before a restart of the sync loop; the sources have not spoken since"
-
-
-class _Entry:
-    """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
-
-    __slots__ = (
-        "ended",
-        "name",
-        "orphan",
-        "pod",
-        "released",
-        "restart",
-        "source",
-        "standing",
-        "static",
-        "waits_for",
-        "worker",
-    )
-
-    def __init__(self) -> None:
-        self.standing = _Standing.UNHEARD
-        self.pod: Pod | None = None
-        self.orphan: RuntimePod | None = None
-        self.static = False
-        self.name = ""
-        self.source = ""
-        self.worker: ActorRef | None = None
-        self.restart: Pod | None = None
-        self.waits_for = ""
-        """Why it has no worker yet, as the historian was told."""
-        self.ended = False
-        """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
-        self.released = False
-        """Nothing of it runs any more, and nothing will."""
-
-    def adopt(self, pod: Pod, source: str) -> None:
-        """The pod is desired, in this form."""
-        self.standing = _Standing.DESIRED
-        self.source = source
-        self.pod = pod
-        self.orphan = None
-        self.restart = None
-        self.static = is_static(pod)
-        self.name = full_name(pod)
-
-    def is_to_be_deleted(self) -> bool:
-        """Its object in the API waits for its end."""
-        return self.pod is not None and self.pod.metadata.deletion_timestamp is not None
-
-    def is_ending(self) -> bool:
-        return self.standing in (_Standing.GOING, _Standing.ORPHAN)
-
-
 class SyncLoopActor(Actor):
     """See the module. `sources` names the sources that will speak."""
 
@@ -163,7 +103,7 @@ class SyncLoopActor(Actor):
         self._services = services
         self._storage = storage
         self._sources = frozenset(sources)
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._lines: dict[str, list[str]] = {}
         """Full name -> UIDs of its static pods and orphans, in the order of their coming; the first may run."""
         self._mirrors: dict[str, Pod] = {}
@@ -177,7 +117,7 @@ class SyncLoopActor(Actor):
     def on_start(self) -> None:
         # Workers outlive a restart of this actor. Until the sources have spoken again they are desired by nobody.
         for uid, worker in self.children.items():
-            entry = self._entries[uid] = _Entry()
+            entry = self._entries[uid] = Entry()
             self._unheard.add(uid)
             entry.worker = worker
             self.watch(worker)
@@ -189,7 +129,7 @@ class SyncLoopActor(Actor):
         self._ask_again()
 
     def _ask_again(self) -> None:
-        desired = (entry.pod for entry in self._entries.values() if entry.standing is _Standing.DESIRED)
+        desired = (entry.pod for entry in self._entries.values() if entry.standing is Standing.DESIRED)
         self._storage.tell(PublishAgain(tuple(pod for pod in desired if pod is not None)))
 
     @handles(MailboxOverflowed)
@@ -214,12 +154,12 @@ class SyncLoopActor(Actor):
         self._unheard.discard(uid)
         if message.operation is Operation.REMOVE:
             if entry is not None:
-                if entry.standing is _Standing.DESIRED and message.pod.metadata.deletion_timestamp is not None:
+                if entry.standing is Standing.DESIRED and message.pod.metadata.deletion_timestamp is not None:
                     entry.pod = message.pod  # its last form says how fast it is to end
                 self._remove(uid, entry)
             return
         if entry is None:
-            entry = self._entries[uid] = _Entry()
+            entry = self._entries[uid] = Entry()
             entry.adopt(message.pod, message.source)
             self._start_if_allowed(uid, entry)
         elif entry.is_ending():
@@ -256,15 +196,15 @@ class SyncLoopActor(Actor):
         if self._all_ready:
             self._services.mirrors.tell(StaticSourcesReady())
 
-    def _remove(self, uid: str, entry: _Entry) -> None:
+    def _remove(self, uid: str, entry: Entry) -> None:
         entry.restart = None
         if entry.worker is None:
             self._forget(uid, entry)
         elif not entry.is_ending():
-            entry.standing = _Standing.GOING
+            entry.standing = Standing.GOING
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
 
-    def _tell_desired(self, entry: _Entry, operation: Operation) -> None:
+    def _tell_desired(self, entry: Entry, operation: Operation) -> None:
         worker, pod = entry.worker, entry.pod
         if worker is None or pod is None:
             return
@@ -279,7 +219,7 @@ class SyncLoopActor(Actor):
 
     # --- who may start ----------------------------------------------------------------------------------------------
 
-    def _start_if_allowed(self, uid: str, entry: _Entry) -> None:
+    def _start_if_allowed(self, uid: str, entry: Entry) -> None:
         """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
         pod = entry.pod
         if entry.worker is not None or entry.ended or pod is None:
@@ -293,7 +233,7 @@ class SyncLoopActor(Actor):
             return
         entry.worker = self._spawn(uid, None)
 
-    def _note_name_wait(self, uid: str, entry: _Entry) -> None:
+    def _note_name_wait(self, uid: str, entry: Entry) -> None:
         """There is no worker yet that could tell it."""
         line = self._lines[entry.name]
         text = name_wait(
@@ -312,7 +252,7 @@ class SyncLoopActor(Actor):
         note = NoteHistory(uid, meta.namespace, meta.name, stage, now_ns, (noted,), (wait,))
         self._services.historian.tell(note)
 
-    def _may_start_static(self, uid: str, entry: _Entry) -> bool:
+    def _may_start_static(self, uid: str, entry: Entry) -> bool:
         """Whether it is the pod's turn: it is the first of its name in line, and no orphan of that name runs."""
         line = self._lines.setdefault(entry.name, [])
         if uid not in line:
@@ -330,7 +270,7 @@ class SyncLoopActor(Actor):
                 found = True
         return found
 
-    def _leave_line(self, uid: str, entry: _Entry) -> None:
+    def _leave_line(self, uid: str, entry: Entry) -> None:
         """Nothing of the pod is left: the next of its name may start."""
         line = self._lines.get(entry.name)
         if line is None or uid not in line:
@@ -387,17 +327,17 @@ class SyncLoopActor(Actor):
             self._services.status_manager.tell(PodForgotten(uid))
             # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.
             self._start_if_allowed(uid, entry)
-        elif entry.standing is _Standing.DESIRED and entry.is_to_be_deleted():
+        elif entry.standing is Standing.DESIRED and entry.is_to_be_deleted():
             entry.ended = True  # nothing is left of it; its object is about to leave the API
-        elif entry.standing is _Standing.DESIRED:
+        elif entry.standing is Standing.DESIRED:
             self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
             self._start_if_allowed(uid, entry)
         else:
             self._forget(uid, entry)
 
-    def _forget(self, uid: str, entry: _Entry) -> None:
+    def _forget(self, uid: str, entry: Entry) -> None:
         del self._entries[uid]
-        if entry.standing is _Standing.ORPHAN:
+        if entry.standing is Standing.ORPHAN:
             self.after(HOUSEKEEPING_NS, TellKnownPods())
         if self._unknown is not None:
             self._unknown = tuple(pod for pod in self._unknown if pod.uid != uid)
@@ -433,7 +373,7 @@ class SyncLoopActor(Actor):
         if not self._all_ready and self._sources <= self._ready:
             self._all_ready = True
             for uid, entry in list(self._entries.items()):
-                if entry.standing is _Standing.UNHEARD:
+                if entry.standing is Standing.UNHEARD:
                     self._unheard.discard(uid)
                     self._remove(uid, entry)
             if self._services.mirrors is not None:
@@ -483,8 +423,8 @@ class SyncLoopActor(Actor):
             "the runtime runs pod %s/%s (%s) that nobody desires; ending it", pod.namespace, pod.name, pod.uid
         )
         self._services.meters.count(names.ORPHANED_PODS)
-        entry = self._entries[pod.uid] = _Entry()
-        entry.standing = _Standing.ORPHAN
+        entry = self._entries[pod.uid] = Entry()
+        entry.standing = Standing.ORPHAN
         entry.orphan = pod
         entry.name = f"{pod.name}_{pod.namespace}"
         # Ahead of whoever waits for the name: it runs already.

@@ -1,0 +1,70 @@
+"""What the sync loop knows of each pod: who desires it, who works on it, and what is to come after."""
+
+from __future__ import annotations
+
+import enum
+
+from actors.kernel import ActorRef
+from actors.messages import RuntimePod
+from config.objects import Pod
+from config.pod_identity import full_name, is_static
+
+
+class Standing(enum.Enum):
+    """What the sources say of a pod that the node has to do with."""
+
+    DESIRED = "desired"
+    GOING = "desired no more; its worker is ending it"
+    ORPHAN = "never desired; the runtime runs it; its worker is ending it"
+    UNHEARD = "known before a restart of the sync loop; the sources have not spoken since"
+
+
+class Entry:
+    """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
+
+    __slots__ = (
+        "ended",
+        "name",
+        "orphan",
+        "pod",
+        "released",
+        "restart",
+        "source",
+        "standing",
+        "static",
+        "waits_for",
+        "worker",
+    )
+
+    def __init__(self) -> None:
+        self.standing = Standing.UNHEARD
+        self.pod: Pod | None = None
+        self.orphan: RuntimePod | None = None
+        self.static = False
+        self.name = ""
+        self.source = ""
+        self.worker: ActorRef | None = None
+        self.restart: Pod | None = None
+        self.waits_for = ""
+        """Why it has no worker yet, as the historian was told."""
+        self.ended = False
+        """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
+        self.released = False
+        """Nothing of it runs any more, and nothing will."""
+
+    def adopt(self, pod: Pod, source: str) -> None:
+        """The pod is desired, in this form."""
+        self.standing = Standing.DESIRED
+        self.source = source
+        self.pod = pod
+        self.orphan = None
+        self.restart = None
+        self.static = is_static(pod)
+        self.name = full_name(pod)
+
+    def is_to_be_deleted(self) -> bool:
+        """Its object in the API waits for its end."""
+        return self.pod is not None and self.pod.metadata.deletion_timestamp is not None
+
+    def is_ending(self) -> bool:
+        return self.standing in (Standing.GOING, Standing.ORPHAN)

@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -176,10 +177,18 @@ class Containerd:
                 self._remove_pods()
             except CriError as error:
                 refused.append(error)
+                self._end_forgotten_task(str(error))
                 return False
             return True
 
         until(removed, 60, lambda: f"pods cannot be removed: {refused[-1]}")
+
+    def _end_forgotten_task(self, refusal: str) -> None:
+        """containerd 1.6 may take a container for ended that was being started when its pod was stopped."""
+        found = re.search(r"cannot delete running task (\w+)", refusal)
+        if found is not None:
+            with contextlib.suppress(AssertionError):
+                self.ctr("tasks", "kill", "--signal", "KILL", found[1])
 
     def _remove_pods(self) -> None:
         with self.connect() as cri:

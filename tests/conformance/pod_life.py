@@ -29,6 +29,7 @@ _OF_OBJECTS = "tests/real/test_agent_references.py"
 _RESTART = "tests/real/test_agent_restart.py"
 _RULES = "tests/real/test_agent_restart_rules.py"
 _SECURITY = "tests/real/test_agent_security.py"
+_SERVICES = "tests/real/test_agent_services.py"
 
 _EACH_PROBE = f"{_PROBE_KINDS}::test_5_each_kind_of_probe_asked_in_each_way"
 _STARTUP_ENDS = f"{_PROBE_KINDS}::test_5_a_startup_probe_that_fails_ends_the_container"
@@ -55,6 +56,8 @@ _RESOLVERS = f"{_IDENTITY}::test_14_1_the_resolver_of_each_policy"
 _NAMESPACES = f"{_IDENTITY}::test_3_9_namespaces_that_are_shared"
 _USERS = f"{_NEWER}::test_17_6_pods_have_users_of_their_own"
 _ITSELF = f"{_ENVIRONMENT}::test_13_3_what_a_pod_knows_of_itself"
+_OF_SERVICES = f"{_SERVICES}::test_13_1_a_container_has_the_variables_of_the_services_that_were_there_before_it"
+_OVERHEAD = f"{_SERVICES}::test_10_14_overhead_counts_when_the_node_takes_a_pod"
 _REFERENCES = f"{_ENVIRONMENT}::test_13_4_references_are_replaced_everywhere_they_may_stand"
 _FILES = f"{_ENVIRONMENT}::test_13_3_variables_from_files_that_another_container_has_written"
 _OBJECTS = f"{_OF_OBJECTS}::test_13_2_variables_of_config_maps_and_secrets_and_those_that_are_missing"
@@ -194,6 +197,8 @@ ON_CONTAINERD: dict[str, tuple[str, ...]] = {
         _OBJECTS,
         f"{_CREDENTIALS}::test_a_pod_of_a_cluster_takes_its_image_and_its_variables_from_what_it_refers_to",
     ),
+    "environment: variables of services": (_OF_SERVICES,),
+    "pods: overhead counts when the node takes the pod": (_OVERHEAD,),
     "environment: $(VAR) in values, command, arguments and probes": (
         _REFERENCES,
         f"{_CONTAINERS}::test_environment_command_and_arguments_are_expanded",
@@ -278,12 +283,5 @@ ELSEWHERE: dict[str, tuple[str, tuple[str, ...]]] = {
     "pods: overhead in force": (
         _NO_POD_CGROUP,
         ("tests/simulation/node/test_identity.py::test_overhead_is_told_beside_the_sum_of_the_containers",),
-    ),
-    "environment: variables of services": (
-        "there is no network of a cluster on the test machine; the address of the API server itself is shown there",
-        (
-            "tests/actors/start/test_service_variables.py::test_every_variable_of_a_service",
-            "tests/simulation/node/test_references.py::test_variables_come_from_maps_secrets_and_services",
-        ),
     ),
 }

@@ -43,6 +43,10 @@ class Cluster:
         document = {"metadata": {"name": name, "namespace": "default"}, **fields}
         self._ask(create(resource, "default", from_builtins(document, resource.kind)))
 
+    def get(self, resource: Resource[Any], name: str) -> Any:
+        """The object as the server has it. Raises ApiError."""
+        return self._ask(get(resource, "default", name))
+
     def change(self, resource: Resource[Any], name: str, **fields: Any) -> None:
         """Merge fields into an object."""
         self._ask(patch(resource, "default", name, fields, patch_type=PatchType.MERGE))

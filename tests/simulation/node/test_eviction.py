@@ -8,6 +8,7 @@ import pytest
 
 from config.kubelet import KubeletConfiguration
 from simulation.simulated_node import MAX_PODS
+from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND, container
 
@@ -159,7 +160,7 @@ def test_after_a_crash_in_the_middle_the_same_pod_ends(after_ms):
     assert ended == ["pod-2"]
 
 
-@pytest.mark.parametrize("seed", range(50))
+@over_seeds(10)
 def test_under_pressure_that_comes_and_goes_one_goes_per_reading_and_never_a_critical_pod(seed):
     world = cluster(seed)
     chance = world.dispatcher.chance

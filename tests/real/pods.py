@@ -86,6 +86,11 @@ class Witness:
         """Return once all of it was said. A container that is told to end before it has begun hears nothing of it."""
         until(lambda: set(lines) <= set(self.said()), 20, lambda: f"{lines} are not all among {self.said()}")
 
+    def await_story(self, *lines: str) -> None:
+        """Return once just this was said, in this order. The runtime calls a container running before its process has
+        said its first word, so a story that ends with a beginning is waited for."""
+        until(lambda: self.said() == [*lines], 20, lambda: f"{self.said()} is not {lines}")
+
     def said(self) -> list[str]:
         log = self.directory / "log"
         return log.read_text().splitlines() if log.exists() else []

@@ -79,12 +79,15 @@ def test_3_3_a_sidecar_opens_the_way_when_its_startup_probe_succeeds(agent: Agen
 def test_3_3_sidecars_end_with_the_containers_that_they_serve(agent: Agent, truth: Truth) -> None:
     """And what they end with decides nothing."""
     witness = Witness(agent.directory, "ends")
-    side = container("side", "trap 'exit 9' TERM; sleep 1000000 & wait", **SIDECAR)
+    shared: dict[str, Any] = {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
+    hears = "trap 'exit 9' TERM; touch /shared/hears; sleep 1000000 & wait"
+    side = container("side", hears, **SIDECAR, **shared)
     for name, code in (("good", 0), ("bad", 3)):
-        main = container(script=f"sleep 0.3; exit {code}")
-        agent.drop(f"{name}.json", pod(name, main, initContainers=[side], restartPolicy="Never"))
+        main = container(script=f"until test -e /shared/hears; do sleep 0.1; done; exit {code}", **shared)
+        spec: dict[str, Any] = {"volumes": [{"name": "shared", "emptyDir": {}}], "restartPolicy": "Never"}
+        agent.drop(f"{name}.json", pod(name, main, initContainers=[side], **spec))
     crashing = container("crashing", ONCE.format("crashed") + "sleep 1000000", volumeMounts=[witness.mount], **SIDECAR)
-    spec: dict[str, Any] = {"volumes": [witness.volume], "terminationGracePeriodSeconds": 1}
+    spec = {"volumes": [witness.volume], "terminationGracePeriodSeconds": 1}
     agent.drop("crashing.json", pod("crashing", initContainers=[crashing], restartPolicy="Never", **spec))
     agent.await_phase("Succeeded", "good")
     agent.await_phase("Failed", "bad")

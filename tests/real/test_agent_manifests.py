@@ -41,7 +41,7 @@ def test_an_edited_manifest_is_a_new_pod_that_starts_after_the_old_one_has_ended
     agent.await_running("edited")
     new = agent.pod("edited")
     assert [life.running for life in truth.lives("edited", "main", new.metadata.uid)] == [True]
-    assert witness.said() == ["old begins", "old ends", "new begins"]
+    witness.await_story("old begins", "old ends", "new begins")
     assert truth.run(truth.running("edited"), "sh", "-c", "echo $VERSION") == "2\n"
     assert [sandbox.metadata.uid for sandbox in truth.sandboxes("edited") if sandbox.state == 0] == [new.metadata.uid]
     until(lambda: not agent.pod_directory(old.metadata.uid).exists(), 20, "the old pod's directory stays")
@@ -112,7 +112,7 @@ def test_a_renamed_manifest_is_one_pod_at_a_time(agent: Agent, truth: Truth) -> 
     agent.await_running("moved")
     new = agent.pod("moved")
     assert [life.id for life in truth.lives("moved", "main", new.metadata.uid)] == [truth.running("moved").id]
-    assert witness.said() == ["it begins", "it ends", "it begins"]
+    witness.await_story("it begins", "it ends", "it begins")
 
 
 def test_of_a_pod_that_two_files_describe_one_runs(agent: Agent, truth: Truth) -> None:

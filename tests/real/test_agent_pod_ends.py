@@ -121,7 +121,8 @@ def test_2_11_a_pod_ends_at_its_deadline_and_stays_to_be_read(agent: Agent, trut
 def test_3_10_the_stop_signal_is_the_images(agent: Agent, truth: Truth) -> None:
     """Or TERM. That of a pod is told to the runtime, and Debian's pass it over (`tests/conformance/pod_life.py`)."""
     witness = Witness(agent.directory)
-    notes = 'for each in TERM USR1; do trap "echo $each >> /witness/log; exit 0" $each; done; sleep 1000 & wait'
+    traps = 'for each in TERM USR1; do trap "echo $each >> /witness/log; exit 0" $each; done'
+    notes = f"{traps}; echo hears >> /witness/log; sleep 1000 & wait"
     own = container(script=notes, volumeMounts=[witness.mount]) | {"image": "actorlet.test/stop-signal:1"}
     other = Witness(agent.directory, "other")
     usual = container(script=notes, volumeMounts=[other.mount])
@@ -129,6 +130,8 @@ def test_3_10_the_stop_signal_is_the_images(agent: Agent, truth: Truth) -> None:
     manifest = agent.drop("both.json", *made)
     agent.start()
     agent.await_running("own", "usual")
+    witness.await_said("hears")
+    other.await_said("hears")
     manifest.unlink()
     truth.await_none()
-    assert (witness.said(), other.said()) == (["USR1"], ["TERM"])
+    assert (witness.said(), other.said()) == (["hears", "USR1"], ["hears", "TERM"])

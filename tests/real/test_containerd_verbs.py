@@ -149,7 +149,7 @@ def test_a_pod_lives_from_run_to_remove(cri: GrpcCri, containerd: Containerd) ->
     sandbox = pod.ask(POD_SANDBOX_STATUS, PodSandboxStatusRequest(pod_sandbox_id=pod.id)).status
     assert sandbox.state == PodSandboxState.SANDBOX_READY
     assert sandbox.network.ip.startswith("10.213.")
-    script = 'echo out; echo err >&2; trap "exit 7" TERM; while :; do sleep 0.1; done'
+    script = 'trap "exit 7" TERM; echo out; echo err >&2; while :; do sleep 0.1; done'
     main = pod.run("sh", "-c", script, envs=(KeyValue(key="WHO", value=b"me"),))
     assert pod.status(main).state == ContainerState.CONTAINER_RUNNING
     said = pod.exec(main, "sh", "-c", "echo $WHO $HOSTNAME; echo oops >&2; exit 3")

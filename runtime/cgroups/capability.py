@@ -1,7 +1,8 @@
-"""What an actor can do with cgroups (`Cgroups`), on whichever kernel and driver.
+"""What an actor can do with cgroups: `CgroupTree` before it is known who manages them here, `Cgroups` from then on.
 
-Every call touches the kernel's files and may take its time where many processes are: actors run them on a lane. All may
-be repeated. A cgroup is named by its words, see `names`.
+Every call touches the kernel's files (or asks systemd) and may take its time where many processes are: actors run them
+on a lane. All may be repeated. A cgroup is named by its words, see `names`. Nothing raises for want of rights: what
+could not be done is told, in words that name the file (or the call) and the reason, for a warning.
 """
 
 from __future__ import annotations
@@ -17,34 +18,42 @@ from runtime.cgroups.names import Words
 class CgroupLimits(msgspec.Struct, frozen=True):
     """What to write; None leaves a thing as it is. `cpu_quota_us` -1, `memory_bytes` -1 and `pids` -1: no limit.
 
-    `huge_pages`: size of a page in bytes -> bytes of such pages.
+    `memory_min_bytes` (kept whatever happens), `memory_low_bytes` (kept while others have some to give) and
+    `memory_high_bytes` (-1: no limit; slowed down above it) are of v2 only, where v1 is left as it is.
+    `huge_pages`: size of a page in bytes -> bytes of such pages, -1 for no limit.
     """
 
     cpu_shares: int | None = None
     cpu_quota_us: int | None = None
     cpu_period_us: int | None = None
     memory_bytes: int | None = None
+    memory_min_bytes: int | None = None
+    memory_low_bytes: int | None = None
+    memory_high_bytes: int | None = None
     pids: int | None = None
     huge_pages: Mapping[int, int] = msgspec.field(default_factory=dict)
 
 
 class Cgroups(Protocol):
-    """See the module. Nothing raises for want of rights: what could not be done is told, for a warning."""
+    """See the module: cgroups by one driver."""
 
     def problems(self) -> tuple[str, ...]:
         """What the kernel does not offer here, such as a controller that is not mounted."""
         ...
 
     def apply(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
-        """Make the cgroup, where it is not there, and write that. What could not be done, and why."""
+        """Make the cgroup, where it is not there, and write that. What could not be done, and why.
+
+        A limit for which there is no file here is told, unless it says that there is no limit.
+        """
         ...
 
     def exists(self, words: Words) -> bool:
         """Whether it is there in every hierarchy that counts."""
         ...
 
-    def below(self, words: Words) -> tuple[str, ...]:
-        """Names of the directories right below, of all hierarchies, sorted."""
+    def pod_uids(self, words: Words) -> tuple[str, ...]:
+        """UIDs of the pods whose cgroups are right below, in any hierarchy; sorted. () where there is no such place."""
         ...
 
     def remove(self, words: Words) -> tuple[str, ...]:
@@ -53,4 +62,22 @@ class Cgroups(Protocol):
 
     def name(self, words: Words) -> str:
         """What the runtime is to be told as the parent of a sandbox."""
+        ...
+
+
+class CgroupTree(Protocol):
+    """See the module: what is there whoever manages it."""
+
+    def driven_by(self, driver: str) -> Cgroups:
+        """The cgroups as that driver (`names.CGROUPFS`, `names.SYSTEMD`) makes and calls them."""
+        ...
+
+    def enter(self, path: str) -> tuple[str, ...]:
+        """Move this process into the cgroup at that path, made where it is not there. What could not be done."""
+        ...
+
+    def gather(self, path: str) -> tuple[str, ...]:
+        """Move every process of the root into the cgroup at that path, made where it is not there, but for the first
+        process and those of the kernel. What could not be done.
+        """
         ...

@@ -6,16 +6,20 @@ nothing can enter a cpuset without CPUs and memory, so a new one takes those of 
 
 A kernel that lacks a controller, or an agent that lacks the rights, is told of, by file, and does not keep the rest
 from being done.
+
+What is removed goes from every hierarchy that is mounted, not only from those that are written here: runtimes make the
+cgroups of their containers in all of them, and the cgroups of pods on the way.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator, Mapping
 
 from runtime.cgroups.capability import CgroupLimits
-from runtime.cgroups.names import CGROUPFS, Words, name_of, path_of
+from runtime.cgroups.names import CGROUPFS, Words, name_of, path_of, uids_in
 
 V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
 V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")
@@ -23,6 +27,8 @@ V2_CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
 PASSES = 5
 """Of ending processes: each may have made others before it ended."""
 _UNLIMITED = "max"
+_NO_LIMITS = (_UNLIMITED, "-1", "0")
+"""Texts that take nothing from anybody where there is nobody to enforce them: no limit, and no pages of a size."""
 
 
 class LocalCgroups:
@@ -45,11 +51,12 @@ class LocalCgroups:
 
     def exists(self, words: Words) -> bool:
         path = path_of(words, self._driver)
-        return all(os.path.isdir(top + path) for top in self._tops(V1_NEEDED))
+        tops = self._tops(V1_NEEDED)
+        return bool(tops) and all(os.path.isdir(top + path) for top in tops)
 
-    def below(self, words: Words) -> tuple[str, ...]:
+    def pod_uids(self, words: Words) -> tuple[str, ...]:
         path = path_of(words, self._driver)
-        return tuple(sorted({name for top in self._tops() for name in _directories(top + path)}))
+        return uids_in({name for top in self._mounted() for name in _directories(top + path)}, self._driver)
 
     def apply(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
         problems: list[str] = []
@@ -57,16 +64,20 @@ class LocalCgroups:
             self._make(top, words, problems)
         path = path_of(words, self._driver)
         for file, text in _v2_files(limits) if self._version == 2 else _v1_files(limits):
-            directory = self._directory(path, file)
-            if os.path.isdir(directory):
-                _write(os.path.join(directory, file), text, problems)
+            top = self._top_of(file)
+            if os.path.isdir(top + path):
+                _write(os.path.join(top + path, file), text, problems)
+            elif not os.path.isdir(top) and text not in _NO_LIMITS:
+                problems.append(f"{file} cannot be set to {text!r}: there is no hierarchy {top}")
         return tuple(problems)
 
     def remove(self, words: Words) -> tuple[str, ...]:
         path = path_of(words, self._driver)
         problems: list[str] = []
-        for top in self._tops():
+        mounted = self._mounted()
+        for top in mounted:
             _end_all(top + path)
+        for top in mounted:
             _remove(top + path, problems)
         return tuple(problems)
 
@@ -77,8 +88,12 @@ class LocalCgroups:
         tops = [os.path.join(self._root, each) for each in controllers]
         return list({os.path.realpath(top): top for top in tops if os.path.isdir(top)}.values())
 
-    def _directory(self, path: str, file: str) -> str:
-        return self._root + path if self._version == 2 else os.path.join(self._root, file.split(".")[0]) + path
+    def _mounted(self) -> list[str]:
+        """Every hierarchy, of which there may be others than those that are written here."""
+        return [self._root] if self._version == 2 else [os.path.join(self._root, each) for each in _tops_in(self._root)]
+
+    def _top_of(self, file: str) -> str:
+        return self._root if self._version == 2 else os.path.join(self._root, file.split(".")[0])
 
     def _make(self, top: str, words: Words, problems: list[str]) -> None:
         for depth in range(len(words)):
@@ -126,7 +141,8 @@ def _v1_files(limits: CgroupLimits) -> Iterator[tuple[str, str]]:
             yield file, str(amount)
     if limits.pids is not None:
         yield "pids.max", _or_max(limits.pids)
-    yield from _pages(limits.huge_pages, "limit_in_bytes")
+    for name, amount in _pages(limits.huge_pages):
+        yield f"{name}.limit_in_bytes", str(amount)
 
 
 def _v2_files(limits: CgroupLimits) -> Iterator[tuple[str, str]]:
@@ -135,16 +151,21 @@ def _v2_files(limits: CgroupLimits) -> Iterator[tuple[str, str]]:
     if limits.cpu_quota_us is not None:
         period = "" if limits.cpu_period_us is None else f" {limits.cpu_period_us}"
         yield "cpu.max", f"{_or_max(limits.cpu_quota_us)}{period}"
-    if limits.memory_bytes is not None:
-        yield "memory.max", _or_max(limits.memory_bytes)
+    for file, amount in (("memory.min", limits.memory_min_bytes), ("memory.low", limits.memory_low_bytes)):
+        if amount is not None:
+            yield file, str(amount)
+    for file, amount in (("memory.high", limits.memory_high_bytes), ("memory.max", limits.memory_bytes)):
+        if amount is not None:
+            yield file, _or_max(amount)
     if limits.pids is not None:
         yield "pids.max", _or_max(limits.pids)
-    yield from _pages(limits.huge_pages, "max")
+    for name, amount in _pages(limits.huge_pages):
+        yield f"{name}.max", _or_max(amount)
 
 
-def _pages(pages: Mapping[int, int], file: str) -> Iterator[tuple[str, str]]:
+def _pages(pages: Mapping[int, int]) -> Iterator[tuple[str, int]]:
     for size_bytes, amount in sorted(pages.items()):
-        yield f"hugetlb.{page_name(size_bytes)}.{file}", str(amount)
+        yield f"hugetlb.{page_name(size_bytes)}", amount
 
 
 def _or_max(amount: int) -> str:
@@ -170,6 +191,16 @@ def _write(path: str, text: str, problems: list[str]) -> None:
         problems.append(f"{path} cannot be set to {text!r}: {failure.strerror}")
 
 
+def _tops_in(root: str) -> list[str]:
+    """Names of the hierarchies of v1; two names may lead to one."""
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return []
+    paths = {os.path.realpath(os.path.join(root, name)): name for name in names}
+    return sorted(name for path, name in paths.items() if os.path.isdir(path))
+
+
 def _directories(path: str) -> list[str]:
     try:
         with os.scandir(path) as entries:
@@ -187,16 +218,19 @@ def _pass_on(directory: str, problems: list[str]) -> None:
             _write(control, f"+{controller}", problems)
 
 
+def processes_in(directory: str) -> list[int]:
+    """Process ids in a cgroup. Those of another namespace are told as 0, which would be all of ours to `kill`."""
+    return [pid for word in _read(os.path.join(directory, "cgroup.procs")).split() if (pid := int(word)) > 0]
+
+
 def _end_all(path: str) -> None:
     for _ in range(PASSES):
-        pids = [int(pid) for directory in _tree(path) for pid in _read(os.path.join(directory, "cgroup.procs")).split()]
+        pids = [pid for directory in _tree(path) for pid in processes_in(directory)]
         if not pids:
             return
         for pid in pids:
-            try:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
 
 
 def _remove(path: str, problems: list[str]) -> None:

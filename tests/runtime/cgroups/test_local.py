@@ -101,7 +101,7 @@ def test_slices_of_systemd_lie_in_each_other(tmp_path: Path) -> None:
     cgroups.apply(WORDS, CgroupLimits(pids=7))
     whole = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/pids.max"
     assert written(tmp_path)[whole] == "7"
-    assert cgroups.below(WORDS[:2]) == ("kubepods-burstable-pod1_2.slice",)
+    assert cgroups.pod_uids(WORDS[:2]) == ("1-2",)
 
 
 def test_a_cgroup_is_there_when_it_is_in_every_hierarchy_that_counts(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""`LocalCgroupTree`: this machine's cgroups, before it is known who manages them, and the moving of processes.
+
+Processes are moved by path, whoever manages cgroups: `kubeletCgroups` and `systemCgroups` name paths, and what is there
+already is never made anew by systemd (spec 10.6).
+"""
+
+from __future__ import annotations
+
+import os
+
+from runtime.cgroups.capability import CgroupLimits, Cgroups
+from runtime.cgroups.local import LocalCgroups, processes_in
+from runtime.cgroups.names import words_of
+
+PASSES = 11
+"""Of moving processes: they make others meanwhile, which are where their parents were (spec 10.6)."""
+_NOTHING = CgroupLimits()
+
+
+class LocalCgroupTree:
+    """See the module. `root`: where cgroups are mounted; `processes`: where the kernel tells of processes."""
+
+    def __init__(self, root: str, version: int, processes: str = "/proc") -> None:
+        self._root = root
+        self._version = version
+        self._processes = processes
+
+    def driven_by(self, driver: str) -> Cgroups:
+        return LocalCgroups(self._root, self._version, driver)
+
+    def enter(self, path: str) -> tuple[str, ...]:
+        return self._made(path) or self._move(path, os.getpid())
+
+    def gather(self, path: str) -> tuple[str, ...]:
+        problems = self._made(path)
+        if problems:
+            return problems
+        for _ in range(PASSES):
+            pids = [pid for pid in processes_in(self._tops()[0]) if pid > 1 and self._is_of_users(pid)]
+            problems = tuple(problem for pid in pids for problem in self._move(path, pid))
+            if not pids or problems:
+                return problems
+        return (f"processes of the root keep coming while they are moved to {path}",)
+
+    def _made(self, path: str) -> tuple[str, ...]:
+        cgroups = LocalCgroups(self._root, self._version)
+        words = words_of(path, "")
+        problems = cgroups.apply(words, _NOTHING)
+        return () if cgroups.exists(words) else problems or cgroups.problems()
+
+    def _tops(self) -> list[str]:
+        """Hierarchies in which processes are moved: not the cpuset, where nothing is to change for them."""
+        if self._version == 2:
+            return [self._root]
+        found = (os.path.join(self._root, each) for each in ("memory", "cpu", "cpuacct", "pids"))
+        return [each for each in found if os.path.isdir(each)]
+
+    def _move(self, path: str, pid: int) -> tuple[str, ...]:
+        problems = []
+        for top in self._tops():
+            file = os.path.join(top, path.strip("/"), "cgroup.procs")
+            try:
+                with open(file, "a", encoding="ascii") as control:
+                    control.write(f"{pid}\n")
+            except ProcessLookupError:
+                break  # it has ended meanwhile
+            except OSError as failure:
+                problems.append(f"process {pid} cannot be moved by {file}: {failure.strerror}")
+        return tuple(problems)
+
+    def _is_of_users(self, pid: int) -> bool:
+        """What the kernel runs for itself has no program."""
+        try:
+            os.readlink(os.path.join(self._processes, str(pid), "exe"))
+        except OSError:
+            return False
+        return True

@@ -95,12 +95,13 @@ class PodShow:
     def publish_unseen(self) -> None:
         """The runtime, or a probe, has not answered. A pod nothing was ever said of is shown as its source knows it.
 
-        A static pod has no phase then: it may well be running since before the agent was restarted.
+        A static pod has no phase then: it may well be running since before the agent was restarted. Nor is any of it
+        written to the API: a write that the agent before had under way may say more, and arrive later.
         """
         pod = self._view.pod
         if pod is not None and self._view.published is None:
             status = PodStatus() if is_static(pod) else pod.status or PodStatus()
-            self._services.status_manager.tell(PodStatusChanged(pod, status))
+            self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False))
 
     def publish_final(self) -> None:
         """The last status: nothing of the pod runs, and nothing will."""

@@ -104,6 +104,9 @@ class StatusManagerActor(Actor):
     def pod_status_changed(self, message: PodStatusChanged) -> None:
         uid = message.pod.metadata.uid
         known = self._pods.get(uid)
+        if known is not None and known.seen and not message.seen:
+            # Of a worker that has begun anew: what the one before has seen is more.
+            message = msgspec.structs.replace(message, status=known.status, seen=True)
         status = next_status(None if known is None else known.status, message.status)
         if known is None:
             known = self._pods[uid] = Published(message.pod, message.status)
@@ -120,6 +123,8 @@ class StatusManagerActor(Actor):
             )
             status = known.status
         changed = known.version == 0 or status is not known.status or (message.final and not known.final)
+        changed = changed or (message.seen and not known.seen)
+        known.seen = message.seen
         known.pod = message.pod
         known.final = known.final or message.final
         if not is_static(message.pod):

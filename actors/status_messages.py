@@ -12,16 +12,22 @@ from config.objects import Pod, PodStatus
 
 
 class PodStatusChanged(Message, frozen=True):
-    """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will."""
+    """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will.
+
+    `seen`: it rests on what is known of the runtime. One that does not is for those who ask this node, until it does.
+    """
 
     pod: Pod
     status: PodStatus
     final: bool = False
+    seen: bool = True
 
     def coalesce_key(self) -> Hashable:
         return self.pod.metadata.uid
 
     def merged(self, waiting: Self) -> Self:
+        if waiting.seen and not self.seen:
+            return msgspec.structs.replace(waiting, pod=self.pod)
         return msgspec.structs.replace(self, final=self.final or waiting.final)
 
 

@@ -229,7 +229,7 @@ class SyncLoopActor(Actor):
             known = self._unknown is not None and entry.source in self._ready
             self._note_name_wait(uid, entry)
             waits = PodStatus(phase="Pending") if known else PodStatus()
-            self._services.status_manager.tell(PodStatusChanged(pod, waits))
+            self._services.status_manager.tell(PodStatusChanged(pod, waits, seen=known))
             return
         entry.worker = self._spawn(uid, None)
 

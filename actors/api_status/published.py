@@ -17,8 +17,8 @@ from config.pod_identity import is_static
 class Published:
     """See the module. `version` counts the changes of `status`; `api` is the newest object that the API has shown.
 
-    `final`: nothing of the pod runs. `finished`: nothing of it is left to take down. `gone`: the API has no such pod
-    (any more). `wanted`: what the API is to show.
+    `seen`: its status rests on a look at the runtime. `final`: nothing of the pod runs. `finished`: nothing of it is
+    left to take down. `gone`: the API has no such pod (any more). `wanted`: what the API is to show.
     """
 
     __slots__ = (
@@ -31,6 +31,7 @@ class Published:
         "gone",
         "pod",
         "refused",
+        "seen",
         "status",
         "version",
         "wanted",
@@ -41,6 +42,7 @@ class Published:
         self.pod = pod
         self.status = status
         self.version = 0
+        self.seen = False
         self.final = False
         self.finished = False
         self.api: Pod | None = None
@@ -84,8 +86,11 @@ class Published:
         return self.api is not None and not self.gone and not self.writing
 
     def want(self) -> None:
-        """Work out anew what the API is to show."""
+        """Work out anew what the API is to show: while nothing was seen, what it shows, which may well be later."""
         shown = None if self.api is None else self.api.status
+        if shown is not None and not self.seen:
+            self.wanted = shown
+            return
         self.wanted = status_to_write(self.status, shown, nothing_runs=self.final)
 
     def is_shown(self) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from actors.api_status.urgency import ON_ITS_WAY_NS
 from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.messages import ListPods
 from actors.mirror_messages import MirrorPodSeen
 from actors.status_manager import MAX_WRITES, SWEEP_NS, StatusManagerActor
 from actors.status_messages import (
@@ -61,10 +62,10 @@ class World:
     def run(self, ns: int = SOON_NS) -> None:
         self.dispatcher.run_for(ns)
 
-    def tell(self, name: str, status: PodStatus, *, final: bool = False, **meta: Any) -> None:
+    def tell(self, name: str, status: PodStatus, *, final: bool = False, seen: bool = True, **meta: Any) -> None:
         """The worker of the pod has computed a status."""
         pod = self.pods.setdefault(name, api_pod(name, **meta))
-        self.manager.tell(PodStatusChanged(pod, status, final))
+        self.manager.tell(PodStatusChanged(pod, status, final, seen))
         self.run()
 
     def accept(self) -> dict[str, Any]:
@@ -283,6 +284,24 @@ def test_after_a_restart_a_static_pod_keeps_what_its_mirror_shows(
     world.tell("static", ready(value="False"))
     world.run(2 * ON_ITS_WAY_NS)
     assert len(world.api.calls) == 1
+
+
+def test_what_rests_on_no_look_is_not_written_over_what_an_agent_before_had_under_way(world: World):
+    world.tell("web", PodStatus(phase="Pending"), seen=False)
+    world.manager.tell(PodReconciled(api_pod("web", 2, status=ready())))
+    world.run(2 * ON_ITS_WAY_NS)
+    assert world.api.calls == []
+    world.tell("web", ready(value="False"))
+    assert len(world.api.calls) == 1
+
+
+def test_a_worker_that_begins_anew_and_has_seen_nothing_takes_nothing_back(world: World):
+    world.tell("web", ready())
+    world.accept()
+    world.tell("web", PodStatus(phase="Pending"), seen=False)
+    world.run(2 * ON_ITS_WAY_NS)
+    assert len(world.api.calls) == 1
+    assert next(iter(world.manager.ask(ListPods()))).status == ready()
 
 
 def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World):

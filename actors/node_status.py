@@ -149,6 +149,8 @@ class NodeStatusActor(Actor):
     def on_start(self) -> None:
         self._events.tell(node_event(self._settings.name, "Normal", "Starting", "Starting kubelet."))
         settings, children = self._settings, self.children
+        for remark in settings.remarks:
+            self._events.tell(node_event(settings.name, "Warning", remark.reason, remark.message))
         if "survey" in children:  # this actor has failed and come back
             children["survey"].tell(SurveyAgain())
         else:

@@ -28,7 +28,7 @@ from actors.log_rotation_rules import log_limits
 from actors.mirror_pods import MirrorPodActor
 from actors.node_certificate import CLIENT, SERVING, NodeCertificateActor, Purpose
 from actors.node_lease import NodeLeaseActor
-from actors.node_object.settings import NodeSettings, Registration
+from actors.node_object.settings import NodeSettings, Registration, Remark
 from actors.node_stats import NodeStatsActor
 from actors.node_status import NodeStatusActor
 from actors.object_cache import ObjectCacheActor, strategy_of
@@ -144,6 +144,8 @@ class NodePlan:
     gates: FeatureGates = _DEFAULT_GATES
     pushed_manifests: str = ""
     """The directory of manifests that are handed to the node; empty: it takes none."""
+    remarks: tuple[Remark, ...] = ()
+    """What is said of the node when it starts."""
 
     def sources(self) -> tuple[str, ...]:
         """Names of the sources of pods that are configured."""
@@ -365,7 +367,8 @@ class NodeSupervisor(Actor):
         """Those who stand for the node as a whole in the API."""
         plan, can = self._plan, self._capabilities
         name, configuration, api = plan.facts.name, plan.configuration, can.api
-        settings = NodeSettings(name, plan.facts.root_directory, configuration, plan.registration, plan.gates)
+        about = (plan.registration, plan.gates, plan.remarks)
+        settings = NodeSettings(name, plan.facts.root_directory, configuration, *about)
         # All who follow the node, so that a restart of its actor loses none of them.
         followers = (
             "mirror-pods",

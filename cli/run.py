@@ -22,6 +22,7 @@ from actors.node_supervisor import NodeCapabilities
 from cli.joining import JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.local_views import questions_of, views_of
 from cli.log_lines import log_to
+from cli.machine_checks import Findings, look_at_machine, prepare_machine
 from cli.main import own_version, version_text
 from cli.node_server import NodeWindow, Serving, flags_shown, is_open_to_all, node_server
 from cli.node_start import Machine, addresses_of, open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
@@ -40,13 +41,13 @@ from runtime.http_server.gate import gate_faults
 from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
 from runtime.http_server.serving_certificate import CertificateError
 from runtime.id_files import IdFiles, LocalIdFiles
+from runtime.kernel_parameters import LocalKernelParameters
 from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
 from runtime.lock_file import LockFile, LockFileError
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
 from runtime.metrics.meters import Meters
 from runtime.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
-from runtime.swap import swap_is_on
 from runtime.volumes.mounts import KernelMounts
 
 LOG = logging.getLogger("actorlet.run")
@@ -87,8 +88,10 @@ def run(start: StartConfiguration) -> int:
     """Start the node, wait for a signal, end it. Raises what `main` tells the user."""
     configuration = start.configuration
     machine = this_machine(start.node.hostname_override, addresses_of(start.node.node_ip))
-    _refuse(start, machine)
     root = os.path.abspath(start.node.root_dir)
+    kernel = LocalKernelParameters()
+    found = look_at_machine(configuration, machine.facts, root, kernel)
+    _refuse(start, found)
     log_to(sys.stderr, configuration.logging.verbosity)
     LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
     _tell_warnings(start)
@@ -97,6 +100,7 @@ def run(start: StartConfiguration) -> int:
         _share_mounts(root, after)
         if start.node.lock_file and not _hold(start, after):
             return 0
+        prepare_machine(configuration, found, kernel)
         runtime = configuration.container_runtime_endpoint
         try:
             cri = after.enter_context(GrpcCri(runtime, configuration.image_service_endpoint or None))
@@ -105,7 +109,7 @@ def run(start: StartConfiguration) -> int:
         loop = after.enter_context(closing(LoopThread("http")))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
-        plan = plan_of(start, machine, root, runtime_name_of(runtime))
+        plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
         if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
             return 0
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
@@ -267,17 +271,10 @@ def _hold(start: StartConfiguration, after: ExitStack) -> bool:
     return True
 
 
-def _refuse(start: StartConfiguration, machine: Machine) -> None:
+def _refuse(start: StartConfiguration, found: Findings) -> None:
     """Faults of the machine under this configuration (spec 10.1)."""
     configuration = start.configuration
-    faults: list[DocumentError] = []
-    if configuration.fail_cgroup_v1 and machine.cgroup_version == 1:
-        faults.append(
-            DocumentError("failCgroupV1", "this machine has cgroup v1", "boot it with v2, or set it to false")
-        )
-    if configuration.fail_swap_on and swap_is_on():
-        faults.append(DocumentError("failSwapOn", "this machine has swap on", "run swapoff -a, or set it to false"))
-    texts = [*map(str, faults), *_id_faults(configuration, LocalIdFiles(start.node.root_dir))]
+    texts = [*map(str, found.faults), *_id_faults(configuration, LocalIdFiles(start.node.root_dir))]
     if configuration.enable_server:
         joined = bool(start.node.kubeconfig)
         texts += gate_faults(configuration.authentication, configuration.authorization, joined)

@@ -1,12 +1,29 @@
-"""Whether this machine swaps (spec 10.1): `/proc/swaps` has more than its heading."""
+"""Whether and where this machine swaps (spec 9.8, 10.1): what `/proc/swaps` has below its heading."""
 
 from __future__ import annotations
 
+import re
 
-def swap_is_on(path: str = "/proc/swaps") -> bool:
-    """False also where the file is missing: such a kernel has no swap. Raises OSError when it cannot be read."""
+NO_SWAP_SINCE = (6, 4)
+"""The release of the kernel from which on memory-backed volumes can be kept out of swap."""
+_RELEASE = re.compile(r"([0-9]+)\.([0-9]+)")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def swaps(path: str = "/proc/swaps") -> tuple[str, ...]:
+    """The files and devices that are swapped to; none where the file is missing: such a kernel has no swap.
+
+    Raises OSError when it cannot be read.
+    """
     try:
-        with open(path, encoding="utf-8", errors="replace") as lines:
-            return len([line for line in lines if line.strip()]) > 1
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [line.split() for line in file]
     except FileNotFoundError:
-        return False
+        return ()
+    return tuple(_OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[0]) for fields in lines[1:] if fields)
+
+
+def keeps_volumes_from_swap(kernel_version: str) -> bool:
+    """Whether a tmpfs of this kernel can be told not to be swapped. False for a version that cannot be read."""
+    found = _RELEASE.match(kernel_version)
+    return found is not None and (int(found[1]), int(found[2])) >= NO_SWAP_SINCE

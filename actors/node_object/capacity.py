@@ -16,6 +16,8 @@ from config.quantity import ZERO, Quantity, Suffixes, add_all, of_value, parse_q
 from runtime.host_machine import MachineFacts
 
 CPU, MEMORY, PODS, EPHEMERAL_STORAGE = "cpu", "memory", "pods", "ephemeral-storage"
+PIDS = "pid"
+"""Process ids can be reserved, and are no part of what a node says that it has."""
 HUGE_PAGES = "hugepages-"
 THRESHOLD_OF = {MEMORY: "memory.available", EPHEMERAL_STORAGE: "nodefs.available"}
 """The eviction signals that keep a part of a resource free."""
@@ -52,9 +54,9 @@ def huge_page_resource(size_bytes: int) -> str:
 
 def allocatable(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, str]:
     """What of `capacities` pods may have."""
-    reserved = reservations(capacities, configuration)
+    kept = reservations(capacities, configuration)
     amounts = {name: parse_quantity(amount) for name, amount in capacities.items()}
-    left = {name: _less(amount, reserved.get(name, ZERO)) for name, amount in amounts.items()}
+    left = {name: _less(amount, kept.get(name, ZERO)) for name, amount in amounts.items()}
     if MEMORY in left:
         pages = add_all(amount for name, amount in amounts.items() if name.startswith(HUGE_PAGES))
         left[MEMORY] = _less(left[MEMORY], pages)
@@ -63,20 +65,25 @@ def allocatable(capacities: Mapping[str, str], configuration: KubeletConfigurati
 
 def reservations(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, Quantity]:
     """What is kept from pods, by resource: for the system, the agent, and the hard eviction thresholds."""
-    system, kube = dict(configuration.system_reserved), dict(configuration.kube_reserved)
-    if configuration.reserved_system_cpus:
-        # A set of CPUs says it all: what else is reserved of them counts no more.
-        system[CPU] = str(len(parse_cpu_set(configuration.reserved_system_cpus)))
-        kube.pop(CPU, None)
-    kept = {
-        name: parse_quantity(system.get(name, "0")) + parse_quantity(kube.get(name, "0"))
-        for name in (CPU, MEMORY, EPHEMERAL_STORAGE)
-    }
+    kept = reserved(configuration)
     thresholds = hard_thresholds(configuration)
     for name, signal in THRESHOLD_OF.items():
         if signal in thresholds and name in capacities:
             kept[name] = kept[name] + _threshold(thresholds[signal], parse_quantity(capacities[name]))
     return kept
+
+
+def reserved(configuration: KubeletConfiguration) -> dict[str, Quantity]:
+    """What is kept for the system and the agent, by resource, process ids among them."""
+    system, kube = dict(configuration.system_reserved), dict(configuration.kube_reserved)
+    if configuration.reserved_system_cpus:
+        # A set of CPUs says it all: what else is reserved of them counts no more.
+        system[CPU] = str(len(parse_cpu_set(configuration.reserved_system_cpus)))
+        kube.pop(CPU, None)
+    return {
+        name: parse_quantity(system.get(name, "0")) + parse_quantity(kube.get(name, "0"))
+        for name in (CPU, MEMORY, EPHEMERAL_STORAGE, PIDS)
+    }
 
 
 def is_extended(resource: str) -> bool:

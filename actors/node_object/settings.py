@@ -31,6 +31,14 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """What is to be known of a node from its start on: an event of the type Warning."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeSettings:
     """See the module. `root_directory`: its file system is the node's ephemeral storage."""
 
@@ -39,6 +47,7 @@ class NodeSettings:
     configuration: KubeletConfiguration
     registration: Registration = field(default_factory=Registration)
     gates: FeatureGates = field(default_factory=lambda: FeatureGates({}))
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def host_name(self) -> str:

@@ -11,7 +11,6 @@ import pytest
 
 from runtime.lock_file import LockFile, LockFileError
 from runtime.service_manager import READY, notify, watchdog_interval_seconds
-from runtime.swap import swap_is_on
 
 
 @pytest.mark.parametrize("abstract", [False, True])
@@ -47,17 +46,6 @@ def test_a_deaf_systemd_is_a_warning_and_no_failure(tmp_path: Path, caplog: pyte
 )
 def test_the_watchdog_is_fed_twice_in_its_time(environment: dict[str, str], expected: float | None) -> None:
     assert watchdog_interval_seconds(environment) == expected
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [(None, False), ("Filename Type Size\n", False), ("Filename Type Size\n/dev/sda2 partition 100\n", True)],
-)
-def test_swap_is_on_when_the_table_has_a_row(tmp_path: Path, content: str | None, expected: bool) -> None:
-    table = tmp_path / "swaps"
-    if content is not None:
-        table.write_text(content)
-    assert swap_is_on(str(table)) is expected
 
 
 def test_a_lock_file_is_held_by_one_at_a_time(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ It decides and never waits: its children list and remove (`actors.container_remo
 - A pod has ended (`CollectPod`): everything of it goes, at once and apart from all else, and its worker is told.
 - Every minute: what is over the limits, and what is left of pods that nobody knows. Nobody knows a pod when every
   source has spoken (`KnownPods`), it is not among them, and no worker has announced itself for it.
-- The eviction manager needs space (`ReclaimContainers`): the same however young, and all of pods that have finished. Of
-  the others the newest stay: a container that has ended well, and is forgotten, would be started again.
+- The eviction manager needs space (`ReclaimContainers`): the same however young, and all of pods that have finished and
+  are shown so by the API. Of the others the newest stay: a container that has ended well, and is forgotten, would be
+  started again; of a static pod nothing else tells that it has had its time.
 
 A worker announces itself before it makes anything in the runtime, and a list comes through the mailbox behind that
 announcement: so whatever a list shows of a pod without a worker is old. What fails stays for the next pass.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -337,3 +338,8 @@ class ContainerGCActor(Actor):
             self._answer_if_done(f"the list failed: {message.cause}")
         elif message.name in self._busy:
             self._work_ended(message.name)
+
+    def on_failure(self, *failure: Any) -> None:
+        """This actor begins anew, and its pass is lost: who waits for the end of it is not left waiting."""
+        for asker in {each.path: each for each in (*self._asked_by, *self._askers.values())}.values():
+            asker.tell(ContainersReclaimed("the collection failed"))

@@ -1,7 +1,8 @@
 """`EvictionActor`: looks at what is left of the node, says so, and ends pods before the node falls over (spec 7).
 
-It owns the conditions of pressure and the decision who goes; the rules are `actors.eviction`. Every ten seconds, while
-there is a threshold or a pod with a limit of its own, it goes through a pass, one step per message:
+It owns the conditions of pressure and the decision who goes. This module has the course of it, what is asked when and
+of whom; the rules are `actors.eviction`. Every ten seconds, while there is a threshold or a pod with a limit of its
+own, it goes through a pass, one step per message:
 
     LOOKING    a sample: of the machine alone, and of all pods only when somebody may have to go
     ASKING     which pods there are, from the sync loop
@@ -10,40 +11,38 @@ there is a threshold or a pod with a limit of its own, it goes through a pass, o
     ENDING     until the pod has ended, half a minute at most; then the next pass, at once
 
 A step that is not answered ends the pass; the next one begins anew. For one reading of a signal one pod goes at most.
-A critical pod never goes. A disk that cannot be written to keeps no pod alive.
+A critical pod never goes. A disk that cannot be written to keeps no pod alive. The file has the conditions as well, so
+that what is to stay stays when the agent begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
 
 from actors.event_messages import RecordEvent, pod_event
-from actors.eviction.decisions import Victim, text_of, victims_in
-from actors.eviction.local_limits import has_local_limits, over_limits
-from actors.eviction.pressure import PressureState, observe
-from actors.eviction.ranking import victims
+from actors.eviction.choice import candidates_among, first_to_go, over_their_limits
+from actors.eviction.decisions import Victim, remembered_in, text_of
+from actors.eviction.doomed import Doomed
+from actors.eviction.local_limits import has_local_limits
+from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
 from actors.eviction.reclaim import Reclaim, reclaimable
 from actors.eviction.thresholds import Layout, Threshold, configured_thresholds, is_met, thresholds_for
 from actors.eviction.usage import Candidate
-from actors.eviction.words import REASON, THRESHOLD_MET, eviction_words, threshold_words
+from actors.eviction.words import REASON, THRESHOLD_MET, threshold_words
 from actors.eviction_messages import LimitedPodSeen, PodHere, PodsHere, WantPods
-from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.eviction_steps import BeginPass, EvictionTools, MemoryRead, MemorySaved, PollEnd, Step, StepIsLate
+from actors.kernel import Actor, Lane, Pending, handles, outcome_of
 from actors.messages import TerminatePod
 from actors.node_messages import NodePressureObserved
 from actors.node_signals import SignalReading, signals_of
-from actors.pod_view import DISK_LANE_SIZE
 from actors.reclaim_messages import ContainersReclaimed, ImagesReclaimed, ReclaimContainers, ReclaimImages
 from actors.stats_messages import StatsTaken, WantStats
 from config.kubelet import KubeletConfiguration
-from config.objects import Pod
 from config.pod_identity import is_critical
 from runtime.metrics import kubelet as names
-from runtime.metrics.meters import UNMEASURED, Meters
-from runtime.pod_files import PodFiles
 from runtime.stats.samples import NodeSample
 
 SECOND_NS = 1_000_000_000
@@ -53,63 +52,11 @@ STEP_NS = 60 * SECOND_NS
 SAVE_NS = 5 * SECOND_NS
 END_NS = 30 * SECOND_NS
 POLL_NS = SECOND_NS
-HARD_GRACE_SECONDS = 1
 LIMIT_BYTES = 4 * 1024 * 1024
-ENDED = ("Succeeded", "Failed")
-
-
-class Step(Enum):
-    """See the module."""
-
-    IDLE = "nothing until the next pass"
-    LOOKING = "what is used is being read"
-    ASKING = "the pods are being asked for"
-    FREEING = "dead containers and images are being removed"
-    SAVING = "who goes is being written down"
-    ENDING = "the victim is ending"
-
-
-class BeginPass(Message, frozen=True):
-    """To itself: time to look."""
-
-
-class PollEnd(Message, frozen=True):
-    """To itself: has the victim ended?"""
-
-
-class StepIsLate(Message, frozen=True):
-    """To itself: the step has not been answered."""
-
-    step: Step
-
-
-class DecisionRead(Message, frozen=True):
-    """To itself: what an earlier agent has decided."""
-
-    text: str
-
-
-class DecisionSaved(Message, frozen=True):
-    """To itself: the decision is on the disk, or why not."""
-
-    error: str = ""
-
-
-class EvictionTools(msgspec.Struct, frozen=True):
-    """Whom it asks, and whom it tells. `images` None: nobody can remove images."""
-
-    stats: ActorRef
-    sync_loop: ActorRef
-    events: ActorRef
-    listeners: tuple[ActorRef, ...]
-    containers: ActorRef
-    images: ActorRef | None
-    files: PodFiles
-    meters: Meters = UNMEASURED
 
 
 class EvictionActor(Actor):
-    """See the module. `path`: the file of decisions."""
+    """See the module. `path`: the file of what the next agent has to know."""
 
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
@@ -129,21 +76,25 @@ class EvictionActor(Actor):
         self._freed = False
         """Whether this pass has freed what it can."""
         self._to_free: list[Reclaim] = []
-        self._told: dict[str, Victim] = {}
-        """By UID, who has been decided on and is not known to the API to have ended."""
-        self._waited: set[str] = set()
-        """Of those, whose workers have been told by this actor."""
+        self._doomed = Doomed()
         self._read = False
+        self._written: Mapping[str, int] | None = None
+        """The conditions as the file has them; None: what it has is not known."""
         self._published: frozenset[str] | None = None
 
     def on_start(self) -> None:
-        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        read = self._tools.files.read_node_file
-        self.begin(lambda: lane.submit("evictions", read, self._path, LIMIT_BYTES, deadline_ns=SAVE_NS), _decision_read)
+        lane, read = self._file_lane(), self._tools.files.read_node_file
+        self.begin(lambda: lane.submit("evictions", read, self._path, LIMIT_BYTES, deadline_ns=SAVE_NS), _memory_read)
 
-    @handles(DecisionRead)
-    def decision_read(self, message: DecisionRead) -> None:
-        self._told = {victim.uid: victim for victim in victims_in(message.text)} | self._told
+    @handles(MemoryRead)
+    def memory_read(self, message: MemoryRead) -> None:
+        remembered = remembered_in(message.text)
+        self._doomed.recall(remembered.victims)
+        self._written = remembered.conditions
+        if self._configured:
+            self._state = recalled(remembered.conditions, self.now_ns(), self.wall_ns(), self._transition_ns)
+            if self._state.conditions:
+                self._publish()
         self._read = True
         self.begin_pass(BeginPass())
 
@@ -161,7 +112,7 @@ class EvictionActor(Actor):
         if not self._read or self._step is not Step.IDLE:
             return
         self._freed = False
-        if self._told or self._has_limits:
+        if self._doomed or self._has_limits:
             self._ask_for_pods()
         elif self._configured:
             self._look(pods=bool(self._state.due))
@@ -169,7 +120,7 @@ class EvictionActor(Actor):
     def _end_pass(self, after_ns: int = PASS_NS) -> None:
         self._enter(Step.IDLE, 0)
         self._sample, self._decisive = None, ()
-        if self._configured or self._has_limits or self._told:
+        if self._configured or self._has_limits or self._doomed:
             self.after(after_ns, BeginPass(), key="pass")
 
     def _enter(self, step: Step, late_ns: int = STEP_NS) -> None:
@@ -223,13 +174,14 @@ class EvictionActor(Actor):
 
     def _follow(self, readings: Mapping[str, SignalReading], *, decides: bool) -> None:
         thresholds = thresholds_for(self._configured, self._layout)
-        period_ns = self._configuration.eviction_pressure_transition_period
-        seen = observe(self._state, thresholds, readings, self.now_ns(), period_ns)
+        seen = observe(self._state, thresholds, readings, self.now_ns(), self._transition_ns)
         last = self._state.readings
         self._state = seen.state if decides else msgspec.structs.replace(seen.state, readings=last)
         self._decisive = seen.decisive if decides else ()
         if seen.state.conditions or self._published != seen.state.conditions:
             self._publish()  # who was made anew hears of it again
+        if is_worth_writing(self._written, self._conditions_by_the_clock(), self._transition_ns):
+            self._save()
 
     def _publish(self) -> None:
         found = self._published = self._state.conditions
@@ -254,7 +206,7 @@ class EvictionActor(Actor):
             has_local_limits(here.pod) for here in message.pods
         )
         self._forget(message)
-        if self._told.keys() - self._waited:
+        if self._doomed.has_untold():
             self._remind(message)
         elif self._sample is not None:
             self._decide(message.pods, self._sample)
@@ -265,24 +217,14 @@ class EvictionActor(Actor):
 
     def _forget(self, message: PodsHere) -> None:
         """Of whom the API knows the end nothing has to be remembered."""
-        if not message.complete:
-            return
-        alive = {each.pod.metadata.uid for each in message.pods if not _has_ended(each.pod)}
-        gone = self._told.keys() - alive
-        if gone:
-            self._told = {uid: victim for uid, victim in self._told.items() if uid in alive}
-            self._waited &= alive
+        if message.complete and self._doomed.forget_ended(message.pods):
             self._save()
 
     def _remind(self, message: PodsHere) -> None:
         """Tell the workers of those who go; nobody else is looked for before all of them are told."""
-        here = {each.pod.metadata.uid: each for each in message.pods}
-        for uid in sorted(self._told.keys() - self._waited):
-            there = here.get(uid)
-            if there is not None and there.worker is not None:
-                self._waited.add(uid)
-                self._tell(self._told[uid], there.pod, there.worker)
-        if self._told.keys() - self._waited:
+        for victim, there in self._doomed.to_tell(message.pods):
+            self._tell(victim, there)
+        if self._doomed.has_untold():
             self._end_pass(POLL_NS)  # an earlier agent has decided; its pods are not here yet
         else:
             self._enter(Step.ENDING, END_NS)
@@ -291,17 +233,10 @@ class EvictionActor(Actor):
     # --- who goes ---------------------------------------------------------------------------------------------------
 
     def _decide(self, pods: Sequence[PodHere], sample: NodeSample) -> None:
-        samples = {each.uid: each for each in sample.pods}
-        candidates = [
-            Candidate(each.pod, samples.get(each.pod.metadata.uid), each.worker)
-            for each in pods
-            if each.may_be_evicted() and not _has_ended(each.pod) and each.pod.metadata.uid not in self._told
-        ]
-        over = over_limits(candidates, self._layout) if self._has_limits and not self._freed else []
+        candidates = candidates_among(pods, sample.pods, self._doomed.uids())
+        over = over_their_limits(candidates, self._layout) if self._has_limits and not self._freed else ()
         if over:
-            self._evict(
-                [Victim(_uid(each.candidate), each.message, HARD_GRACE_SECONDS, False, each.signal) for each in over]
-            )
+            self._evict(over)
         elif not self._decisive:
             self._end_pass()
         elif not self._freed and self._free(self._decisive[0]):
@@ -310,53 +245,29 @@ class EvictionActor(Actor):
             self._choose(self._decisive[0], candidates)
 
     def _choose(self, threshold: Threshold, candidates: Sequence[Candidate]) -> None:
-        found = victims(threshold.signal, threshold.resource, candidates, self._layout)
-        if not found:
+        reading = self._state.readings.get(threshold.signal)
+        longest = self._configuration.eviction_max_pod_grace_period
+        victim = first_to_go(threshold, reading, candidates, self._layout, longest)
+        if victim is None:
             self.log.warning("the node is short of %s, and there is nobody to evict", threshold.resource)
             self._end_pass()
             return
-        first = found[0]
-        reading = self._state.readings.get(threshold.signal)
-        message, annotations = eviction_words(threshold, reading, first, self._layout)
         if reading is not None:
             age_ns = max(0, self.wall_ns() - reading.at_ns)
             self._tools.meters.took(names.EVICTION_STATS_AGE, age_ns, threshold.signal)
-        grace = self._grace_of(threshold, first)
-        self._evict([Victim(_uid(first), message, grace, True, threshold.signal, annotations)])
-
-    def _grace_of(self, threshold: Threshold, candidate: Candidate) -> int:
-        if threshold.grace_ns is None:
-            return HARD_GRACE_SECONDS
-        own = candidate.pod.spec.termination_grace_period_seconds
-        longest = self._configuration.eviction_max_pod_grace_period
-        return longest if own is None else min(longest, own)
+        self._evict((victim,))
 
     def _evict(self, chosen: Sequence[Victim]) -> None:
         """Write it down, then do it."""
         for victim in chosen:
             self._tools.meters.count(names.EVICTIONS, victim.signal)
-        self._told |= {victim.uid: victim for victim in chosen}
+        self._doomed.add(chosen)
         self._enter(Step.SAVING, SAVE_NS + SECOND_NS)
-        self._save(then=DecisionSaved)
+        self._save(decides=True)
 
-    def _save(self, then: Callable[[str], Message] | None = None) -> None:
-        text = text_of(self._told.values())
-        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        write = self._tools.files.write_record
-        self.begin(
-            lambda: lane.submit("evictions", write, self._path, text, deadline_ns=SAVE_NS),
-            lambda done: None if then is None else then(_error_of(outcome_of(done).error)),
-        )
-
-    @handles(DecisionSaved)
-    def decision_saved(self, message: DecisionSaved) -> None:
-        if message.error:
-            self.log.warning("who is evicted cannot be written down: %s", message.error)
-        if self._step is Step.SAVING:
-            self._ask_for_pods()  # the workers as they are now are told
-
-    def _tell(self, victim: Victim, pod: Pod, worker: ActorRef) -> None:
-        if is_critical(pod):
+    def _tell(self, victim: Victim, there: PodHere) -> None:
+        pod, worker = there.pod, there.worker
+        if worker is None or is_critical(pod):
             return
         event = pod_event(pod, "Warning", REASON, victim.message)
         self._tools.events.tell(msgspec.structs.replace(event, annotations=victim.annotations))
@@ -378,8 +289,7 @@ class EvictionActor(Actor):
             self._tools.sync_loop.tell(WantPods(self.ref))
 
     def _see_the_end(self, message: PodsHere) -> None:
-        runs = {each.pod.metadata.uid for each in message.pods if not each.released and not _has_ended(each.pod)}
-        if self._told.keys() & runs:
+        if self._doomed.run_on(message.pods):
             self.after(POLL_NS, PollEnd(), key="poll")
         else:
             self._forget(message)
@@ -418,24 +328,46 @@ class EvictionActor(Actor):
         self._freed = True
         self._look(pods=True)
 
+    # --- what the next agent has to know ----------------------------------------------------------------------------
+
+    @property
+    def _transition_ns(self) -> int:
+        return self._configuration.eviction_pressure_transition_period
+
+    def _conditions_by_the_clock(self) -> Mapping[str, int]:
+        return seen_by_the_clock(self._state, self.now_ns(), self.wall_ns(), self._transition_ns)
+
+    def _file_lane(self) -> Lane:
+        """One write after the other: the file is to have what was written last."""
+        return self.lane("evictions", size=1, per_key=1)
+
+    def _save(self, *, decides: bool = False) -> None:
+        self._written = self._conditions_by_the_clock()
+        text = text_of(self._doomed, self._written)
+        lane, write = self._file_lane(), self._tools.files.write_record
+        self.begin(
+            lambda: lane.submit("evictions", write, self._path, text, deadline_ns=SAVE_NS),
+            lambda done: MemorySaved(_error_of(outcome_of(done).error), decides),
+        )
+
+    @handles(MemorySaved)
+    def memory_saved(self, message: MemorySaved) -> None:
+        if message.error:
+            self._written = None
+            self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
+        if message.decides and self._step is Step.SAVING:
+            self._ask_for_pods()  # the workers as they are now are told
+
 
 def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:
     reading = readings.get(threshold.signal)
     return reading is not None and is_met(threshold, reading, with_reclaim=True)
 
 
-def _has_ended(pod: Pod) -> bool:
-    return pod.status is not None and pod.status.phase in ENDED
-
-
-def _uid(candidate: Candidate) -> str:
-    return candidate.pod.metadata.uid
-
-
 def _error_of(error: BaseException | None) -> str:
     return "" if error is None else str(error) or type(error).__name__
 
 
-def _decision_read(done: Pending[str]) -> DecisionRead:
+def _memory_read(done: Pending[str]) -> MemoryRead:
     """A file that is not there, or cannot be read, has nothing in it."""
-    return DecisionRead(outcome_of(done).value or "")
+    return MemoryRead(outcome_of(done).value or "")

@@ -9,6 +9,8 @@ import msgspec
 from actors.kernel import ActorRef, Message
 from config.objects import Pod
 
+ENDED = ("Succeeded", "Failed")
+
 
 class PodHere(msgspec.Struct, frozen=True):
     """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will."""
@@ -20,6 +22,10 @@ class PodHere(msgspec.Struct, frozen=True):
     def may_be_evicted(self) -> bool:
         """Whether there is anything to end."""
         return self.worker is not None and not self.released
+
+    def has_ended(self) -> bool:
+        """Whether its source shows it as ended: the API knows."""
+        return self.pod.status is not None and self.pod.status.phase in ENDED
 
 
 class WantPods(Message, frozen=True):

@@ -7,15 +7,16 @@ measured after each removal, not reckoned from what images are said to weigh.
 
 A pod leases its images before it looks for them, and as long as it lives. Leases are granted here, in the same mailbox
 in which removals are decided: an image is either leased or leaving, never both, and who leases one that is leaving gets
-the lease when it has left. Nothing is removed before every source of pods has spoken (`KnownPods`), and the workers of
-the pods that became known by that have had the time to lease what they need.
+the lease when it has left. A removal of which no answer comes is asked for again, by another child, until one does.
+Nothing is removed before every source of pods has spoken (`KnownPods`), and the workers of the pods that became known
+by that have had the time to lease what they need.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -40,9 +41,12 @@ from runtime.stats.readings import FsReading
 
 SECOND_NS = 1_000_000_000
 PASS_NS = 300 * SECOND_NS
+AGAIN_NS = 5 * SECOND_NS
+"""Between two questions for a removal whose answer was lost."""
 SETTLE_NS = 5 * SECOND_NS
 """For workers to lease the images of the first pods."""
-HAND = "hand"
+HAND, LATE_HAND = "hand", "late-hand"
+"""The second removes what the first has not heard of, which may take as long as it likes."""
 AGE, SPACE = "age", "space"
 
 
@@ -63,6 +67,15 @@ class Settled(Message, frozen=True):
     """To itself: whoever needs an image has had the time to say so."""
 
 
+class CarryThrough(Message, frozen=True):
+    """To itself: ask again for a removal whose answer was lost."""
+
+    image: Image
+
+    def coalesce_key(self) -> Hashable:
+        return ("carry", self.image.id)
+
+
 class BeginPass(Message, frozen=True):
     """To itself: time for a regular pass."""
 
@@ -79,6 +92,8 @@ class _Pass(msgspec.Struct):
     askers: tuple[ActorRef, ...] = ()
     only_look: bool = False
     looked: ImagesLooked | None = None
+    leaving: str = ""
+    """Id of the image that is being removed."""
     whole: FsReading | None = None
     now_ns: int = 0
     old: deque[Image] = msgspec.field(default_factory=deque)
@@ -109,9 +124,12 @@ class ImageGCActor(Actor):
         self._failed_before = False
 
     def on_start(self) -> None:
-        # The child outlives a restart of this actor; of what it does for the last one the end still comes.
-        if HAND not in self.children:
-            self.spawn(ImageHand, self.ref, self._tools.cri, self._tools.host, name=HAND)
+        # Children outlive a restart of this actor; of what they do for the last one the end still comes.
+        for name in (HAND, LATE_HAND):
+            if name not in self.children:
+                self.spawn(ImageHand, self.ref, self._tools.cri, self._tools.host, name=name)
+        for image in self._leases.leaving():
+            self._carry_through(image)
         self.every(PASS_NS, BeginPass())
         self._look(_Pass(self._leases.begin_look(), only_look=True))
 
@@ -202,6 +220,7 @@ class ImageGCActor(Actor):
             self._end(this)
             return
         self._leases.leaves(image)
+        this.leaving = image.id
         self.children[HAND].tell(RemoveOne(image))
 
     def _next_free(self, queue: deque[Image]) -> Image | None:
@@ -225,21 +244,39 @@ class ImageGCActor(Actor):
 
     @handles(OneRemoved)
     def one_removed(self, message: OneRemoved) -> None:
-        self._grant(self._leases.has_left())
+        if message.certain:
+            self._grant(self._leases.has_left(message.image))
+        else:
+            self._carry_through(message.image)
         this, image = self._pass, message.image
-        if this is None or this.looked is None:
-            return  # it was for an earlier life of this actor
+        if this is None or this.leaving != image.id:
+            return  # it was for an earlier life of this actor, or for nobody who waits
+        this.leaving = ""
         if message.error:
             this.errors.append(f"image {_name_of(image)}: {message.error}")
         else:
-            old = rules.too_old((image,), self._lives, this.now_ns, self._tools.limits.max_age_ns)
-            self._tools.meters.count(names.IMAGE_GARBAGE_COLLECTED, AGE if old else SPACE)
-            self.log.info("image %s was removed", _name_of(image))
-            this.removed += 1
-            this.freed += _gained(this.whole, message.whole, image)
-            this.whole = message.whole or this.whole
-            self._lives.pop(image.id, None)
+            self._count(this, message)
         self._go_on(this)
+
+    def _count(self, this: _Pass, message: OneRemoved) -> None:
+        """It has gone: what that is worth."""
+        image = message.image
+        old = rules.too_old((image,), self._lives, this.now_ns, self._tools.limits.max_age_ns)
+        self._tools.meters.count(names.IMAGE_GARBAGE_COLLECTED, AGE if old else SPACE)
+        self.log.info("image %s was removed", _name_of(image))
+        this.removed += 1
+        this.freed += _gained(this.whole, message.whole, image)
+        this.whole = message.whole or this.whole
+        self._lives.pop(image.id, None)
+
+    def _carry_through(self, image: Image) -> None:
+        self.after(AGAIN_NS, CarryThrough(image), key=f"carry {image.id}")
+
+    @handles(CarryThrough)
+    def carry_through(self, message: CarryThrough) -> None:
+        """The lease of whoever waits for it is worth nothing while the image may still go."""
+        if any(each.id == message.image.id for each in self._leases.leaving()):
+            self.children[LATE_HAND].tell(RemoveOne(message.image))
 
     def _grant(self, requests: Iterable[LeaseImages]) -> None:
         for request in requests:
@@ -277,11 +314,19 @@ class ImageGCActor(Actor):
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
-        """The child has lost its work with its failure; the next pass finds what is left."""
-        self._grant(self._leases.has_left())
-        if self._pass is not None:
+        """The child has lost its work with its failure: nobody knows what came of it."""
+        for image in self._leases.leaving():
+            self._carry_through(image)
+        if self._pass is not None and message.name == HAND:
             self._pass.errors.append(f"the collection failed: {message.cause}")
             self._end(self._pass)
+
+    def on_failure(self, *failure: Any) -> None:
+        """This actor begins anew, and its pass is lost: who waits for the end of it is not left waiting."""
+        askers = dict(self._askers)
+        askers |= {asker.path: asker for asker in (self._pass.askers if self._pass is not None else ())}
+        for asker in askers.values():
+            asker.tell(ImagesReclaimed(0, "the collection failed"))
 
 
 def _name_of(image: Image) -> str:

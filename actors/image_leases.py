@@ -6,6 +6,10 @@ worker holds. Nothing in it waits, and nothing can fail.
 A look at the runtime takes a while, and containers may be made meanwhile that it does not show. Their leases may have
 ended as well by the time it is judged: so what was leased at any moment since the look began counts as leased until it
 has been acted upon.
+
+A removal that was begun is carried through: an image is leaving until the runtime has said what came of it. Where that
+answer is lost the removal may still be done at any later moment, so it is asked for again, and whoever leases the image
+waits for as long. Only what the runtime has answered is certain.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ class ImageLeases:
         self._held: dict[str, frozenset[str]] = {}
         self._count: Counter[str] = Counter()
         self._ended_since: set[str] = set()
-        self._leaving: frozenset[str] = frozenset()
+        self._leaving: dict[str, Image] = {}
         self._waiting: dict[str, LeaseImages] = {}
         self._looks = 0
 
@@ -37,11 +41,15 @@ class ImageLeases:
         self._held[request.uid] = keys
         self._count.update(keys)
         self._ended_since -= keys
-        if self._leaving.isdisjoint(keys):
+        if self._are_here(keys):
             self._waiting.pop(request.uid, None)
             return True
         self._waiting[request.uid] = request
         return False
+
+    def _are_here(self, keys: frozenset[str]) -> bool:
+        """Whether none of them is leaving."""
+        return all(keys.isdisjoint(forms(image)) for image in self._leaving.values())
 
     def release(self, uid: str) -> None:
         """Nobody of this pod needs any."""
@@ -73,17 +81,23 @@ class ImageLeases:
         return self._count.keys() | self._ended_since
 
     def is_free(self, image: Image) -> bool:
-        """Whether nobody has leased it, now or since the look began."""
+        """Whether it may be removed: nobody has leased it, now or since the look began, and it is not leaving."""
+        return image.id not in self._leaving and self._nobody_has(image)
+
+    def _nobody_has(self, image: Image) -> bool:
         return all(form not in self._count and form not in self._ended_since for form in forms(image))
 
     def leaves(self, image: Image) -> None:
         """Its removal begins: who leases it from now on has to wait."""
-        assert self.is_free(image), "no image with a lease is removed"
-        self._leaving = forms(image)
+        assert self._nobody_has(image), "no image with a lease is removed"
+        self._leaving[image.id] = image
 
-    def has_left(self) -> list[LeaseImages]:
-        """The removal has ended, well or not: whose leases hold now."""
-        self._leaving = frozenset()
-        granted = list(self._waiting.values())
-        self._waiting.clear()
-        return granted
+    def leaving(self) -> tuple[Image, ...]:
+        """Those whose removal was begun, and of which it is not known what came of it."""
+        return tuple(self._leaving.values())
+
+    def has_left(self, image: Image) -> list[LeaseImages]:
+        """What came of its removal is certain, be it good or bad: whose leases hold now."""
+        self._leaving.pop(image.id, None)
+        here = [uid for uid, request in self._waiting.items() if self._are_here(self._held[request.uid])]
+        return [self._waiting.pop(uid) for uid in here]

@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
-from runtime.cri import Cri, CriError
+from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
     Container,
     Image,
@@ -30,6 +30,9 @@ SECOND_NS = 1_000_000_000
 GIVE_UP_NS = 300 * SECOND_NS
 """For a runtime client that does not keep the deadline of a verb."""
 DISK_LIMIT_NS = 10 * SECOND_NS
+
+UNCERTAIN = (StatusCode.DEADLINE_EXCEEDED, StatusCode.UNAVAILABLE, StatusCode.CANCELLED)
+"""Codes that come from the way to the runtime, not from the runtime: what it did, or will do, is not known."""
 
 Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
 
@@ -60,11 +63,15 @@ class RemoveOne(Message, frozen=True):
 
 
 class OneRemoved(Message, frozen=True):
-    """ImageHand -> parent: that is done, or `error`; the file system as it is now."""
+    """ImageHand -> parent: that is done, or `error`; the file system as it is now.
+
+    Not `certain`: the answer of the runtime is lost, and the image may still go at any moment.
+    """
 
     image: Image
     whole: FsReading | None = None
     error: str = ""
+    certain: bool = True
 
 
 class ImageHand(Actor):
@@ -106,10 +113,11 @@ class ImageHand(Actor):
             await self._call(REMOVE_IMAGE, RemoveImageRequest(image=ImageSpec(image=image.id)))
         except CriError as failure:
             if not failure.not_found:
-                self._parent.tell(OneRemoved(image, error=str(failure)))
+                certain = failure.code not in UNCERTAIN
+                self._parent.tell(OneRemoved(image, error=str(failure), certain=certain))
                 return
         except DeadlineExceededError as failure:
-            self._parent.tell(OneRemoved(image, error=str(failure)))
+            self._parent.tell(OneRemoved(image, error=str(failure), certain=False))
             return
         try:
             self._parent.tell(OneRemoved(image, await self._whole()))

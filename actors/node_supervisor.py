@@ -16,7 +16,8 @@ from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools
 from actors.csi_node import CsiNodeActor
 from actors.event_recorder import EventRecorderActor
-from actors.eviction_manager import EvictionActor, EvictionTools
+from actors.eviction_manager import EvictionActor
+from actors.eviction_steps import EvictionTools
 from actors.image_gc import ImageGCActor, ImageTools
 from actors.image_gc_rules import GcLimits
 from actors.image_leases import ImageLeases

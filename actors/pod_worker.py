@@ -34,6 +34,7 @@ from actors.messages import (
     SyncPod,
     TerminatePod,
 )
+from actors.pod_census import has_ended
 from actors.pod_deeds import DeedEnded
 from actors.pod_end import PodEnd
 from actors.pod_lifecycle import (
@@ -63,6 +64,7 @@ from actors.status_messages import PodFinished, StatusManagerStarted
 from actors.volume_messages import RenewVolumes, SubPathsPrepared, VolumesPrepared, VolumesReleased
 from actors.worker_measures import WorkerMeasures
 from config.objects import Pod
+from config.pod_identity import is_static
 from runtime.cri import CriError
 from runtime.metrics import kubelet as names
 
@@ -108,8 +110,7 @@ class PodWorker(Actor):
         services = self._services
         for listener in (services.pleg, services.container_gc, services.sync_loop, services.resources):
             listener.tell(started)
-        if self._life.stage is Stage.FINISHED:
-            services.container_gc.tell(PodFinished(self._uid))
+        self._tell_if_spent()
         self._references.announce()
 
     # --- what is desired --------------------------------------------------------------------------------------------
@@ -125,6 +126,7 @@ class PodWorker(Actor):
         self._view.history.named(pod.metadata.namespace, pod.metadata.name)
         before = self._life.stage
         self._meet(desired(pod))
+        self._tell_if_spent()
         if self._life.stage is Stage.SYNCING:
             self._references.pod_desired(pod)
             self._sync.leases.pod_desired(pod)
@@ -226,11 +228,17 @@ class PodWorker(Actor):
                 self._references.release()
                 self._sync.leases.release(self._uid)
                 self._sync.users.release(self._uid, self._view.pod)
-                for listener in (self._services.status_manager, self._services.container_gc):
-                    listener.tell(PodFinished(self._uid))
+                self._services.status_manager.tell(PodFinished(self._uid))
+                self._tell_if_spent()
         elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life) and self._life.deleted:
             # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
             self.stop()
+
+    def _tell_if_spent(self) -> None:
+        """Its containers may go before it does, once the API shows its end: till then they are all that tells of it."""
+        pod = self._view.pod
+        if self._life.stage is Stage.FINISHED and pod is not None and has_ended(pod) and not is_static(pod):
+            self._services.container_gc.tell(PodFinished(self._uid))
 
     def _say_trouble(self, text: str) -> None:
         """An event for each new trouble, not for each retry; none where the whole runtime is away."""

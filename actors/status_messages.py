@@ -47,8 +47,8 @@ class PodLeftApi(Message, frozen=True):
 
 
 class PodFinished(Message, frozen=True):
-    """PodWorker -> StatusManagerActor, ContainerGCActor: nothing of the pod is left to take down; its object may leave
-    the API, and what its containers have left is for people only.
+    """PodWorker -> StatusManagerActor: nothing of the pod is left to take down; its object may leave the API.
+    PodWorker -> ContainerGCActor: and the API shows its end, so what its containers have left is for people only.
     """
 
     uid: str

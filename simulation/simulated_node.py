@@ -106,6 +106,7 @@ class SimulatedNode:
         self.host = SimulatedHost(
             pod_logs=configuration.pod_logs_dir, container_logs=self.plan.facts.container_logs_directory
         )
+        self.host.tree.make_directories(ROOT)
         self.host.tree.make_directories(configuration.static_pod_path)
         self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
         self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)

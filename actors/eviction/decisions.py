@@ -1,12 +1,14 @@
-"""Who has been decided on, as it is kept on the disk until the API knows of the end. Pure.
+"""What the next agent has to know, as it is kept on the disk: who has been decided on, and what the node was short of.
+Pure.
 
-An agent that dies between the decision and the end leaves this behind: the next one ends the same pod, with the same
-words, before it looks for another.
+An agent that dies between a decision and the end of the pod leaves this behind: the next one ends the same pod, with
+the same words, before it looks for another. And a condition of the node that was to stay for a while stays, so that an
+agent that begins anew does not bring back those that the cluster has sent elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -24,18 +26,21 @@ class Victim(msgspec.Struct, frozen=True):
     annotations: Annotations = ()
 
 
-class _Saved(msgspec.Struct, frozen=True):
+class Remembered(msgspec.Struct, frozen=True):
+    """The document. `conditions`: when each condition of the node was last seen, wall time in ns."""
+
     victims: tuple[Victim, ...] = ()
+    conditions: Mapping[str, int] = {}
 
 
-def text_of(victims: Iterable[Victim]) -> str:
+def text_of(victims: Iterable[Victim], conditions: Mapping[str, int]) -> str:
     """The document."""
-    return msgspec.json.encode(_Saved(tuple(victims))).decode()
+    return msgspec.json.encode(Remembered(tuple(victims), conditions)).decode()
 
 
-def victims_in(text: str) -> tuple[Victim, ...]:
-    """What the document says; nobody where it is no such document."""
+def remembered_in(text: str) -> Remembered:
+    """What the document says; nothing where it is no such document."""
     try:
-        return msgspec.json.decode(text, type=_Saved).victims
+        return msgspec.json.decode(text, type=Remembered)
     except (msgspec.MsgspecError, UnicodeError):
-        return ()
+        return Remembered()

@@ -80,7 +80,9 @@ def _over_pod_limit(candidate: Candidate, parts: frozenset[Part]) -> Excess | No
 
 def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozenset[Part]) -> Excess | None:
     samples = {each.name: each for each in sample.containers}
-    for container in candidate.pod.spec.containers:
+    spec = candidate.pod.spec
+    # Only what runs has a sample: of init containers that is the one whose turn it is, and all sidecars.
+    for container in (*spec.containers, *spec.init_containers):
         limit, used_by = _limit_of(container), samples.get(container.name)
         if not limit or used_by is None:
             continue

@@ -3,6 +3,8 @@
 Pure: the state before and the signals of now give the state after. A condition of the node stays for the transition
 period after its threshold was last met, so that it does not flap. A threshold leads to a kill only when it was met for
 its grace, and when its signal has been read anew since the sample before: one observation, one decision.
+
+What stays is remembered over a restart of the agent, in wall time (`seen_by_the_clock`, `recalled`).
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from actors.eviction.thresholds import Threshold, is_met
+from actors.eviction.thresholds import CONDITIONS, Threshold, is_met
 from actors.node_signals import SignalReading
 
 _NO_TIMES: Mapping[Threshold, int] = {}
 _NO_CONDITIONS: Mapping[str, int] = {}
 _NO_READINGS: Mapping[str, SignalReading] = {}
+WRITES_IN_A_PERIOD = 5
+"""How often a condition that lasts is written down anew, in each transition period."""
 
 
 class PressureState(msgspec.Struct, frozen=True):
@@ -35,10 +39,6 @@ class PressureState(msgspec.Struct, frozen=True):
     def conditions(self) -> frozenset[str]:
         """Names of the node's conditions that are true now."""
         return frozenset(self.conditions_ns)
-
-    def remembers(self) -> bool:
-        """Whether anything is met, or stays."""
-        return bool(self.first_met_ns or self.conditions_ns)
 
 
 class Observed(msgspec.Struct, frozen=True):
@@ -76,3 +76,30 @@ def _is_met(threshold: Threshold, readings: Mapping[str, SignalReading], before:
 def _is_newer(signal: str, readings: Mapping[str, SignalReading], before: Mapping[str, SignalReading]) -> bool:
     last = before.get(signal)
     return last is None or readings[signal].at_ns > last.at_ns
+
+
+# --- over a restart ---------------------------------------------------------------------------------------------------
+
+
+def seen_by_the_clock(state: PressureState, now_ns: int, wall_ns: int, transition_ns: int) -> Mapping[str, int]:
+    """When each condition was last seen, as wall time. Where none stays, there is nothing to remember."""
+    if transition_ns <= 0:
+        return {}
+    return {name: wall_ns - (now_ns - at_ns) for name, at_ns in state.conditions_ns.items()}
+
+
+def is_worth_writing(written: Mapping[str, int] | None, seen: Mapping[str, int], transition_ns: int) -> bool:
+    """Whether what was written (None: nobody knows what) says too little. A condition that lasts is seen at every
+    sample; that is no reason by itself.
+    """
+    if written is None or written.keys() != seen.keys():
+        return True
+    return any(at_ns - written[name] >= transition_ns // WRITES_IN_A_PERIOD for name, at_ns in seen.items())
+
+
+def recalled(seen: Mapping[str, int], now_ns: int, wall_ns: int, transition_ns: int) -> PressureState:
+    """The state that an agent begins with: of what an earlier one has seen, what still stays. A clock that was set back
+    makes nothing stay longer than a whole period from now.
+    """
+    ages_ns = {name: max(0, wall_ns - at_ns) for name, at_ns in seen.items() if name in CONDITIONS.values()}
+    return PressureState(conditions_ns={name: now_ns - age for name, age in ages_ns.items() if age < transition_ns})

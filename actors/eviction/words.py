@@ -7,6 +7,7 @@ from actors.eviction.thresholds import Layout, Threshold
 from actors.eviction.usage import Candidate, container_disk, parts_on
 from actors.node_signals import SignalReading
 from config.objects import Container
+from config.pod_identity import is_sidecar
 from config.pod_requests import read_amounts
 from config.quantity import NANOS, Quantity, QuantityError, Suffixes
 from runtime.stats.samples import ContainerSample
@@ -32,7 +33,8 @@ def eviction_words(
         least = threshold.least.of(reading.capacity)
         message += f"Threshold quantity: {_text(least, resource)}, available: {_text(reading.available, resource)}. "
     names, usages = [], []
-    for container in candidate.pod.spec.containers:
+    spec = candidate.pod.spec
+    for container in (*spec.containers, *filter(is_sidecar, spec.init_containers)):
         used, wanted = _used_by(container, threshold, candidate, layout), _request_of(container, resource)
         if used is not None and used > wanted:
             names.append(container.name)

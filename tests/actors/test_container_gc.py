@@ -371,3 +371,11 @@ def test_nobody_takes_a_container_for_too_young_when_there_is_no_space():
     world.tell(ReclaimContainers(world.worker), seconds=1)
     assert world.left() == {"p2"}
     assert world.system.stop()
+
+
+def test_who_needs_space_is_not_left_waiting_when_the_collection_fails(world: World, monkeypatch: pytest.MonkeyPatch):
+    world.runtime.add(*crashed("gone", 2))
+    with monkeypatch.context() as patched:
+        patched.setattr(ContainerGCActor, "_judge_all", lambda *_: 1 / 0)
+        world.tell(*known(), ReclaimContainers(world.worker), seconds=1)
+    assert [answer.error for answer in world.answers] == ["the collection failed"]

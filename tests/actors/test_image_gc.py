@@ -261,7 +261,72 @@ def test_leases_outlive_a_failure_of_the_actor(worlds: list[World], monkeypatch:
         patched.setattr(world.meters, "count", broken_meter)
         world.tell(ReclaimImages(world.asker))
     assert len(world.images()) == 4
+    assert [answer.error for answer in world.reclaimed] == ["the collection failed"], "who asked is not left waiting"
     world.begin("pod")
     world.tell(ReclaimImages(world.asker))
     assert world.images() == ["3"]
+    assert [answer.error for answer in world.reclaimed[1:]] == [""]
+
+
+LOST = (StatusCode.DEADLINE_EXCEEDED, StatusCode.UNAVAILABLE)
+
+
+@pytest.mark.parametrize("code", LOST)
+def test_a_lease_waits_for_a_removal_whose_answer_was_lost_until_it_is_certain(
+    worlds: list[World], code: StatusCode
+) -> None:
+    worlds.append(world := World())
+    world.hold_up = True
+    world.begin()
+    world.tell(ReclaimImages(world.asker))
+    ((request, promise),) = world.held_up
+    world.held_up.clear()
+    promise.set_exception(CriError(code, "no answer", REMOVE_IMAGE.name))
+    world.tell(seconds=1)
+    name = next(name for name in IMAGES if world.cri.state.image_names[name] == request.image.image)
+    world.lease("late", name)
+    world.tell(seconds=3)
+    assert world.leased == []
+    world.cri.call(REMOVE_IMAGE, request)
+    world.tell(seconds=20)
+    assert world.leased == [], "it has gone, and nobody here knows"
+    world.let_go()
+    assert world.leased == [ImagesLeased(frozenset({name}))]
+
+
+def test_a_removal_that_never_answers_holds_up_neither_the_other_images_nor_who_asked(worlds: list[World]) -> None:
+    worlds.append(world := World())
+    world.hold_up = True
+    world.begin()
+    world.tell(ReclaimImages(world.asker))
+    ((_, promise),) = world.held_up
+    promise.set_exception(CriError(StatusCode.DEADLINE_EXCEEDED, "no answer", REMOVE_IMAGE.name))
+    world.held_up.clear()
+    world.hold_up = False
+    world.tell(seconds=2)
+    assert len(world.images()) == 1
     assert len(world.reclaimed) == 1
+    assert "no answer" in world.reclaimed[0].error
+    world.tell(seconds=5)
+    assert world.images() == []
+
+
+def test_an_actor_that_begins_anew_carries_a_lost_removal_through(
+    worlds: list[World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worlds.append(world := World())
+    world.hold_up = True
+    world.begin()
+    world.tell(ReclaimImages(world.asker))
+    ((request, promise),) = world.held_up
+    world.held_up.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(ImageGCActor, "_go_on", lambda *_: 1 / 0)
+        promise.set_exception(CriError(StatusCode.UNAVAILABLE, "no answer", REMOVE_IMAGE.name))
+        world.tell(seconds=1)
+    name = next(name for name in IMAGES if world.cri.state.image_names[name] == request.image.image)
+    world.lease("late", name)
+    assert world.leased == []
+    world.tell(seconds=6)
+    world.let_go()
+    assert world.leased == [ImagesLeased(frozenset({name}))]

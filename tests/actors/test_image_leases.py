@@ -63,9 +63,22 @@ def test_who_leases_what_is_leaving_has_it_when_it_has_left(worker: ActorRef) ->
     waits = LeaseImages(worker, "a", frozenset({"busybox:1"}))
     assert not leases.lease(waits)
     assert leases.lease(LeaseImages(worker, "b", frozenset({"other:1"})))
-    assert leases.has_left() == [waits]
-    assert leases.has_left() == []
+    assert leases.leaving() == (BUSYBOX,)
+    assert leases.has_left(BUSYBOX) == [waits]
+    assert leases.has_left(BUSYBOX) == []
     assert not leases.is_free(BUSYBOX)
+
+
+def test_what_is_leaving_is_not_removed_twice_and_who_needs_several_waits_for_the_last(worker: ActorRef) -> None:
+    leases = ImageLeases()
+    for image in (BUSYBOX, OTHER):
+        leases.leaves(image)
+        assert not leases.is_free(image)
+    both = LeaseImages(worker, "a", frozenset({"busybox:1", "other:1"}))
+    assert not leases.lease(both)
+    assert leases.has_left(BUSYBOX) == []
+    assert leases.leaving() == (OTHER,)
+    assert leases.has_left(OTHER) == [both]
 
 
 def test_who_has_ended_or_wants_others_does_not_wait_any_more(worker: ActorRef) -> None:
@@ -75,7 +88,7 @@ def test_who_has_ended_or_wants_others_does_not_wait_any_more(worker: ActorRef) 
         leases.lease(LeaseImages(worker, uid, frozenset({"busybox:1"})))
     leases.release("ended")
     assert leases.lease(LeaseImages(worker, "other", frozenset({"other:1"})))
-    assert leases.has_left() == []
+    assert leases.has_left(BUSYBOX) == []
 
 
 def test_pods_that_nobody_knows_have_no_lease(worker: ActorRef) -> None:

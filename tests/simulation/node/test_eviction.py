@@ -10,7 +10,7 @@ from config.kubelet import KubeletConfiguration
 from simulation.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import SECOND, container
+from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 MINUTE = 60 * SECOND
 GIB = 2**30
@@ -139,6 +139,54 @@ def test_a_full_disk_is_freed_of_images_before_a_pod_goes():
     world.until(lambda: len(world.node.cri.state.images) < len(images), 3 * MINUTE)
     world.until(lambda: conditions(world)["DiskPressure"] == "True", 30 * SECOND)
     world.until(lambda: evicted(world) == ["web"], MINUTE)
+
+
+def test_a_static_pod_that_is_done_is_not_begun_again_though_the_disk_was_full():
+    configuration = KubeletConfiguration(
+        max_pods=MAX_PODS, enforce_node_allocatable=(), eviction_hard={"nodefs.available": "10%"}
+    )
+    job = manifest("job", [container()], behaviour={"run-for": "1s"}, restartPolicy="Never")
+    world = World({"job.json": job}, configuration=configuration).start()
+    world.until(lambda: world.phases() == {"job": "Succeeded"})
+    world.node.usage.used_bytes = world.node.usage.disk_bytes * 95 // 100
+    world.run(2 * MINUTE)
+    world.node.restart_agent()
+    world.run(MINUTE)
+    assert len(world.starts_of("job")) == 1
+    assert world.phases() == {"job": "Succeeded"}
+
+
+def test_what_is_dead_of_pods_that_the_api_shows_as_ended_goes_when_the_disk_is_full():
+    world = cluster()
+    world.create("job", annotations={"simulated.actorlet.dev/run-for": "1s"}, restartPolicy="Never")
+    world.until(lambda: world.all_are("Succeeded", 1))
+    world.run(MINUTE)
+    assert len(world.node.cri.state.containers) == 1
+    world.node.usage.used_bytes = world.node.usage.disk_bytes * 95 // 100
+    world.until(lambda: not world.node.cri.state.containers, MINUTE)
+    world.node.restart_agent()
+    world.run(MINUTE)
+    assert not world.node.cri.state.containers
+    assert world.phases() == {"job": "Succeeded"}
+
+
+def test_a_condition_stays_for_its_time_over_a_restart_of_the_agent_and_no_longer():
+    world = cluster()
+    world.run(30 * SECOND)
+    squeeze(world, 512 * MIB)
+    world.until(lambda: conditions(world)["MemoryPressure"] == "True", 30 * SECOND)
+    world.run(MINUTE)
+    squeeze(world, 12 * GIB)
+    world.run(MINUTE)
+    world.node.restart_agent()
+    world.run(5 * SECOND)
+    world.create("late")
+    world.until(lambda: evicted(world) == ["late"], 5 * SECOND)
+    for _ in range(2 * 60):
+        world.run(SECOND)
+        assert conditions(world)["MemoryPressure"] == "True"
+    world.run(2 * MINUTE + 30 * SECOND)
+    assert conditions(world)["MemoryPressure"] == "False"
 
 
 @pytest.mark.parametrize("after_ms", [0, 5, 20, 100, 300, 900])

@@ -171,6 +171,7 @@ class World:
         self.note(f"kills the agent of {name}")
         node = self.nodes[name]
         node.kill()
+        self.apis[name].hang_up()
         self.after(away_ns, node.restart_agent)
 
     def api_outage(self, lasts_ns: int, *, forgets: bool = False) -> None:

@@ -58,6 +58,7 @@ class InProcessApi:
         self._latency_ns = latency_ns
         self._faults = faults
         self._down = False
+        self._connection = 0
         self._in_flight: dict[Promise[Any], str] = {}
         self._watches: dict[_Watch, None] = {}
         self.calls: dict[str, int] = {}
@@ -116,6 +117,12 @@ class InProcessApi:
             answer.set_exception(ApiError(0, UNREACHABLE, _LOST, verb))
         self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
 
+    def hang_up(self) -> None:
+        """Whoever called is dead: what has been sent arrives, but a call that the server takes its time with is dropped
+        there, since nobody is at the other end of its connection.
+        """
+        self._connection += 1
+
     def come_back(self) -> None:
         """It can be reached again."""
         self._down = False
@@ -154,9 +161,11 @@ class InProcessApi:
             self._later(self._latency_ns, lambda: answer.set_exception(error))
             return
 
+        connection = self._connection
+
         def arrive() -> None:
             # What was cancelled or cut on its way does not arrive.
-            if answer.done():
+            if answer.done() or (fate.slow_ns and connection != self._connection):
                 return
             done = self._server.handle(self._request_of(call))
             if fate.lose:

@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, Command] = {
     "explain": Command("cli.explain", "what happened to a pod, why it is not Running, what comes next"),
     "actors": Command("cli.actors", "the actors of a running agent: state, mail, restarts, failures"),
     "simulate": Command("cli.simulate", "thousands of pods in a world of virtual time, with faults; what must hold"),
+    "replay": Command("cli.replay", "a failure that simulate has saved, again: to any step, with a look at any actor"),
     "simulated-cri": Command("cli.simulated_cri", "a simulated container runtime behind a socket, for any CRI client"),
     "simulated-apiserver": Command(
         "cli.simulated_apiserver", "an API server in memory on loopback, for kubectl and agents"

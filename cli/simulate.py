@@ -1,41 +1,38 @@
 """`actorlet simulate`: a scenario played in a simulated world, once or for many seeds, and what must have held.
 
 Exit status: 0 when all held, 1 on a violation (or a rare state that no seed has reached), 2 when the command line or
-the scenario is wrong, 130 when interrupted; then what was seen so far is shown. The bar goes to standard error.
+the scenario is wrong, 130 when interrupted; then what was seen so far is shown. A run that failed is saved, as small as
+it can be made, for `actorlet replay`.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import json
-import logging
-import resource
-import signal
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
+from collections.abc import Callable, Sequence
+from typing import TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
+from cli.failed_runs import Played, tell_failure
+from cli.play_watch import Interrupt, interruptible, watch
+from cli.simulation_report import Json, all_seeds_line, report_lines, report_of
 from simulation.cri.behaviour_values import duration_ns
-from simulation.play import Outcome, Play, with_nodes
-from simulation.scenario import DEFAULT, Scenario, ScenarioError, library, library_scenario, read_scenario, with_pods
+from simulation.play import Play, with_nodes
+from simulation.scenario import (
+    DEFAULT,
+    Scenario,
+    ScenarioError,
+    lasting,
+    library,
+    library_scenario,
+    read_scenario,
+    with_pods,
+)
+from simulation.sometimes import KNOWN
 
-SECOND_NS = 10**9
-SLICE_NS = SECOND_NS // 2
-"""Virtual time between two looks at the bar and at the signal."""
-SHOWN_EVERY_S = 0.1
 SEEDS_AT_MOST = 100_000
-PERCENTILES = (50, 90, 99)
-
-
-@dataclass(slots=True)
-class _Interrupt:
-    came: bool = False
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,9 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ScenarioError, OSError) as error:
         print(f"actorlet simulate: {error}", file=sys.stderr)
         return 2
-    interrupt = _Interrupt()
+    interrupt = Interrupt()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_interruptible(interrupt))
+        stack.enter_context(interruptible(interrupt))
         try:
             trace = stack.enter_context(open(options.trace, "w", encoding="utf-8")) if options.trace else None
         except OSError as error:
@@ -57,165 +54,61 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(scenario, options, trace, interrupt)
 
 
-def _run(scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, interrupt: _Interrupt) -> int:
-    reached = dict.fromkeys(scenario.reaches, 0)
-    failed = False
+def _run(scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, interrupt: Interrupt) -> int:
+    sometimes = dict.fromkeys(KNOWN, 0)
+    known: set[str] = set()
+    failed = played = 0
     for seed in options.seeds:
-        report = _play(scenario, seed, options, trace, interrupt)
+        report = _one_seed_of(scenario, seed, options, trace, interrupt, known)
+        played += 1
+        failed += bool(report["violations"])
+        for name, times in report["sometimes"].items():
+            sometimes[name] += times
         if interrupt.came:
-            report["converged"] = False
-        _show(report, options)
-        failed = failed or bool(report["violations"])
-        for name in reached:
-            reached[name] += report["sometimes"][name]
-        if interrupt.came:
-            print("actorlet simulate: interrupted", file=sys.stderr)
-            return 130
-    never = [name for name, times in reached.items() if not times]
+            break
+    if len(options.seeds) > 1 and not options.json:  # a program can add them up by itself
+        print(all_seeds_line(played, failed, sometimes), flush=True)
+    if interrupt.came:
+        print("actorlet simulate: interrupted", file=sys.stderr)
+        return 130
+    never = [name for name in scenario.reaches if not sometimes[name]]
     if never:
         print(f"actorlet simulate: no seed reached {', '.join(never)}: this proves nothing of it", file=sys.stderr)
     return 1 if failed or never else 0
 
 
-def _play(
-    scenario: Scenario, seed: int, options: argparse.Namespace, trace: TextIO | None, interrupt: _Interrupt
-) -> dict[str, Any]:
-    """One seed, from its beginning to its report."""
-    console = Console(stderr=True)
-    began_s = console.get_time()
-    with _few_collections(), _silence(), _bar(seed, console, options.quiet) as show:
-        lasts_ns = None if options.lasts is None else duration_ns(options.lasts)
-        play = Play(scenario, seed, lasts_ns=lasts_ns, sink=trace.write if trace is not None else None)
-        while not play.done and not interrupt.came:
-            play.advance(SLICE_NS)
-            show(play)
-    outcome = play.outcome()
-    return _report(scenario, seed, outcome, console.get_time() - began_s)
+def _one_seed_of(
+    scenario: Scenario,
+    seed: int,
+    options: argparse.Namespace,
+    trace: TextIO | None,
+    interrupt: Interrupt,
+    known: set[str],
+) -> Json:
+    """Play it and show what it came to. `known`: the invariants that were seen broken before, and these."""
+    sink = trace.write if trace is not None else None
+    play, wall_s = watch(lambda: Play(scenario, seed, sink=sink), interrupt, quiet=options.quiet)
+    report = report_of(play, wall_s)
+    for line in [json.dumps(report)] if options.json else report_lines(report):
+        print(line, flush=True)
+    broken = {violation["invariant"] for violation in report["violations"]}
+    told = sys.stderr if options.json else sys.stdout
+    if not broken <= known:
+        # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
+        played = Played(options.scenario, _again(options, seed), options.failures, options.quiet)
+        tell_failure(play, played, interrupt, told)
+    elif broken:
+        print(f"  again: {_again(options, seed)}", file=told, flush=True)
+    known |= broken
+    return report
 
 
-def _report(scenario: Scenario, seed: int, outcome: Outcome, wall_s: float) -> dict[str, Any]:
-    """As in `docs/simulate.md`."""
-    return {
-        "seed": seed,
-        "pods": outcome.pods,
-        "nodes": scenario.nodes,
-        "virtual_seconds": round(outcome.virtual_ns / SECOND_NS, 3),
-        "wall_seconds": round(wall_s, 3),
-        "messages": outcome.messages,
-        # Linux counts KiB.
-        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "trace_hash": outcome.trace_hash,
-        "violations": list(outcome.violations),
-        "sometimes": outcome.sometimes,
-        "startup_seconds": {f"p{share}": _percentile(outcome.startups_ns, share) for share in PERCENTILES},
-        "converged": outcome.converged,
-    }
-
-
-def _percentile(sorted_ns: Sequence[int], share: int) -> float | None:
-    """Seconds; the smallest that `share` per cent do not exceed. None of nothing."""
-    if not sorted_ns:
-        return None
-    return round(sorted_ns[max(0, -(-len(sorted_ns) * share // 100) - 1)] / SECOND_NS, 6)
-
-
-# --- what is shown ----------------------------------------------------------------------------------------------------
-
-
-def _show(report: dict[str, Any], options: argparse.Namespace) -> None:
-    if options.json:
-        print(json.dumps(report), flush=True)
-        return
-    startup = report["startup_seconds"]
-    print(
-        f"seed {report['seed']}: {report['pods']} pods on {report['nodes']} nodes, "
-        f"{report['virtual_seconds']:g} s of virtual time in {report['wall_seconds']:g} s, "
-        f"{report['messages']} messages, {report['peak_rss_bytes'] // 2**20} MiB"
-    )
-    print(f"  trace {report['trace_hash']}")
-    print("  start of pods: " + ", ".join(f"{name} {value} s" for name, value in startup.items() if value is not None))
-    happened = ", ".join(f"{name} {times}" for name, times in report["sometimes"].items() if times)
-    print(f"  sometimes: {happened or 'nothing rare'}")
-    print(f"  {'all became as desired' if report['converged'] else 'it did not come to what is desired'}")
-    for violation in report["violations"]:
-        print(f"  VIOLATION {violation['invariant']} at {violation['at_seconds']:g} s: {violation['what']}")
-    if report["violations"]:
-        print(f"  again: {_again(report['seed'], options)}", flush=True)
-
-
-def _again(seed: int, options: argparse.Namespace) -> str:
+def _again(options: argparse.Namespace, seed: int) -> str:
     """The command that plays this seed once more, and writes what happened."""
-    parts = ["actorlet simulate", options.scenario, f"--seed {seed}"]
+    parts = ["actorlet simulate", shlex.quote(options.scenario), f"--seed {seed}"]
     given = (("nodes", options.nodes), ("pods", options.pods), ("for", options.lasts))
     parts += [f"--{name} {value}" for name, value in given if value is not None]
     return " ".join([*parts, "--trace trace.txt"])
-
-
-@contextlib.contextmanager
-def _bar(seed: int, console: Console, quiet: bool) -> Iterator[Callable[[Play], None]]:
-    """A bar on standard error, when somebody sees it."""
-    columns = (
-        TextColumn("seed {task.fields[seed]}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[virtual]} virtual"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[pods]} pods"),
-    )
-    hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, auto_refresh=False, disable=hidden) as progress:
-        task = progress.add_task("", total=1.0, seed=seed, virtual="0 s", pods=0)
-        shown_s = console.get_time()
-
-        def show(play: Play) -> None:
-            nonlocal shown_s
-            if hidden or console.get_time() - shown_s < SHOWN_EVERY_S:
-                return
-            shown_s = console.get_time()
-            virtual = f"{play.world.now_ns() // SECOND_NS} s"
-            progress.update(task, completed=play.share(), virtual=virtual, pods=len(play.world.chronicle.pods))
-            progress.refresh()
-
-        yield show
-
-
-@contextlib.contextmanager
-def _interruptible(interrupt: _Interrupt) -> Iterator[None]:
-    """The first SIGINT ends the play at the next look; a second one is Python's own."""
-
-    def came(number: int, frame: object) -> None:
-        interrupt.came = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = signal.signal(signal.SIGINT, came)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """What thousands of agents log is of no use here, and costs: the trace tells what they did."""
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
-
-
-@contextlib.contextmanager
-def _few_collections() -> Iterator[None]:
-    """Nearly all that a simulation lets go is freed by its counts; looking for rings seldom saves time."""
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(200_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -233,6 +126,8 @@ def _scenario(options: argparse.Namespace) -> Scenario:
         raise ScenarioError(f"there is no scenario {named!r}; there are {', '.join(library())}, or give a YAML file")
     if options.nodes is not None:
         scenario = with_nodes(scenario, options.nodes)
+    if options.lasts is not None:
+        scenario = lasting(scenario, options.lasts)
     return scenario if options.pods is None else with_pods(scenario, options.pods)
 
 
@@ -253,6 +148,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--for", dest="lasts", type=_duration, metavar="24h", help="how long things come, go, go wrong")
     parser.add_argument("--json", action="store_true", help="one JSON object per seed and line")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
+    parser.add_argument(
+        "--failures", default=".", metavar="DIR", help="where runs that failed are saved (default: here)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no bar")
     parser.set_defaults(seeds=range(1, 2))
     return parser

@@ -77,6 +77,7 @@ class Chronicle:
         self.sometimes = Sometimes()
         self.startups_ns: list[int] = []
         self.must_stay_ready = True
+        self.on_violation: Callable[[str], object] = lambda _: None
         self.on_gone: Callable[[PodSeen], object] = lambda _: None
         self.mix_of: Callable[[str], PodMix | None] = lambda _: None
         self._ghosts: dict[str, PodSeen] = {}
@@ -84,6 +85,7 @@ class Chronicle:
 
     def violated(self, invariant: str, what: str) -> None:
         """Write a violation down; beyond a number they are not worth it."""
+        self.on_violation(invariant)
         if len(self.violations) < VIOLATIONS_KEPT:
             self.violations.append(Violation(invariant, self._now_ns(), what))
 

@@ -1,13 +1,16 @@
 """A scenario played in a world: pods come and go, things go wrong, then all is healed and must become as desired.
 
-Two stretches of virtual time: what the scenario lasts; and then, healed, until nothing is left to be done.
-The second has a bound.
-`Play.advance` takes one step of it and returns, so that whoever drives it can show how far it is, and stop.
+Three stretches of virtual time: until the nodes are ready; what the scenario lasts; and then, healed, until nothing is
+left to be done. The first and the last have a bound.
+`Play.advance` plays on for a while and `Play.step` does the next thing alone, so that whoever drives it can show how
+far it is, look around, and stop. The world is looked at from outside at times of its own, so that it makes no
+difference in which pieces a play is played.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import enum
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,14 +36,25 @@ from simulation.scenario import (
     annotations_of,
 )
 from simulation.simulated_node import ROOT
+from simulation.trace import Moment
 from simulation.world import World
 
 SECOND_NS = 10**9
 LOOK_EVERY_NS = SECOND_NS
 """How often a healed world is asked whether it has become as desired."""
+LOOK_AT_NODES_EVERY_NS = SECOND_NS // 10
 UNTIL_NODES_ARE_READY_NS = 60 * SECOND_NS
 TOLD_AT_MOST = 10
 """What is not as desired at the end, at most so many lines of it by rule."""
+
+
+class _Stretch(enum.Enum):
+    """See the module."""
+
+    NODES_BEGIN = enum.auto()
+    THINGS_HAPPEN = enum.auto()
+    HEALED = enum.auto()
+    OVER = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +69,23 @@ class Outcome:
     sometimes: dict[str, int]
     startups_ns: tuple[int, ...]
     converged: bool
-    last_lines: tuple[str, ...]
+    broken_at: Mapping[str, Moment]
+    """By invariant: where the world stood when it was first violated."""
 
 
 class Play:
-    """See the module. `lasts_ns`: instead of what the scenario says."""
+    """See the module. `sink` gets the lines of the trace."""
 
     def __init__(
         self,
         scenario: Scenario,
         seed: int,
         *,
-        lasts_ns: int | None = None,
         sink: Callable[[str], object] | None = None,
     ) -> None:
         self.scenario = scenario
-        own_ns = None if scenario.lasts is None else duration_ns(scenario.lasts)
-        self._lasts_ns = own_ns if lasts_ns is None else lasts_ns
+        self.seed = seed
+        self._lasts_ns = None if scenario.lasts is None else duration_ns(scenario.lasts)
         images = tuple(dict.fromkeys(c.image for mix in scenario.pods if not _pulls(mix) for c in mix.containers))
         self.world = World(
             seed,
@@ -95,74 +109,98 @@ class Play:
         self._came = 0
         self._to_come = 0
         self._to_go = 0
-        self._healed = False
         self._hung: list[str] = []
         self._heal_by_ns = 0
-        self.done = False
         self.converged = False
-        self._begin()
+        self.world.start()
+        self._stretch = _Stretch.NODES_BEGIN
+        self._began_ns = self.world.now_ns()
+        self._look_ns = self._began_ns
+        """When the world is looked at next, and what comes then is decided."""
 
     # --- the course of it -------------------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
+    @property
+    def done(self) -> bool:
+        """Whether it is over."""
+        return self._stretch is _Stretch.OVER
+
+    def advance(self, ns: int) -> None:
+        """Play on for `ns` ns of virtual time, or until it is over."""
+        until_ns = self.world.now_ns() + ns
+        while not self.done and self.world.now_ns() < until_ns:
+            self.world.run_for(min(until_ns, self._look_ns) - self.world.now_ns())
+            self._look_if_due()
+
+    def step(self) -> None:
+        """Give one actor its turn, or let time pass to what comes next: a timer, a look."""
+        if self.done:
+            return
         world = self.world
-        world.start()
-        until_ns = world.now_ns() + UNTIL_NODES_ARE_READY_NS
-        while sum(world.chronicle.nodes_ready.values()) < len(world.nodes) and world.now_ns() < until_ns:
-            world.run_for(SECOND_NS // 10)
+        if not world.dispatcher.step(self._look_ns):
+            world.run_for(self._look_ns - world.now_ns())
+            self._look_if_due()
+
+    def share(self) -> float:
+        """How much of it is over, from 0 to 1."""
+        if self._stretch is _Stretch.NODES_BEGIN:
+            return 0.0
+        if self._lasts_ns:
+            return min(1.0, (self.world.now_ns() - self._began_ns) / self._lasts_ns)
+        total = self._came + self._to_come
+        return 1 - (self._to_come + self._to_go) / (2 * total) if total else 1.0
+
+    def _look_if_due(self) -> None:
+        while not self.done and self.world.now_ns() >= self._look_ns:
+            if self._stretch is _Stretch.NODES_BEGIN:
+                self._await_nodes()
+            elif self._stretch is _Stretch.THINGS_HAPPEN:
+                self._go_on()
+            else:
+                self._settle()
+
+    def _await_nodes(self) -> None:
+        """Nothing comes, and nothing goes wrong but by chance, before there are nodes."""
+        world = self.world
+        ready = sum(world.chronicle.nodes_ready.values()) >= len(world.nodes)
+        if not ready and world.now_ns() < self._began_ns + UNTIL_NODES_ARE_READY_NS:
+            self._look_ns = world.now_ns() + LOOK_AT_NODES_EVERY_NS
+            return
+        self._stretch = _Stretch.THINGS_HAPPEN
         self._began_ns = world.now_ns()
         for mix in self.scenario.pods:
             for number in range(mix.count):
                 self._let_come(mix, f"{mix.name}-{number}", self._draw(mix.arrives))
         for fault in self.scenario.faults:
             self._let_befall(fault)
+        self._look_ns = self._began_ns + (LOOK_EVERY_NS if self._lasts_ns is None else self._lasts_ns)
 
-    def advance(self, ns: int) -> None:
-        """Play on for `ns` ns of virtual time, or until it is over."""
-        until_ns = self.world.now_ns() + ns
-        while not self.done and self.world.now_ns() < until_ns:
-            if self._healed:
-                self._settle()
-            else:
-                self._go_on(until_ns)
-
-    def share(self) -> float:
-        """How much of it is over, from 0 to 1."""
-        if self._lasts_ns:
-            return min(1.0, (self.world.now_ns() - self._began_ns) / self._lasts_ns)
-        total = self._came + self._to_come
-        return 1 - (self._to_come + self._to_go) / (2 * total) if total else 1.0
-
-    def _go_on(self, until_ns: int) -> None:
-        """The time in which things come, go, and go wrong."""
+    def _go_on(self) -> None:
+        """The time in which things come, go, and go wrong; is it over?"""
         world = self.world
-        if self._lasts_ns is None:
-            world.run_for(min(LOOK_EVERY_NS, until_ns - world.now_ns()))
-            over = not (self._to_come or self._to_go)
-        else:
-            end_ns = self._began_ns + self._lasts_ns
-            world.run_for(min(until_ns, end_ns) - world.now_ns())
-            over = world.now_ns() >= end_ns
-        if over:
-            self._healed = True
-            self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
-            for path, tree in ((path, node.host.tree) for node in world.nodes.values() for path in self._hung):
-                tree.heal(path)
-            world.heal()
+        if self._lasts_ns is None and (self._to_come or self._to_go):
+            self._look_ns += LOOK_EVERY_NS
+            return
+        self._stretch = _Stretch.HEALED
+        self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
+        for path, tree in ((path, node.host.tree) for node in world.nodes.values() for path in self._hung):
+            tree.heal(path)
+        world.heal()
 
     def _settle(self) -> None:
         """Healed: every second, whether anything is left to be done."""
         world = self.world
         if not any(True for rule in invariants.AT_THE_END for _ in rule(world)):
-            self.done = self.converged = True
+            self._stretch = _Stretch.OVER
+            self.converged = True
         elif world.now_ns() >= self._heal_by_ns:
-            self.done = True
+            self._stretch = _Stretch.OVER
             for rule in invariants.AT_THE_END:
                 for number, fault in enumerate(rule(world)):
                     if number < TOLD_AT_MOST:
                         world.chronicle.violated(invariants.name_of(rule), fault)
         else:
-            world.run_for(LOOK_EVERY_NS)
+            self._look_ns += LOOK_EVERY_NS
 
     def outcome(self) -> Outcome:
         """What it has come to so far."""
@@ -181,7 +219,7 @@ class Play:
             sometimes=world.sometimes(),
             startups_ns=tuple(sorted(world.chronicle.startups_ns)),
             converged=self.converged,
-            last_lines=world.trace.last(),
+            broken_at=world.broken_at,
         )
 
     # --- pods -------------------------------------------------------------------------------------------------------
@@ -198,7 +236,7 @@ class Play:
 
     def _come(self, mix: PodMix, name: str) -> None:
         self._to_come -= 1
-        if self._healed:
+        if self._stretch is not _Stretch.THINGS_HAPPEN:
             return
         self._came += 1
         self._mixes[name] = mix
@@ -215,7 +253,7 @@ class Play:
 
     def _gone(self, pod: PodSeen) -> None:
         mix = self._mixes.pop(pod.name, None)
-        if mix is not None and mix.replaced and not self._healed:
+        if mix is not None and mix.replaced and self._stretch is _Stretch.THINGS_HAPPEN:
             self._let_come(mix, f"{mix.name}-n{self._came}", 0)
 
     def _hang(self, path: str) -> None:

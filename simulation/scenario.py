@@ -34,7 +34,7 @@ class ScenarioError(ValueError):
     """A scenario that cannot be played. The text has a reason per fault, with its path."""
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     pass
 
 
@@ -189,7 +189,7 @@ def read_scenario(data: bytes) -> Scenario:
         scenario = msgspec.convert(value, Scenario)
     except msgspec.ValidationError as error:
         raise ScenarioError(str(error)) from None
-    _check(scenario)
+    check_scenario(scenario)
     return scenario
 
 
@@ -240,7 +240,13 @@ def annotations_of(mix: PodMix) -> dict[str, str]:
     return found
 
 
-def _check(scenario: Scenario) -> None:
+def lasting(scenario: Scenario, lasts: str) -> Scenario:
+    """The same scenario, in which things come, go, and go wrong for so long (`24h`)."""
+    return msgspec.structs.replace(scenario, lasts=lasts)
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """What its types do not say: raises `ScenarioError` when it cannot be played."""
     faults: list[str] = []
     names: set[str] = set()
     for number, mix in enumerate(scenario.pods):

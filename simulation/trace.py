@@ -10,11 +10,22 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from actors.kernel.dispatcher import Trace
 
 LINES_AT_ONCE = 512
 LINES_KEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a world stood: after so many turns of actors, at what time, with what behind it (hash, newest lines)."""
+
+    step: int
+    at_ns: int
+    trace_hash: str
+    last_lines: tuple[str, ...]
 
 
 class RollingTrace:

@@ -28,7 +28,7 @@ from simulation.chronicle import Chronicle
 from simulation.cri import Settings
 from simulation.faults import FaultPlan, Faults
 from simulation.simulated_node import MAX_PODS, SimulatedNode
-from simulation.trace import RollingTrace
+from simulation.trace import Moment, RollingTrace
 
 MS = 10**6
 LATENCY_NS = 2 * MS
@@ -63,6 +63,9 @@ class World:
         self.trace = RollingTrace(sink)
         self.chronicle = Chronicle(self.dispatcher.now_ns)
         self.trace.on_failure = self.chronicle.actor_failed
+        self.broken_at: dict[str, Moment] = {}
+        """By invariant: where the world stood when it was first violated."""
+        self.chronicle.on_violation = self._broken
         self.server = ApiServer(self.dispatcher, Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
         self.scheduler = Scheduler(self.server, self.dispatcher)
         self.nodes: dict[str, SimulatedNode] = {}
@@ -201,6 +204,15 @@ class World:
             api.come_back()
 
     # --- looking ----------------------------------------------------------------------------------------------------
+
+    def moment(self) -> Moment:
+        """Where it stands now."""
+        trace = self.trace
+        return Moment(self.dispatcher.steps, self.now_ns(), trace.hash(), trace.last())
+
+    def _broken(self, invariant: str) -> None:
+        if invariant not in self.broken_at:
+            self.broken_at[invariant] = self.moment()
 
     def sometimes(self) -> dict[str, int]:
         """Every count, those of drawn faults included."""

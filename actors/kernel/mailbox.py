@@ -167,12 +167,16 @@ class Mailbox:
     def close(self) -> list[Item]:
         """Take no more; returns what was still waiting."""
         self.closed = True
-        left = [*(self._system or ()), *(self._user or ())]
+        left = self.waiting()
         self._system = self._user = self._by_key = self._first_interrupt = None
         return left
 
     def has_messages(self) -> bool:
         return self._user is not None or self._system is not None
+
+    def waiting(self) -> list[Item]:
+        """What waits, in the order in which it will be taken; left where it is."""
+        return [*(self._system or ()), *(self._user or ())]
 
     def depth(self) -> int:
         return len(self._system or ()) + len(self._user or ())

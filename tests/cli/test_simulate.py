@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.simulate import main
+from simulation.saved_run import read_saved_run
 
 FIELDS = {
     "seed": int,
@@ -43,13 +44,48 @@ def test_the_report_has_every_field_and_twice_the_same_trace(capsys: pytest.Capt
     assert first["trace_hash"] == again["trace_hash"] != other["trace_hash"]
 
 
-def test_a_violation_is_told_with_the_command_that_shows_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+@pytest.fixture
+def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "impossible.yaml"
     file.write_text(IMPOSSIBLE)
-    assert main([str(file), "--seed", "3"]) == 1
+    return file
+
+
+def test_a_violation_is_told_saved_and_shown_again_by_one_command(impossible: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([str(impossible), "--seed", "3", "--failures", "."]) == 1
     out = capsys.readouterr().out
     assert "VIOLATION starts-in-time" in out
-    assert f"actorlet simulate {file} --seed 3 --trace trace.txt" in out
+    assert "the last of what had happened then:" in out
+    assert "again: actorlet replay impossible-seed-3.failed.yaml" in out
+    assert read_saved_run(Path("impossible-seed-3.failed.yaml").read_bytes()).scenario.pod_count() == 1
+
+
+def test_for_a_program_failures_go_to_standard_error(impossible: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([str(impossible), "--seeds", "3..4", "--json"]) == 1
+    said = capsys.readouterr()
+    assert [json.loads(line)["seed"] for line in said.out.splitlines()] == [3, 4]
+    assert "again: actorlet replay impossible-seed-3.failed.yaml" in said.err
+    # The second fails alike, and is not shrunk once more.
+    assert f"again: actorlet simulate {impossible} --seed 4 --trace trace.txt" in said.err
+    assert len(list(Path().glob("*.failed.yaml"))) == 1
+
+
+def test_where_nothing_can_be_saved_the_seed_is_told(impossible: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([str(impossible), "--for", "3s", "--failures", "/no/such/directory"]) == 1
+    out = capsys.readouterr().out
+    assert "it could not be saved" in out
+    assert f"again: actorlet simulate {impossible} --seed 1 --for 3s --trace trace.txt" in out
+
+
+def test_several_seeds_are_counted_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "short.yaml"
+    file.write_text("about: one pod\npods: [{name: a, count: 1, lives: [5s, 5s]}]\nlasts: 10s\n")
+    assert main([str(file), "--seeds", "1..3"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("3 seeds, all held; sometimes: ")
+    assert "never: " in last
+    assert "agent-killed" in last
 
 
 def test_a_rare_state_that_no_seed_has_reached_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

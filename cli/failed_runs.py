@@ -1,0 +1,89 @@
+"""What `actorlet simulate` does with a run that failed: shrinks it, saves it, and tells how to play it again.
+
+The file holds the shrunk scenario, whole. Nothing that goes wrong here hides the failure itself: when the file cannot
+be written, the command that plays the same seed again is told instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.console import Console
+from rich.status import Status
+
+from cli.main import own_version
+from cli.play_watch import Interrupt, few_collections, silence
+from cli.simulation_report import of
+from cli.trace_lines import readable, seconds
+from simulation.failure import Failure, first_failure, saved, shrunk_failure
+from simulation.play import Play
+from simulation.saved_run import FoundIn, written
+
+LINES_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What is being played, and where failures of it go. `again`: the command that plays a seed of it again."""
+
+    name: str
+    again: str
+    directory: str
+    quiet: bool
+
+
+def tell_failure(play: Play, played: Played, interrupt: Interrupt, out: TextIO) -> None:
+    """Print what failed, and save it shrunk. `play` is over, or was interrupted; nothing when all held."""
+    failure = first_failure(play)
+    if failure is None:
+        return
+    for line in _failure_lines(failure):
+        print(f"  {line}", file=out)
+    cost = play.world.dispatcher.steps
+    small, runs = failure, 0
+    if not interrupt.came:
+        with few_collections(), silence(), _status(played.quiet) as told:
+            small, runs = shrunk_failure(failure, cost, stop=lambda: interrupt.came, told=told)
+        print(f"  shrunk in {runs} runs to {_size(small)}", file=out)
+    scenario = play.scenario
+    found_in = FoundIn(scenario=played.name, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs)
+    name = f"{os.path.basename(played.name).partition('.')[0]}-seed-{play.seed}.failed.yaml"
+    path = os.path.join(played.directory, name)
+    try:
+        with open(path, "wb") as file:
+            file.write(written(saved(small, actorlet=own_version(), found_in=found_in)))
+    except OSError as error:
+        print(f"  it could not be saved: {error}", file=out)
+        print(f"  again: {played.again}", file=out, flush=True)
+        return
+    print(f"  again: actorlet replay {shlex.quote(os.path.normpath(path))}", file=out, flush=True)
+
+
+def _failure_lines(failure: Failure) -> Iterator[str]:
+    violated, moment = failure.violated, failure.moment
+    where = f"step {moment.step}, {seconds(violated.at_ns)}"
+    yield f"seed {failure.seed} broke {violated.invariant} at {where}: {violated.what}"
+    yield "the last of what had happened then:"
+    for line in moment.last_lines[-LINES_SHOWN:]:
+        yield f"  {readable(line)}"
+
+
+def _size(failure: Failure) -> str:
+    scenario = failure.scenario
+    pods, nodes, faults = scenario.pod_count(), scenario.nodes, len(scenario.faults)
+    return f"{of(pods, 'pod')}, {of(nodes, 'node')}, {of(faults, 'fault')}; step {failure.moment.step}"
+
+
+@contextlib.contextmanager
+def _status(quiet: bool) -> Iterator[Callable[[int], object]]:
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    with Status("shrinking the failure", console=console) as status:
+        yield lambda runs: status.update(f"shrinking the failure: run {runs}")

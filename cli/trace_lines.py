@@ -1,0 +1,17 @@
+"""Lines of a trace for people: the time in seconds, who, what, and how it went when it did not go well."""
+
+from __future__ import annotations
+
+SECOND_NS = 10**9
+
+
+def readable(line: str) -> str:
+    """`1500000000 node-0/node/pleg Relist ok` becomes `1.500000000 s  node-0/node/pleg  Relist`."""
+    at, _, rest = line.partition(" ")
+    who, _, what = rest.partition(" ")
+    return f"{seconds(int(at))}  {who}  {what.removesuffix(' ok')}"
+
+
+def seconds(ns: int) -> str:
+    """With all its digits, since steps are told apart by them."""
+    return f"{ns // SECOND_NS}.{ns % SECOND_NS:09} s"

@@ -1,0 +1,53 @@
+"""The search behind shrinking, without a word of what is searched: fewest things, and the smallest number.
+
+Both ask one question, whether a candidate `still` does it, and are given something that does; what they return still
+does it. Neither promises the least of all: no subset is tried that leaves out two things at once when neither can be
+left out alone. The order of questions depends on nothing but their answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def fewest(things: tuple[T, ...], still: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
+    """A part of `things` of which none can be left out: all at once is tried first, then halves, then ever smaller
+    pieces (delta debugging, its complements only).
+    """
+    pieces = 1
+    while things:
+        size = -(-len(things) // pieces)
+        for start in range(0, len(things), size):
+            rest = things[:start] + things[start + size :]
+            if still(rest):
+                things = rest
+                pieces = max(1, pieces - 1)
+                break
+        else:
+            if size == 1:
+                break
+            pieces = min(len(things), 2 * pieces)
+    return things
+
+
+def smallest(number: int, at_least: int, still: Callable[[int], bool]) -> int:
+    """A number from `at_least` to `number` that still does it: small ones, which are cheap to try, come first, each
+    twice the one before; then the gap is halved.
+    """
+    too_small, found = at_least - 1, number
+    tried = at_least
+    while tried < number:
+        if still(tried):
+            found = tried
+            break
+        too_small, tried = tried, 2 * tried + (tried == 0)
+    while found - too_small > 1:
+        middle = (found + too_small) // 2
+        if still(middle):
+            found = middle
+        else:
+            too_small = middle
+    return found

@@ -1,0 +1,128 @@
+"""Shrinking as a search over scenarios: artificial failures, and those of an agent with an old pain."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+import actors.pleg
+from simulation.cri.behaviour_values import duration_ns
+from simulation.failure import first_failure, shrunk_failure
+from simulation.play import Play
+from simulation.scenario import (
+    AgentKills,
+    ApiOutage,
+    ContainerMix,
+    PodMix,
+    RuntimeCalls,
+    RuntimeEvents,
+    Scenario,
+    library_scenario,
+    with_pods,
+)
+from simulation.shrink import shrink
+
+BIG = Scenario(
+    about="much at once",
+    nodes=7,
+    pods=(
+        PodMix(name="steady", count=300, steady=True),
+        PodMix(
+            name="crashing",
+            count=500,
+            lives=("1m", "5m"),
+            replaced=True,
+            behaviour={"image-size": "20Mi"},
+            containers=(
+                ContainerMix(runs_for="3s", exit_code="1", readiness_every=10, behaviour={"memory": "64Mi"}),
+                ContainerMix(name="side"),
+            ),
+        ),
+        PodMix(name="none", count=0),
+    ),
+    faults=(
+        RuntimeCalls(fail=0.1, slow=0.2),
+        RuntimeEvents(lose=0.5, double=0.1),
+        ApiOutage(at="1m", lasts="2m", forgets=True),
+        AgentKills(times=9),
+    ),
+    lasts="10m",
+)
+
+
+def count_of(scenario: Scenario, mix: str) -> int:
+    return sum(each.count for each in scenario.pods if each.name == mix)
+
+
+def test_pods_nodes_faults_and_time_go_that_do_not_matter():
+    found = shrink(BIG, lambda scenario: True).scenario
+    assert [mix.count for mix in found.pods] == [1]
+    assert (found.nodes, found.faults, found.lasts) == (1, (), "0s")
+
+
+def test_what_matters_stays():
+    def fails(scenario: Scenario) -> bool:
+        kills = sum(fault.times for fault in scenario.faults if isinstance(fault, AgentKills))
+        lost = any(fault.lose >= 0.5 for fault in scenario.faults if isinstance(fault, RuntimeEvents))
+        return count_of(scenario, "crashing") >= 23 and scenario.nodes >= 2 and kills >= 3 and lost
+
+    found = shrink(BIG, fails).scenario
+    assert [(mix.name, mix.count) for mix in found.pods] == [("crashing", 23)]
+    assert found.nodes == 2
+    assert found.faults == (RuntimeEvents(lose=0.5), AgentKills(times=3))
+    mix = found.pods[0]
+    assert mix.containers == (ContainerMix(),)
+    assert (mix.replaced, mix.behaviour, mix.lives) == (False, {}, ("0s", "0s"))
+
+
+def test_stretches_of_faults_become_short():
+    def fails(scenario: Scenario) -> bool:
+        return any(isinstance(fault, ApiOutage) and duration_ns(fault.lasts) >= 10**9 for fault in scenario.faults)
+
+    assert shrink(BIG, fails).scenario.faults == (ApiOutage(at="0s", lasts="1875ms"),)
+
+
+def test_no_scenario_is_asked_about_twice_nor_more_than_so_many():
+    asked: list[Scenario] = []
+
+    def fails(scenario: Scenario) -> bool:
+        asked.append(scenario)
+        return count_of(scenario, "steady") >= 200
+
+    found = shrink(BIG, fails)
+    assert found.runs == len(asked) < 100
+    assert all(asked.count(scenario) == 1 for scenario in asked)
+    few = shrink(BIG, fails, runs_at_most=3)
+    assert few.runs == 3
+    assert count_of(few.scenario, "steady") >= 200
+
+
+def test_every_candidate_can_be_played():
+    seen: list[Scenario] = []
+    shrink(BIG, lambda scenario: seen.append(scenario) or len(seen) % 3 == 0)
+    assert all(mix.lives is not None for scenario in seen for mix in scenario.pods if mix.replaced)
+
+
+def test_the_search_depends_on_the_answers_alone():
+    def fails(scenario: Scenario) -> bool:
+        return scenario.pod_count() % 7 != 0
+
+    assert shrink(BIG, fails) == shrink(BIG, fails)
+
+
+def test_an_agent_that_trusts_events_alone_is_found_out_with_a_pod_or_two(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(actors.pleg, "RELIST_NS", 24 * 3600 * 10**9)
+    monkeypatch.setattr(actors.pleg, "RELIST_WITH_EVENTS_NS", 24 * 3600 * 10**9)
+    scenario = replace(with_pods(library_scenario("lost-events"), 40), converges_within="2m")
+    play = Play(scenario, 1)
+    while not play.done:
+        play.advance(10**9)
+    failure = first_failure(play)
+    assert failure is not None
+    runs: list[int] = []
+    small, tried = shrunk_failure(failure, play.world.dispatcher.steps, stop=lambda: False, told=runs.append)
+    assert small.violated.invariant == failure.violated.invariant
+    assert small.scenario.pod_count() <= 2
+    assert len(small.scenario.faults) <= 1
+    assert small.moment.step < failure.moment.step
+    assert runs == list(range(1, tried + 1))

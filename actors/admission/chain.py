@@ -100,7 +100,7 @@ def pressure_rejection(pod: Pod, critical: bool, pressure: Pressure) -> Rejected
         qos_class(pod) is not QosClass.BEST_EFFORT or tolerated(MEMORY_TAINT, pod.spec.tolerations)
     ):
         return None
-    return Rejected(EVICTED, f"The node had condition: [{', '.join(names)}]. ")
+    return Rejected(EVICTED, f"The node had condition: [{' '.join(names)}]. ")
 
 
 def _before_room(pod: Pod, wanted: Allocation, node: Snapshot) -> Iterator[Rejected | None]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,8 @@ from tests.real.agent import Agent
 from tests.real.components import complaint
 from tests.real.containerd import Containerd
 from tests.real.pods import Truth, container, pod
+from tests.real.small_disk import MIB, small_disk, used_percent
 
-MIB = 2**20
 DISK_MIB = 160
 PAYLOAD_MIB = 6
 """Of each image. It is there twice: as it was pulled, and unpacked."""
@@ -36,19 +35,16 @@ def full_containerd() -> Iterator[Containerd]:
         pytest.fail(why, pytrace=False)
     private = Containerd()
     disk, root = private.directory / "disk", private.directory / "root"
-    try:
-        with disk.open("wb") as file:
-            file.truncate(DISK_MIB * MIB)
-        root.mkdir()
-        subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(disk)], check=True)
-        subprocess.run(["mount", "-o", "loop", str(disk), str(root)], check=True)
-        private.start()
-        recipes = [made.Recipe(made.PAUSE, {"Entrypoint": ["/bin/busybox", "sleep", made.FOREVER]})]
-        recipes += [made.Recipe(name, {"Cmd": ["sh"]}, PAYLOAD_MIB * MIB) for name in NAMES]
-        private.load([made.build(recipe) for recipe in recipes])
-        yield private
-    finally:
-        private.stop()
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(small_disk(disk, root, DISK_MIB))
+            private.start()
+            recipes = [made.Recipe(made.PAUSE, {"Entrypoint": ["/bin/busybox", "sleep", made.FOREVER]})]
+            recipes += [made.Recipe(name, {"Cmd": ["sh"]}, PAYLOAD_MIB * MIB) for name in NAMES]
+            private.load([made.build(recipe) for recipe in recipes])
+            yield private
+        finally:
+            private.stop()  # before its disk goes
 
 
 @pytest.fixture
@@ -56,11 +52,6 @@ def full_agent(full_containerd: Containerd) -> Iterator[Agent]:
     agent = Agent(Path(tempfile.mkdtemp(prefix="agent-", dir=full_containerd.directory)), full_containerd.endpoint)
     yield agent
     agent.take_down()
-
-
-def used_percent(path: Path) -> float:
-    whole = os.statvfs(path)
-    return 100 - whole.f_bavail * 100 / whole.f_blocks
 
 
 def images(cri: GrpcCri) -> set[str]:
@@ -91,3 +82,16 @@ def test_6_5_images_go_down_to_the_low_threshold_and_none_in_use_is_lost(
         assert [each.id for each in Truth(cri).lives("user")] == [each.id for each in life]
         reasons = [each.event.reason for each in agent.events()]
         assert "FreeDiskSpaceFailed" not in reasons
+        shortage_frees_what_nobody_needs(agent, root, cri)
+        assert [each.id for each in Truth(cri).lives("user")] == [each.id for each in life]
+
+
+def shortage_frees_what_nobody_needs(agent: Agent, root: Path, cri: GrpcCri) -> None:
+    """Short of room for images: those that nobody uses go, whatever their age, and then nobody has to."""
+    agent.terminate()
+    free = 100 - used_percent(root)
+    agent.configure(evictionHard={"memory.available": "0%", "imagefs.available": f"{free + 3:.1f}%"})
+    agent.start()
+    agent.await_that(lambda: images(cri) == {made.PAUSE, NAMES[2]}, "not all went that nobody uses")
+    agent.await_that(lambda: "EvictionThresholdMet" in {each.event.reason for each in agent.events()}, "nobody is told")
+    agent.await_that(lambda: agent.status("user").phase == "Running", "the pod has gone")

@@ -138,7 +138,7 @@ def test_7_7_who_is_taken_under_pressure(desired: Pod, pressure: Pressure, taken
     assert (found is None) is taken
     if found is not None:
         assert found.reason == "Evicted"
-        assert ", ".join(pressure.names()) in found.message
+        assert " ".join(pressure.names()) in found.message
 
 
 def test_a_pod_that_fits_is_taken() -> None:

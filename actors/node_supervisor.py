@@ -33,6 +33,7 @@ from actors.node_object.settings import NodeSettings, Registration, Remark
 from actors.node_stats import NodeStatsActor
 from actors.node_status import NodeStatusActor
 from actors.object_cache import ObjectCacheActor, strategy_of
+from actors.oom_watcher import OomWatcherActor
 from actors.pleg import PlegActor
 from actors.plugin_watcher import PluginWatcherActor
 from actors.pod_cidr import PodCidrActor
@@ -71,6 +72,7 @@ from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_store import ManifestStore
 from runtime.manifest_url import ManifestServer
 from runtime.metrics.meters import Meters
+from runtime.oom import OomLog
 from runtime.plugin_registration.capability import PluginSockets
 from runtime.pod_files import PodFiles
 from runtime.pod_logs import PodLogs
@@ -125,6 +127,8 @@ class NodeCapabilities:
     drivers: CsiDrivers | None = None
     plugin_sockets: PluginSockets | None = None
     """None, either of them: no plugin is registered here."""
+    oom_log: OomLog | None = None
+    """None: nobody says who was killed for want of memory."""
 
 
 _NO_FLAGS = GcPolicy()
@@ -271,6 +275,7 @@ class NodeSupervisor(Actor):
         what = (can.allocations, plan.facts.name, plan.facts.abilities, events, sync_loop, main, can.meters)
         self.furnish(refs["resources"], *what)
         self._start_resolver_check(events)
+        self._start_watching_the_kernel(refs)
         if configuration.server_tls_bootstrap and not configuration.tls_cert_file:
             self._start_certificate(SERVING, can.serving_keys, refs["node-status"])
         if configuration.rotate_certificates:
@@ -290,6 +295,13 @@ class NodeSupervisor(Actor):
             what = (configuration.resolv_conf, configuration.cluster_domain, self._plan.facts.name)
             files = self._capabilities.files
             self.spawn(ResolverCheckActor, files, events, *what, name="resolver-check", strategy=LONG_LIVED)
+
+    def _start_watching_the_kernel(self, refs: dict[str, ActorRef]) -> None:
+        """Nobody needs to know who does it."""
+        can, name = self._capabilities, self._plan.facts.name
+        if can.oom_log is not None:
+            what = (can.oom_log, refs["events"], name, can.meters)
+            self.spawn(OomWatcherActor, *what, name="oom-watcher", strategy=LONG_LIVED)
 
     def _start_stats(self) -> None:
         """Who asks it knows it by its name."""

@@ -38,6 +38,7 @@ from runtime.manifest_store import LocalManifestStore
 from runtime.manifest_url import HttpManifests
 from runtime.metrics.measured_drivers import drivers_asked
 from runtime.metrics.meters import Meters
+from runtime.oom.kernel_log import KernelOomLog
 from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
@@ -201,6 +202,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         meters=meters,
         drivers=drivers,
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
+        oom_log=KernelOomLog(loop),
     )
 
 

@@ -37,6 +37,7 @@ from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.host_stats import SimulatedHostStats
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.node_volumes import SimulatedNodeVolumes
+from simulation.oom_log import SimulatedOomLog
 from simulation.plugins import SimulatedPlugins
 from simulation.prober import SimulatedProber
 from simulation.sub_paths import SimulatedSubPaths
@@ -111,6 +112,7 @@ class SimulatedNode:
         self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
         self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)
         self.plugins = SimulatedPlugins()
+        self.oom_log = SimulatedOomLog()
         self.machine = SimulatedHostFacts(name)
         self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT)
         for file, text in (manifests or {}).items():
@@ -148,6 +150,7 @@ class SimulatedNode:
             stats=self.usage,
             drivers=self.plugins,
             plugin_sockets=self.plugins,
+            oom_log=self.oom_log,
         )
         return agent, Node(agent, self.plan, capabilities)
 

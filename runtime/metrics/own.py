@@ -38,6 +38,9 @@ REFUSED = counter(
     "actorlet_metrics_refused_total", "Measurements not kept, as their family has too many series.", "family"
 )
 STATS_PROBLEMS = gauge("actorlet_stats_problems", "What could not be had for the last sample of usage.")
+OOM_KILLS = counter(
+    "actorlet_oom_kills_total", "Processes that the kernel killed for want of memory: of whose limit.", "scope"
+)
 BUILD_INFO = gauge("actorlet_build_info", "Always 1; the version is in the label.", "version")
 
 FAMILIES = in_module(globals())

@@ -1,0 +1,37 @@
+"""What the kernel says of processes that it has killed for want of memory (`OomLog`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from runtime.pending import Subscription
+
+
+class OomKill(msgspec.Struct, frozen=True):
+    """One process that was killed.
+
+    `node_wide`: the machine had no memory left; otherwise a group of processes had used what it may. `cgroup`: the
+    group that the victim was in, `limited`: the one that was at its limit; empty where the kernel did not say.
+    """
+
+    pid: int
+    process: str
+    node_wide: bool
+    cgroup: str = ""
+    limited: str = ""
+
+
+class OomLog(Protocol):
+    """See the module."""
+
+    def follow(self, on_kill: Callable[[OomKill], None], on_end: Callable[[str], None]) -> Subscription:
+        """Tell of every kill from now on, and no more those who have followed before. Raises OSError where that cannot
+        be heard.
+
+        Both are called on a thread of the implementation, one at a time: hand over and return. `on_end` comes when
+        there will be no more, with the reason, and not after a `close`.
+        """
+        ...

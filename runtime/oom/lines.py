@@ -1,0 +1,77 @@
+"""How the kernel tells of kills for want of memory, line by line (`OomLines`). Pure.
+
+A report begins with who asked for memory (`... invoked oom-killer`), goes on with a page of numbers, says whose limit
+it was about, and ends with the victims. What stands in it has changed over the years:
+
+    since 5.0   oom-kill:constraint=CONSTRAINT_MEMCG,...,oom_memcg=/a,task_memcg=/a/b,task=x,pid=7,uid=0
+                Memory cgroup out of memory: Killed process 7 (x) total-vm:...
+    before      Task in /a/b killed as a result of limit of /a
+                Memory cgroup out of memory: Kill process 7 (x) score 9 or sacrifice child
+                Killed process 7 (x) total-vm:...
+    with memory.oom.group also   Tasks in /a/b are going to be killed due to memory.oom.group set
+
+Lines may be missing: the kernel overwrites what nobody has read in time. A victim of whom nothing else is known was
+killed for the whole machine, unless its own line says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+
+from runtime.oom.capability import OomKill
+
+_BEGINS = " invoked oom-killer:"
+_SUMMARY = re.compile(
+    r"oom-kill:constraint=CONSTRAINT_\w+,.*?(?:(?P<wide>global_oom)|oom_memcg=(?P<limited>.*?))"
+    r"(?:,task_memcg=(?P<cgroup>.*))?,task=(?P<process>.*),pid=(?P<pid>[0-9]+),uid=[0-9]+"
+)
+_TASK = re.compile(r"Task in (?P<cgroup>.*) killed as a result of limit of (?P<limited>.*)")
+_GROUP = re.compile(r"Tasks in (?P<cgroup>.*) are going to be killed due to memory\.oom\.group set")
+_VICTIM = re.compile(r"Killed process (?P<pid>[0-9]+),?(?: UID [0-9]+,)? \((?P<process>.*)\)")
+_OF_A_GROUP = "Memory cgroup out of memory"
+_WORDS = (
+    _BEGINS,
+    "oom-kill:",
+    "killed as a result of limit of",
+    "memory.oom.group set",
+    "Killed process ",
+    _OF_A_GROUP,
+)
+MARKS = tuple(word.encode("ascii") for word in _WORDS)
+"""No line without one of these matters: whoever reads many lines need not decode the others."""
+
+
+class OomLines:
+    """A report as it comes. Told the texts of the kernel's lines in their order, it gives the kills."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def told(self, text: str) -> OomKill | None:
+        """The kill that this line completes; None for any other line."""
+        if _BEGINS in text:
+            self._forget()
+        elif match := _SUMMARY.search(text):
+            self._limited = match["limited"] or ""
+            self._cgroup = match["cgroup"] or ""
+            self._of_a_group = match["wide"] is None
+        elif (match := _TASK.search(text)) or (match := _GROUP.search(text)):
+            self._of_a_group = True
+            self._cgroup = match["cgroup"]
+            self._limited = match.groupdict().get("limited", self._limited)
+        elif _OF_A_GROUP in text and "Killed process" not in text:
+            self._of_a_group = True
+        elif match := _VICTIM.search(text):
+            return self._killed(int(match["pid"]), match["process"], _OF_A_GROUP in text)
+        return None
+
+    def _killed(self, pid: int, process: str, of_a_group: bool) -> OomKill | None:
+        if pid in self._victims:
+            return None  # of a group that is killed as a whole, the first victim is named twice
+        self._victims.add(pid)
+        return OomKill(pid, process, not (of_a_group or self._of_a_group), self._cgroup, self._limited)
+
+    def _forget(self) -> None:
+        self._cgroup = self._limited = ""
+        self._of_a_group = False
+        self._victims: set[int] = set()

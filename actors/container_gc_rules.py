@@ -93,6 +93,8 @@ def dead_containers(
     of_gone: list[Container] = []
     of_others: list[Container] = []
     for container in containers:
+        if container.state == ContainerState.CONTAINER_RUNNING:
+            continue  # nearly all of them, at every pass
         uid = container.labels.get(POD_UID_LABEL)
         if not uid:
             continue  # not made by an agent like this one
@@ -106,6 +108,9 @@ def removable_sandboxes(
     sandboxes: Iterable[PodSandbox], containers: Iterable[Container], is_gone: Callable[[str], bool]
 ) -> list[str]:
     """Ids of sandboxes that are not ready and hold nothing; of a pod that is not gone the newest sandbox stays."""
+    sandboxes = tuple(sandboxes)
+    if all(sandbox.state == PodSandboxState.SANDBOX_READY for sandbox in sandboxes):
+        return []
     holding = {container.pod_sandbox_id for container in containers}
     by_pod: dict[str, list[PodSandbox]] = {}
     for sandbox in sandboxes:

@@ -94,14 +94,17 @@ class LogRotationActor(Actor):
                 self._say("", message.error)
             return
         first, self._tidied = not self._tidied, True
-        logs = {log.path for log, _ in message.logs}
-        self._said = {path: text for path, text in self._said.items() if path in logs}
-        self._reopened &= {log.container_id for log, size_bytes in message.logs if size_bytes is None}
+        if self._said:
+            logs = {log.path for log, _ in message.logs}
+            self._said = {path: text for path, text in self._said.items() if path in logs}
+        if self._reopened:
+            self._reopened &= {log.container_id for log, size_bytes in message.logs if size_bytes is None}
+        max_bytes = self._tools.limits.max_bytes
         for log, size_bytes in message.logs:
             if size_bytes is None:
                 if log.container_id not in self._reopened:
                     self._tend(TendLog(log, LogDeed.REOPEN))
-            elif size_bytes >= self._tools.limits.max_bytes:
+            elif size_bytes >= max_bytes:
                 self._tend(TendLog(log, LogDeed.ROTATE))
             elif first:
                 self._tend(TendLog(log, LogDeed.TIDY))

@@ -22,6 +22,7 @@ from runtime.cri.messages import (
     ContainerState,
     ContainerStateValue,
     ListContainersRequest,
+    ListContainersResponse,
     ReopenContainerLogRequest,
 )
 from runtime.cri.verbs import LIST_CONTAINERS, REOPEN_CONTAINER_LOG
@@ -124,15 +125,25 @@ class LogHand(Actor):
 class LogSurveyor(LogHand):
     """See the module."""
 
+    def __init__(self, parent: ActorRef, tools: LogTools) -> None:
+        super().__init__(parent, tools)
+        self._listed: ListContainersResponse | None = None
+        self._logs: tuple[RunningLog, ...] = ()
+        self._paths: tuple[str, ...] = ()
+
     @handles(MeasureLogs)
     async def measure(self, _: MeasureLogs) -> None:
         tools = self.tools
         try:
             listing = tools.cri.call(LIST_CONTAINERS, _RUNNING)
             listed = await self.wait(listing, timeout_ns=GIVE_UP_NS, what="the list of all that runs")
-            logs = running_logs(listed.containers, tools.pod_logs)
+            if listed is not self._listed:
+                # A runtime that hands out the list of before (a simulated one does) has the same logs.
+                self._listed, self._logs = listed, running_logs(listed.containers, tools.pod_logs)
+                self._paths = tuple(log.path for log in self._logs)
+            logs = self._logs
             # One call for all of them: a look is cheap as long as it is not many.
-            sizes = await self.on_disk(self.path, tools.files.sizes, tuple(log.path for log in logs)) if logs else ()
+            sizes = await self.on_disk(self.path, tools.files.sizes, self._paths) if logs else ()
         except Failures as failure:
             away = isinstance(failure, CriError) and failure.code is StatusCode.UNAVAILABLE
             self.parent.tell(LogsMeasured((), str(failure), away))

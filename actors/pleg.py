@@ -121,6 +121,8 @@ class PlegActor(Actor):
         self._node_status = node_status
         self._workers: dict[str, ActorRef] = {}
         self._picture: Picture = NOTHING
+        self._lists: tuple[ListPodSandboxResponse, ListContainersResponse] | None = None
+        """What the picture was made of."""
         self._listed_at_ns: int | None = None
         self._asked_at_ns: int | None = None
         self._listing_failed = ""
@@ -187,7 +189,7 @@ class PlegActor(Actor):
         self.cancel_timer(ListEnded)
         try:
             _end(sandboxes, containers)
-            self._list_came(picture_of(sandboxes.result().items, containers.result().containers))
+            self._list_came(sandboxes.result(), containers.result())
         except (CriError, DeadlineExceededError) as failure:
             self._list_failed(failure)
         # From the end of a list to the next, so that a slow runtime is not asked without pause.
@@ -214,7 +216,7 @@ class PlegActor(Actor):
             self.log.log(logging.DEBUG if away else logging.WARNING, "cannot list what the runtime runs: %s", failure)
         self._listing_failed = str(failure)
 
-    def _list_came(self, picture: Picture) -> None:
+    def _list_came(self, sandboxes: ListPodSandboxResponse, containers: ListContainersResponse) -> None:
         if self._listing_failed:
             self.log.debug("the runtime can be listed again")
             self._listing_failed = ""
@@ -225,8 +227,12 @@ class PlegActor(Actor):
         self._meters.put(names.PLEG_LAST_SEEN, self.wall_ns() // SECOND_NS)
         if self._node_status is not None:
             self._node_status.tell(RuntimeListed(self._listed_at_ns))
-        before, self._picture = self._picture, picture
-        self._tell(difference(before, picture))
+        before, picture = self._picture, self._picture
+        if self._lists is None or self._lists[0] is not sandboxes or self._lists[1] is not containers:
+            # A runtime that hands out what it has handed out before (a simulated one does) has nothing new to say.
+            picture = self._picture = picture_of(sandboxes.items, containers.containers)
+            self._lists = (sandboxes, containers)
+            self._tell(difference(before, picture))
         unknown = tuple(pod for uid, pod in picture.pods.items() if pod.running and uid not in self._workers)
         if unknown or first:
             self._sync_loop.tell(UnknownPodsObserved(unknown))

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from actors.probe_rules import ProbeKind
 from config.objects import Pod
 from runtime.metrics import kubelet as names
-from runtime.metrics.meters import Meters
+from runtime.metrics.meters import NS_PER_SECOND, Meters
 from runtime.probes import Outcome
 
-_RESULTS = {Outcome.SUCCESS: "successful", Outcome.WARNING: "successful", Outcome.FAILURE: "failed"}
+_SUCCESSFUL = "successful"
+_RESULTS = {Outcome.SUCCESS: _SUCCESSFUL, Outcome.WARNING: _SUCCESSFUL, Outcome.FAILURE: "failed"}
 _UNKNOWN = "unknown"
 
 
-def measure_probe(meters: Meters, pod: Pod, container: str, kind: ProbeKind, outcome: Outcome, took_ns: int) -> None:
-    """One probe of this pod has an answer."""
-    who = (container, pod.metadata.name, pod.metadata.namespace)
-    meters.count(names.PROBE_TOTAL, kind.heading, _RESULTS.get(outcome, _UNKNOWN), *who, pod.metadata.uid)
-    meters.took(names.PROBE_DURATION, took_ns, kind.heading, *who)
+class ProbeMeter:
+    """Where the answers to one probe of one container are counted; of no use after `forget_probes`."""
+
+    __slots__ = ("_duration", "_heading", "_meters", "_totals", "_who")
+
+    def __init__(self, meters: Meters, pod: Pod, container: str, kind: ProbeKind) -> None:
+        self._meters = meters
+        self._heading = kind.heading
+        self._who = (container, pod.metadata.name, pod.metadata.namespace, pod.metadata.uid)
+        self._totals: dict[str, Any] = {}
+        self._duration: Any = None
+
+    def answered(self, outcome: Outcome, took_ns: int) -> None:
+        """One answer, which took so long."""
+        result = _SUCCESSFUL if outcome is Outcome.SUCCESS else _RESULTS.get(outcome, _UNKNOWN)
+        total, duration = self._totals.get(result), self._duration
+        if total is None:
+            total = self._totals[result] = self._meters.series(names.PROBE_TOTAL, self._heading, result, *self._who)
+        if duration is None:
+            duration = self._duration = self._meters.series(names.PROBE_DURATION, self._heading, *self._who[:3])
+        if total is not None:
+            total.inc()
+        if duration is not None:
+            duration.observe(took_ns / NS_PER_SECOND)
 
 
 def forget_probes(meters: Meters, pod: Pod, containers: Iterable[str]) -> None:

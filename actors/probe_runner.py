@@ -17,9 +17,9 @@ import msgspec
 from actors.event_messages import pod_event
 from actors.history_messages import HistoryKind, note_of
 from actors.history_words import shortened
-from actors.kernel import Actor, ActorRef, Message, Pending, handles
+from actors.kernel import Actor, ActorRef, Message, Pending, broken, handles
 from actors.pod_services import PodServices
-from actors.probe_measures import forget_probes, measure_probe
+from actors.probe_measures import ProbeMeter, forget_probes
 from actors.probe_messages import (
     ContainersSeen,
     ProbeRunnerStarted,
@@ -40,7 +40,19 @@ from actors.probe_rules import (
     said_of,
     terms_of,
 )
-from actors.probe_state import Answered, Due, Ending, Event, Gone, ProbeLife, Running, Stage, advance, beginning
+from actors.probe_state import (
+    Answered,
+    Due,
+    Ending,
+    Event,
+    Gone,
+    ProbeLife,
+    Running,
+    Stage,
+    advance,
+    beginning,
+    still_well,
+)
 from actors.start.identity import field_path
 from config.objects import Container, Pod, Probe
 from config.pod_identity import is_sidecar
@@ -71,11 +83,18 @@ class CheckEnded(Message, frozen=True):
 
 
 class _Asked(msgspec.Struct):
-    """A check under way. `pending` is None until it has been begun."""
+    """A check under way."""
 
     check: Check
-    pending: Pending[ProbeAnswer] | None = None
+    pending: Pending[ProbeAnswer]
     dropped: bool = False
+
+
+class _Asker(msgspec.Struct, frozen=True):
+    """What a probe needs again and again, made once for each look at the pod: what it asks, and where it is counted."""
+
+    check: Check
+    meter: ProbeMeter
 
 
 def probed_containers(pod: Pod) -> tuple[Container, ...]:
@@ -105,6 +124,7 @@ class ProbeRunner(Actor):
         self._running: dict[str, RunningContainer] = {}
         self._lives: dict[ProbeKey, ProbeLife] = {}
         self._asked: dict[ProbeKey, _Asked] = {}
+        self._askers: dict[ProbeKey, _Asker] = {}
         self._told: ProbeResults | None = None
 
     def on_start(self) -> None:
@@ -126,6 +146,7 @@ class ProbeRunner(Actor):
         self._seen = message
         self._running = {each.name: each for each in message.running}
         self._containers = {each.name: each for each in probed_containers(message.pod)}
+        self._askers.clear()
         for container in self._containers.values():
             for kind, probe in probes_of(container):
                 key = ProbeKey(container.name, kind)
@@ -160,7 +181,8 @@ class ProbeRunner(Actor):
 
     # --- the walk ---------------------------------------------------------------------------------------------------
 
-    def _meet(self, key: ProbeKey, event: Event) -> None:
+    def _meet(self, key: ProbeKey, event: Event, begun: Pending[ProbeAnswer] | None = None) -> None:
+        """`begun`: the check that the event leads to, where it has been begun already."""
         before = self._lives[key]
         after = advance(before, event)
         if after is before:
@@ -170,7 +192,7 @@ class ProbeRunner(Actor):
         if under_way and (after.stage is not Stage.CHECKING or after.check != before.check):
             self._drop(key)
         if after.stage is Stage.CHECKING and after.check != before.check:
-            self._ask(key, after)
+            self._ask(key, after, begun)
         elif after.stage is Stage.WAITING:
             self.after(max(0, after.due_ns - self.now_ns()), ProbeDue(key), key=key)
         elif before.stage in (Stage.WAITING, Stage.CHECKING):
@@ -183,54 +205,84 @@ class ProbeRunner(Actor):
 
     @handles(ProbeDue)
     def due(self, message: ProbeDue) -> None:
-        if message.key in self._lives:
-            self._meet(message.key, Due(self.now_ns()))
+        key = message.key
+        life, asker, now_ns = self._lives.get(key), self._askers.get(key), self.now_ns()
+        if life is None:
+            return
+        after = None if asker is None else still_well(life, now_ns)
+        if asker is None or after is None:
+            self._meet(key, Due(now_ns))
+            self._tell()
+            return
+        # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
+        begun = self._begun(key, life, asker.check)
+        if begun.done() and _answer_of(begun).outcome is Outcome.SUCCESS:
+            self._lives[key] = after
+            asker.meter.answered(Outcome.SUCCESS, 0)
+            self.after(after.due_ns - now_ns, message, key)
+        else:
+            self._meet(key, Due(now_ns), begun)
             self._tell()
 
     @handles(CheckEnded)
     def check_ended(self, message: CheckEnded) -> None:
-        life, asked = self._lives[message.key], self._asked.get(message.key)
-        if life.stage is not Stage.CHECKING or life.check != message.number:
+        self._answered(message.key, message.number, message.answer)
+        self._tell()
+
+    def _answered(self, key: ProbeKey, number: int, given: ProbeAnswer) -> None:
+        life, asked = self._lives[key], self._asked.get(key)
+        if life.stage is not Stage.CHECKING or life.check != number:
             return
         now_ns = self.now_ns()
-        check = None if asked is None else asked.check
-        answer = judged(check, message.answer, now_ns - life.asked_at_ns, life.terms.timeout_ns)
-        self._meet(message.key, Answered(message.number, answer.outcome, now_ns))
-        if self._seen is not None:
-            took_ns, key = now_ns - life.asked_at_ns, message.key
-            meters = self._services.meters
-            measure_probe(meters, self._seen.pod, key.container, key.kind, answer.outcome, took_ns)
+        took_ns = now_ns - life.asked_at_ns
+        answer = judged(None if asked is None else asked.check, given, took_ns, life.terms.timeout_ns)
+        self._meet(key, Answered(number, answer.outcome, now_ns))
+        asker = self._askers.get(key)
+        if asker is not None:
+            asker.meter.answered(answer.outcome, took_ns)
         if answer.outcome is Outcome.LATE:
-            self.log.warning("%s probe of %s: %s", message.key.kind.heading, message.key.container, answer.text)
-        elif self._lives[message.key].stage is not Stage.CHECKING:
-            self._say(message.key, answer)
-        self._tell()
+            self.log.warning("%s probe of %s: %s", key.kind.heading, key.container, answer.text)
+        elif self._lives[key].stage is not Stage.CHECKING:
+            self._say(key, answer)
 
     # --- checks -----------------------------------------------------------------------------------------------------
 
-    def _ask(self, key: ProbeKey, life: ProbeLife) -> None:
+    def _ask(self, key: ProbeKey, life: ProbeLife, begun: Pending[ProbeAnswer] | None) -> None:
         """Begin the check that the probe has come to; a timer gives it up should it never end."""
-        seen = self._seen
-        assert seen is not None, "who asks has been told whom"
-        container = self._containers[key.container]
         try:
-            check = check_of(container, self._probe_of(key), seen.ip)
+            check = self._asker_of(key).check
         except CheckImpossibleError as failure:
             self._say(key, ProbeAnswer(Outcome.UNKNOWN, str(failure)))
             self._meet(key, Answered(life.check, Outcome.UNKNOWN, self.now_ns(), final=True))
             return
-        asked = self._asked[key] = _Asked(check)
-        timeout_ns = life.terms.timeout_ns
-
-        def make() -> Pending[ProbeAnswer]:
-            asked.pending = self._services.prober.probe(life.container_id, key.kind.value, check, timeout_ns)
-            return asked.pending
+        pending = begun or self._begun(key, life, check)
+        asked = self._asked[key] = _Asked(check, pending)
+        number = life.check
+        if pending.done():
+            self._answered(key, number, _answer_of(pending))
+            return
 
         def then(done: Pending[ProbeAnswer]) -> CheckEnded | None:
-            return None if asked.dropped else CheckEnded(key, life.check, _answer_of(done))
+            return None if asked.dropped else CheckEnded(key, number, _answer_of(done))
 
-        self.begin(make, then)
-        self.after(timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
+        self.begin(lambda: pending, then)
+        self.after(life.terms.timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
+
+    def _begun(self, key: ProbeKey, life: ProbeLife, check: Check) -> Pending[ProbeAnswer]:
+        try:
+            return self._services.prober.probe(life.container_id, key.kind.value, check, life.terms.timeout_ns)
+        except Exception as failure:
+            return broken(failure)
+
+    def _asker_of(self, key: ProbeKey) -> _Asker:
+        """Raises CheckImpossibleError."""
+        asker, seen = self._askers.get(key), self._seen
+        if asker is None:
+            assert seen is not None, "who asks has been told whom"
+            check = check_of(self._containers[key.container], self._probe_of(key), seen.ip)
+            meter = ProbeMeter(self._services.meters, seen.pod, key.container, key.kind)
+            asker = self._askers[key] = _Asker(check, meter)
+        return asker
 
     def _probe_of(self, key: ProbeKey) -> Probe:
         return dict(probes_of(self._containers[key.container]))[key.kind]
@@ -240,7 +292,7 @@ class ProbeRunner(Actor):
         asked = self._asked.pop(key, None)
         if asked is not None:
             asked.dropped = True
-            if asked.pending is not None and not asked.pending.done():
+            if not asked.pending.done():
                 asked.pending.cancel()
 
     # --- what comes of it -------------------------------------------------------------------------------------------

@@ -302,8 +302,24 @@ TABLE: dict[tuple[Stage, type[Event]], tuple[Rule, ...]] = {
 
 def advance(life: ProbeLife, event: Event) -> ProbeLife:
     """The probe after the event; the very same object when nothing has changed."""
-    rule = next(rule for rule in TABLE[life.stage, type(event)] if rule.holds(life, event))
-    after = rule.effect(life, event)
-    if after.stage is not rule.target:
-        after = msgspec.structs.replace(after, stage=rule.target)
-    return after
+    for rule in TABLE[life.stage, type(event)]:
+        if rule.holds(life, event):
+            after = rule.effect(life, event)
+            return after if after.stage is rule.target else msgspec.structs.replace(after, stage=rule.target)
+    raise AssertionError(f"the last rule of {life.stage} on {type(event).__name__} always holds")
+
+
+def still_well(life: ProbeLife, now_ns: int) -> ProbeLife | None:
+    """The probe after it was `Due` and has succeeded in the same moment, as `advance` has it; None unless it waits and
+    one success more says nothing new. A shortcut for the commonest way of all, at a fraction of its cost.
+    """
+    if life.stage is not Stage.WAITING or not (life.good and life.result):
+        return None
+    return msgspec.structs.replace(
+        life,
+        streak=life.streak + 1,
+        due_ns=next_due_ns(life.terms, life.due_ns, now_ns),
+        check=life.check + 1,
+        tries=1,
+        asked_at_ns=now_ns,
+    )

@@ -65,6 +65,8 @@ class FileTree:
     def __init__(self, capacity_bytes: int | None = None) -> None:
         self.capacity_bytes = capacity_bytes
         self.used_bytes = 0
+        self.version = 0
+        """Grows with every change: what was read at one version is still so."""
         self._root = Directory()
         self._failing: dict[str, int] = {}
         self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
@@ -80,7 +82,7 @@ class FileTree:
     def gate_all(self, paths: Iterable[str], deed: Callable[[], T]) -> T:
         """As `gate`, of a deed that touches several paths: the first of them that is sick decides."""
         with self._lock:
-            for path in map(_normal, paths):
+            for path in map(_normal, paths) if self._failing or self._hanging else ():
                 for prefix, number in self._failing.items():
                     if _lies_in(path, prefix):
                         raise OSError(number, os.strerror(number), path)
@@ -166,6 +168,14 @@ class FileTree:
         """Bytes in a file."""
         return len(self._file(path).data)
 
+    def plain_size(self, path: str) -> int | None:
+        """Bytes in a plain file, 0 of anything else, None where there is nothing."""
+        try:
+            node = self._node(path, follow=False)
+        except OSError:
+            return None
+        return len(node.data) if isinstance(node, File) else 0
+
     def mode(self, path: str) -> int:
         """The permission bits of a file or directory."""
         node = self._node(path)
@@ -190,6 +200,7 @@ class FileTree:
                 if not isinstance(node, Directory):
                     raise _error(errno.ENOTDIR, at)
                 if name not in node.entries:
+                    self.version += 1
                     node.entries[name] = Directory()
                 node = self._follow(node.entries[name], at)
             if not isinstance(node, Directory):
@@ -212,6 +223,7 @@ class FileTree:
                 return self._file(path)
             except FileNotFoundError:
                 directory, name = self._parent(path)
+                self.version += 1
                 file = directory.entries[name] = File(self)
                 return file
 
@@ -221,6 +233,7 @@ class FileTree:
             directory, name = self._parent(path)
             if isinstance(directory.entries.get(name), Directory):
                 raise _error(errno.EISDIR, path)
+            self.version += 1
             directory.entries[name] = Link(target)
         self._tell(path)
 
@@ -236,6 +249,7 @@ class FileTree:
                 raise _error(errno.ENOTEMPTY, new)
             if replaced is not None:
                 self._free(replaced)
+            self.version += 1
             target.entries[new_name] = directory.entries.pop(name)
         self._tell(old)
         self._tell(new)
@@ -249,6 +263,7 @@ class FileTree:
                 raise _error(errno.ENOENT, path)
             if isinstance(node, Directory) and node.entries:
                 raise _error(errno.ENOTEMPTY, path)
+            self.version += 1
             self._free(directory.entries.pop(name))
         self._tell(path)
 
@@ -260,6 +275,7 @@ class FileTree:
             except FileNotFoundError:
                 return
             if name in directory.entries:
+                self.version += 1
                 self._free(directory.entries.pop(name))
         self._tell(path)
 
@@ -268,6 +284,7 @@ class FileTree:
         if size_bytes > 0 and self.capacity_bytes is not None and self.used_bytes + size_bytes > self.capacity_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.used_bytes += size_bytes
+        self.version += 1
 
     # --- watching ---------------------------------------------------------------------------------------------------
 

@@ -136,18 +136,31 @@ class SimulatedPodLogs:
         self._tree = tree
         self._pod_logs = pod_logs
         self._container_logs = container_logs
+        self._pods: tuple[int, tuple[str, ...]] = (-1, ())
+        self._links: tuple[int, tuple[DeadLink, ...]] = (-1, ())
+        """What was found, and at which version of the tree."""
 
     def list_pods(self) -> tuple[str, ...]:
         tree, root = self._tree, self._pod_logs
-        return tree.gate(root, lambda: tuple(os.path.join(root, name) for name in _names_in(tree, root)))
+
+        def find() -> tuple[str, ...]:
+            if self._pods[0] != tree.version:
+                self._pods = (tree.version, tuple(os.path.join(root, name) for name in _names_in(tree, root)))
+            return self._pods[1]
+
+        return tree.gate(root, find)
 
     def dead_links(self) -> tuple[DeadLink, ...]:
         tree, root = self._tree, self._container_logs
 
         def find() -> tuple[DeadLink, ...]:
-            paths = [os.path.join(root, name) for name in _names_in(tree, root) if name.endswith(_LOG)]
-            dead = [path for path in paths if self._is_ours(path) and not tree.exists(path)]
-            return tuple(DeadLink(path, os.path.basename(path)[: -len(_LOG)].rpartition("-")[2]) for path in dead)
+            if self._links[0] != tree.version:
+                paths = [os.path.join(root, name) for name in _names_in(tree, root) if name.endswith(_LOG)]
+                dead = [path for path in paths if self._is_ours(path) and not tree.exists(path)]
+                names = [os.path.basename(path)[: -len(_LOG)] for path in dead]
+                links = tuple(DeadLink(path, name.rpartition("-")[2]) for path, name in zip(dead, names, strict=True))
+                self._links = (tree.version, links)
+            return self._links[1]
 
         return tree.gate(root, find)
 

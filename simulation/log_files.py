@@ -17,19 +17,20 @@ class SimulatedLogFiles:
 
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
+        self._measured: tuple[Sequence[str], int, tuple[int | None, ...]] = ((), -1, ())
 
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
+        tree = self._tree
+
         def measure() -> tuple[int | None, ...]:
-            return tuple(map(self._size, logs))
+            asked, version, sizes = self._measured
+            if asked is not logs or version != tree.version:
+                sizes = tuple(map(tree.plain_size, logs))
+                self._measured = (logs, tree.version, sizes)
+            return sizes
 
         # One that lies on a sick disk spoils the look at all of them, as it does on a real one.
-        return self._tree.gate_all(logs, measure)
-
-    def _size(self, log: str) -> int | None:
-        tree = self._tree
-        if tree.is_link(log) or tree.is_directory(log):
-            return 0
-        return tree.size(log) if tree.exists(log) else None
+        return tree.gate_all(logs, measure)
 
     def names_beside(self, log: str) -> tuple[str, ...]:
         directory, name = os.path.split(log)

@@ -40,6 +40,7 @@ from simulation.trace import Moment
 from simulation.world import World
 
 SECOND_NS = 10**9
+HOUR_NS = 3600 * SECOND_NS
 LOOK_EVERY_NS = SECOND_NS
 """How often a healed world is asked whether it has become as desired."""
 LOOK_AT_NODES_EVERY_NS = SECOND_NS // 10
@@ -105,6 +106,8 @@ class Play:
         self.world.chronicle.mix_of = self._mix_of
         self.world.chronicle.on_gone = self._gone
         self._mixes: dict[str, PodMix] = {}
+        self._staying: dict[str, dict[str, None]] = {mix.name: {} for mix in scenario.pods if mix.replaced_hourly}
+        """Names of the living pods of mixes that are replaced by the hour, eldest first."""
         self._bodies = {mix.name: _body_of(mix) for mix in scenario.pods}
         self._came = 0
         self._to_come = 0
@@ -171,6 +174,8 @@ class Play:
         for mix in self.scenario.pods:
             for number in range(mix.count):
                 self._let_come(mix, f"{mix.name}-{number}", self._draw(mix.arrives))
+            if mix.replaced_hourly:
+                self._begin_hour(mix)
         for fault in self.scenario.faults:
             self._let_befall(fault)
         self._look_ns = self._began_ns + (LOOK_EVERY_NS if self._lasts_ns is None else self._lasts_ns)
@@ -243,6 +248,8 @@ class Play:
         uid = self.world.create_pod({**self._bodies[mix.name], "metadata": _metadata_of(mix, name)})
         if mix.disk_hangs:
             self._hang(f"{ROOT}/pods/{uid}")
+        if mix.replaced_hourly:
+            self._staying[mix.name][name] = None
         if mix.lives is not None:
             self._to_go += 1
             self.world.after(self._draw(mix.lives), lambda: self._go(name))
@@ -253,8 +260,24 @@ class Play:
 
     def _gone(self, pod: PodSeen) -> None:
         mix = self._mixes.pop(pod.name, None)
-        if mix is not None and mix.replaced and self._stretch is _Stretch.THINGS_HAPPEN:
+        if mix is not None and (mix.replaced or mix.replaced_hourly) and self._stretch is _Stretch.THINGS_HAPPEN:
             self._let_come(mix, f"{mix.name}-n{self._came}", 0)
+
+    def _begin_hour(self, mix: PodMix) -> None:
+        """Draw when pods of the mix are replaced in the hour that begins now."""
+        if self._stretch is not _Stretch.THINGS_HAPPEN:
+            return
+        for _ in range(round(mix.count * mix.replaced_hourly)):
+            self.world.after(self.world.chance.between(0, HOUR_NS), lambda: self._replace_one(mix))
+        self.world.after(HOUR_NS, lambda: self._begin_hour(mix))
+
+    def _replace_one(self, mix: PodMix) -> None:
+        """Whose turn it is is drawn, too."""
+        names = self._staying[mix.name]
+        if names and self._stretch is _Stretch.THINGS_HAPPEN:
+            name = list(names)[self.world.chance.between(0, len(names) - 1)]
+            del names[name]
+            self.world.delete_pod(name)
 
     def _hang(self, path: str) -> None:
         self._hung.append(path)

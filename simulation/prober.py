@@ -25,6 +25,7 @@ _ANSWERS = {
     ProbeDeed.WARN: ProbeAnswer(Outcome.WARNING, "the simulated container answers oddly"),
     ProbeDeed.ERROR: ProbeAnswer(Outcome.UNKNOWN, "the simulated container cannot be asked"),
 }
+_AT_ONCE: dict[ProbeDeed, Pending[ProbeAnswer]] = {deed: kept(answer) for deed, answer in _ANSWERS.items()}
 _TIMED_OUT = ProbeAnswer(Outcome.FAILURE, "no answer within the probe's timeout")
 _NOBODY = ProbeAnswer(Outcome.FAILURE, "connect: connection refused")
 
@@ -48,23 +49,25 @@ class SimulatedProber:
             return Promise()
         if deed is ProbeDeed.HANG or record.behaviour.probe_delay > timeout_ns:
             return self._in(timeout_ns, _TIMED_OUT)
-        return self._in(record.behaviour.probe_delay, _ANSWERS[deed or ProbeDeed.OK])
+        delay_ns = record.behaviour.probe_delay
+        return self._in(delay_ns, _ANSWERS[deed or ProbeDeed.OK]) if delay_ns else _AT_ONCE[deed or ProbeDeed.OK]
 
     def _in(self, ns: int, answer: ProbeAnswer) -> Pending[ProbeAnswer]:
-        if not ns:
-            return kept(answer)
         promise: Promise[ProbeAnswer] = Promise()
         self._dispatcher.schedule(ns, lambda: promise.set_result(answer))
         return promise
 
 
 def _deed(record: ContainerRecord, kind: str) -> ProbeDeed | None:
+    """What the container's annotations say; None: nothing."""
     behaviour = record.behaviour
-    deeds = {
-        "startup": behaviour.startup_probe,
-        "readiness": behaviour.readiness_probe,
-        "liveness": behaviour.liveness_probe,
-    }[kind]
+    deeds = (
+        behaviour.readiness_probe
+        if kind == "readiness"
+        else behaviour.liveness_probe
+        if kind == "liveness"
+        else behaviour.startup_probe
+    )
     count = record.probes.get(kind, 0)
     record.probes[kind] = count + 1
     return at(deeds, count) if deeds else None

@@ -70,6 +70,8 @@ class PodMix(_Part, frozen=True):
     """From creation to deletion, drawn evenly; without it, it stays."""
     replaced: bool = False
     """Each that has gone is followed by another, until the world is healed."""
+    replaced_hourly: Share = 0.0
+    """So large a part of them is deleted in each hour, at times drawn evenly, and each is followed by another."""
     fixed: bool = False
     """The count is kept when a run asks for another number of pods."""
     disk_hangs: bool = False
@@ -259,6 +261,8 @@ def check_scenario(scenario: Scenario) -> None:
                 faults.append(f"{path}.{what}: write the shorter of {stretch[0]} and {stretch[1]} first")
         if mix.replaced and (mix.lives is None or scenario.lasts is None):
             faults.append(f"{path}.replaced: needs `lives`, and `lasts` of the scenario")
+        if mix.replaced_hourly and (mix.lives is not None or scenario.lasts is None):
+            faults.append(f"{path}.replacedHourly: needs `lasts` of the scenario, and no `lives`")
         try:
             parse_behaviour(annotations_of(mix))
         except BehaviourError as error:

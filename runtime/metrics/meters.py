@@ -68,6 +68,12 @@ class Meters:
         """Put a time into a histogram of seconds."""
         self.observe(family, ns / NS_PER_SECOND, *labels)
 
+    def series(self, family: Family, *labels: str) -> Any:
+        """One series, for who moves the same one again and again (`inc`, `set`, `observe` of the library); None where
+        the family is full. Whoever drops it must let go of it.
+        """
+        return self._one(family, labels)
+
     def drop(self, family: Family, *labels: str) -> None:
         """Forget one series, if there is one."""
         with self._lock:

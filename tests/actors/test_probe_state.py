@@ -23,6 +23,7 @@ from actors.probe_state import (
     Stage,
     advance,
     beginning,
+    still_well,
 )
 from actors.probe_state_page import page
 from runtime.probes import Outcome
@@ -257,6 +258,32 @@ def test_spec_5_whatever_happens_a_kill_takes_a_failed_check_of_the_very_contain
         assert not (ended and kind is not READINESS and life.stage is not Stage.OVER)
         assert life.check >= before.check
         assert (life.container_id == "") is (life.stage is Stage.ABSENT) or life.stage is Stage.OVER
+
+
+@given(
+    st.sampled_from(list(ProbeKind)),
+    st.integers(1, 3),
+    st.lists(st.sampled_from([GOOD, BAD, ODD]), max_size=8),
+    st.integers(0, 200 * SECOND),
+)
+def test_the_shortcut_is_the_way_of_the_table_where_it_is_open_at_all(
+    kind: ProbeKind, successes: int, outcomes: list[Outcome], now_ns: int
+) -> None:
+    life = answers(running(kind, successes=successes, failures=2), *outcomes)
+    short = still_well(life, now_ns)
+    if short is not None:
+        assert short == walk(life, Due(now_ns), Answered(life.check + 1, GOOD, now_ns))
+        assert short.result == life.result
+
+
+@ALL
+def test_the_shortcut_is_closed_to_a_verdict_that_a_success_may_change(kind: ProbeKind) -> None:
+    assert still_well(probe(kind), 5) is None
+    assert still_well(running(kind), 5) is None
+    assert still_well(answers(running(kind), BAD), 5) is None
+    well = answers(running(kind), GOOD)
+    assert (still_well(well, 5) is None) is (kind is STARTUP), "which has decided, and is asked no more"
+    assert still_well(walk(well, Due(5)), 6) is None
 
 
 def test_the_page_is_drawn_from_the_table() -> None:

@@ -51,6 +51,7 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         ("about: x\npods: [{name: a, count: 1}, {name: a, count: 1}]", "$.pods[1].name: there is another mix 'a'"),
         ("about: x\npods: [{name: a, count: 1, colour: red}]", "colour"),
         ("about: x\npods: [{name: a, count: 1, replaced: true}]", "$.pods[0].replaced: needs `lives`"),
+        ("about: x\npods: [{name: a, count: 1, replacedHourly: 0.1}]", "$.pods[0].replacedHourly: needs `lasts`"),
         ("about: x\npods: [{name: a, count: 1, behaviour: {fly: high}}]", "there is no knob 'fly'"),
         ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: meteor}]", "$.faults[0]"),
         ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: runtime-calls, fail: 2}]", "$.faults[0].fail"),

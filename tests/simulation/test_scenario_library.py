@@ -18,13 +18,15 @@ from simulation.scenario import library, library_scenario, with_pods
 REPOSITORY = Path(__file__).parents[2]
 SEEDS = range(1, 3)
 STEP_NS = 10 * 10**9
-SMALL = {"one-hung-pod": 120, "lost-events": 120, "probes": 50, "everyday": 60, "everything-fails": 60}
+SMALL = {"one-hung-pod": 120, "lost-events": 120, "probes": 50, "everyday": 60, "everything-fails": 60, "a-day": 40}
 """Pods where a smaller crowd shows the same."""
+SHORT_NS = {"a-day": 2 * 3600 * 10**9}
+"""How long, where a shorter time shows the same."""
 
 
 def played(name: str, seed: int, pods: int | None = None) -> Outcome:
     scenario = library_scenario(name)
-    play = Play(with_pods(scenario, pods) if pods else scenario, seed)
+    play = Play(with_pods(scenario, pods) if pods else scenario, seed, lasts_ns=SHORT_NS.get(name))
     while not play.done:
         play.advance(STEP_NS)
     return play.outcome()
@@ -40,6 +42,25 @@ def test_a_scenario_holds_over_a_few_seeds_and_reaches_what_it_means_to_try(name
         for each in reached:
             reached[each] += outcome.sometimes[each]
     assert all(reached.values()), reached
+
+
+def test_what_is_replaced_by_the_hour_is_replaced_so_often_and_what_is_left_of_the_gone_is_nothing():
+    outcome = played("a-day", 5, 20)
+    assert outcome.pods == 20 + 2 * 2, "one in ten each hour, for two hours"
+    assert outcome.violations == ()
+    assert outcome.converged
+
+
+def test_a_probe_that_finds_nothing_new_costs_one_message():
+    scenario = with_pods(library_scenario("a-day"), 20)
+    messages = []
+    for minutes in (5, 15):
+        play = Play(scenario, 1, lasts_ns=minutes * 60 * 10**9)
+        while not play.done:
+            play.advance(STEP_NS)
+        messages.append(play.outcome().messages)
+    probes, of_the_node_itself = 20 * 20, 2500
+    assert messages[1] - messages[0] <= probes + of_the_node_itself
 
 
 def test_one_seed_is_one_trace_and_another_is_another():

@@ -18,13 +18,16 @@ from simulation.cri.views import container_brief
 
 
 def list_containers(runtime: Runtime, request: ListContainersRequest) -> ListContainersResponse:
-    """The same answer as before when everything is asked for and nothing has changed."""
-    if request.filter is not None:
-        return ListContainersResponse(containers=_select(runtime, request.filter))
-    version, known = runtime.lists.get("ListContainers", (-1, None))
+    """The same answer as before when all, or all in one state, are asked for and nothing has changed."""
+    wanted = request.filter
+    if wanted is not None and (wanted.id or wanted.pod_sandbox_id or wanted.label_selector):
+        return ListContainersResponse(containers=_select(runtime, wanted))
+    state = None if wanted is None else wanted.state
+    key = "ListContainers" if state is None else f"ListContainers {state.state}"
+    version, known = runtime.lists.get(key, (-1, None))
     if version != runtime.state.version:
-        known = ListContainersResponse(containers=_select(runtime, None))
-        runtime.lists["ListContainers"] = (runtime.state.version, known)
+        known = ListContainersResponse(containers=_select(runtime, wanted))
+        runtime.lists[key] = (runtime.state.version, known)
     answer: ListContainersResponse = known
     return answer
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from simulation.play import Outcome, Play
@@ -20,13 +21,14 @@ SEEDS = range(1, 3)
 STEP_NS = 10 * 10**9
 SMALL = {"one-hung-pod": 120, "lost-events": 120, "probes": 50, "everyday": 60, "everything-fails": 60, "a-day": 40}
 """Pods where a smaller crowd shows the same."""
-SHORT_NS = {"a-day": 2 * 3600 * 10**9}
+SHORT = {"a-day": "2h"}
 """How long, where a shorter time shows the same."""
 
 
 def played(name: str, seed: int, pods: int | None = None) -> Outcome:
     scenario = library_scenario(name)
-    play = Play(with_pods(scenario, pods) if pods else scenario, seed, lasts_ns=SHORT_NS.get(name))
+    scenario = msgspec.structs.replace(scenario, lasts=SHORT.get(name, scenario.lasts))
+    play = Play(with_pods(scenario, pods) if pods else scenario, seed)
     while not play.done:
         play.advance(STEP_NS)
     return play.outcome()
@@ -55,7 +57,7 @@ def test_a_probe_that_finds_nothing_new_costs_one_message():
     scenario = with_pods(library_scenario("a-day"), 20)
     messages = []
     for minutes in (5, 15):
-        play = Play(scenario, 1, lasts_ns=minutes * 60 * 10**9)
+        play = Play(msgspec.structs.replace(scenario, lasts=f"{minutes}m"), 1)
         while not play.done:
             play.advance(STEP_NS)
         messages.append(play.outcome().messages)

@@ -1,4 +1,4 @@
-"""What `EvictionActor` and the sync loop say to each other. See `actors/messages.py`."""
+"""What `EvictionActor`, `ShutdownActor` and the sync loop say to each other. See `actors/messages.py`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ ENDED = ("Succeeded", "Failed")
 
 
 class PodHere(msgspec.Struct, frozen=True):
-    """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will."""
+    """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will.
+    `finished`: its volumes are taken down as well.
+    """
 
     pod: Pod
     worker: ActorRef | None
     released: bool = False
+    finished: bool = False
 
     def may_be_evicted(self) -> bool:
         """Whether there is anything to end."""
@@ -29,7 +32,7 @@ class PodHere(msgspec.Struct, frozen=True):
 
 
 class WantPods(Message, frozen=True):
-    """EvictionActor -> SyncLoopActor: tell me which pods there are; `PodsHere` is the answer."""
+    """EvictionActor, ShutdownActor -> SyncLoopActor: tell me which pods there are; `PodsHere` is the answer."""
 
     asker: ActorRef
 
@@ -38,7 +41,7 @@ class WantPods(Message, frozen=True):
 
 
 class PodsHere(Message, frozen=True):
-    """SyncLoopActor -> EvictionActor: these. `complete`: every source has spoken, so that no other is known."""
+    """SyncLoopActor -> EvictionActor, ShutdownActor: these. `complete`: every source has spoken, no other is known."""
 
     pods: tuple[PodHere, ...]
     complete: bool

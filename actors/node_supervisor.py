@@ -30,6 +30,7 @@ from actors.mirror_pods import MirrorPodActor
 from actors.node_certificate import CLIENT, SERVING, NodeCertificateActor, Purpose
 from actors.node_lease import NodeLeaseActor
 from actors.node_object.settings import NodeSettings, Registration, Remark
+from actors.node_shutdown import ShutdownActor, ShutdownTools
 from actors.node_stats import NodeStatsActor
 from actors.node_status import NodeStatusActor
 from actors.object_cache import ObjectCacheActor, strategy_of
@@ -42,6 +43,7 @@ from actors.pod_services import NodeFacts, PodServices
 from actors.resolver_check import ResolverCheckActor
 from actors.resource_manager import ResourceManagerActor
 from actors.runtime_monitor import RuntimeMonitorActor
+from actors.shutdown_rules import groups_of
 from actors.source import decoder_of
 from actors.source_api import ApiSourceActor
 from actors.source_file import FileSourceActor
@@ -72,6 +74,7 @@ from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_store import ManifestStore
 from runtime.manifest_url import ManifestServer
 from runtime.metrics.meters import Meters
+from runtime.node_shutdown.capability import MachineShutdown
 from runtime.oom import OomLog
 from runtime.plugin_registration.capability import PluginSockets
 from runtime.pod_files import PodFiles
@@ -129,6 +132,8 @@ class NodeCapabilities:
     """None, either of them: no plugin is registered here."""
     oom_log: OomLog | None = None
     """None: nobody says who was killed for want of memory."""
+    machine_shutdown: MachineShutdown | None = None
+    """None: nobody says when the machine goes down."""
 
 
 _NO_FLAGS = GcPolicy()
@@ -263,6 +268,7 @@ class NodeSupervisor(Actor):
         self._start_log_rotation()
         self._start_stats()
         self._furnish_eviction(refs)
+        self._start_shutdown(refs)
         strategy = configuration.config_map_and_secret_change_detection_strategy
         again_ns = resync_ns(configuration.sync_frequency, strategy)
         asked = (refs["object-cache"], refs["tokens"], refs["node-status"], refs.get("claims"))
@@ -336,6 +342,17 @@ class NodeSupervisor(Actor):
         )
         path = f"{plan.facts.root_directory.rstrip('/')}/evictions"
         self.furnish(refs["eviction"], tools, plan.configuration, plan.facts.name, path)
+
+    def _start_shutdown(self, refs: dict[str, ActorRef]) -> None:
+        """Where pods get no time, nobody holds the machine up."""
+        can, plan = self._capabilities, self._plan
+        groups = groups_of(plan.configuration)
+        if can.machine_shutdown is None or not groups:
+            return
+        whom = (refs["sync-loop"], refs["node-status"], refs["resources"], refs["status-manager"], refs["events"])
+        tools = ShutdownTools(can.machine_shutdown, *whom, can.files, can.meters)
+        path = f"{plan.facts.root_directory.rstrip('/')}/graceful_node_shutdown_state"
+        self.spawn(ShutdownActor, tools, groups, plan.facts.name, path, name="shutdown", strategy=LONG_LIVED)
 
     def _start_log_rotation(self) -> None:
         """Nobody needs to know it: what it works on it finds in the runtime and on the disk."""

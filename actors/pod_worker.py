@@ -111,6 +111,8 @@ class PodWorker(Actor):
         for listener in (services.pleg, services.container_gc, services.sync_loop, services.resources):
             listener.tell(started)
         self._tell_if_spent()
+        if self._life.stage is Stage.FINISHED:
+            services.sync_loop.tell(PodFinished(self._uid))
         self._references.announce()
 
     # --- what is desired --------------------------------------------------------------------------------------------
@@ -228,7 +230,8 @@ class PodWorker(Actor):
                 self._references.release()
                 self._sync.leases.release(self._uid)
                 self._sync.users.release(self._uid, self._view.pod)
-                self._services.status_manager.tell(PodFinished(self._uid))
+                for listener in (self._services.status_manager, self._services.sync_loop):
+                    listener.tell(PodFinished(self._uid))
                 self._tell_if_spent()
         elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life) and self._life.deleted:
             # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.

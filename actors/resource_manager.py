@@ -37,6 +37,7 @@ from actors.messages import KnownPods, NodeObserved, PodWorkerEnded, PodWorkerSt
 from actors.node_messages import NodePressureObserved
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.pod_view import DISK_LANE_SIZE
+from actors.shutdown_messages import NodeShutdownObserved
 from config.api_resources import NODES
 from config.objects import Node, ObjectMeta, Pod
 from config.quantity import QuantityError
@@ -108,6 +109,7 @@ class ResourceManagerActor(Actor):
         self._api = api
         self._node: Node | None = None
         self._pressure: Pressure = NO_PRESSURE
+        self._going_down = False
         self._book: Book | None = None
         self._workers: dict[str, ActorRef] = {}
         self._asking: dict[str, AdmitPod] = {}
@@ -226,7 +228,7 @@ class ResourceManagerActor(Actor):
         uid = wanted.uid
         book.remove(uid)  # what was kept for it
         self._heirs.pop(uid, None)
-        snapshot = Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure)
+        snapshot = self._snapshot(node, book, asked)
         verdict = admit(asked.pod, wanted, snapshot)
         if isinstance(verdict, NodeIsStale) and self._api is not None:
             self._doubtful.add(uid)
@@ -237,6 +239,9 @@ class ResourceManagerActor(Actor):
             self._make_way(asked, wanted, verdict)
         else:
             self._reject(asked, verdict.otherwise if isinstance(verdict, NodeIsStale) else verdict)
+
+    def _snapshot(self, node: Node, book: Book, asked: AdmitPod) -> Snapshot:
+        return Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure, self._going_down)
 
     def _take(self, asked: AdmitPod, wanted: Allocation | None) -> None:
         if wanted is not None and self._book is not None:
@@ -317,6 +322,10 @@ class ResourceManagerActor(Actor):
     def pressure_observed(self, message: NodePressureObserved) -> None:
         self._pressure = Pressure(message.memory, message.disk, message.pid)
 
+    @handles(NodeShutdownObserved)
+    def shutdown_observed(self, message: NodeShutdownObserved) -> None:
+        self._going_down = message.going_down
+
     def _read_node(self) -> None:
         if self._reading_node or self._api is None:
             return
@@ -335,7 +344,7 @@ class ResourceManagerActor(Actor):
             if asked is None or node is None or self._book is None:
                 continue
             wanted = allocation_of(asked.pod)
-            verdict = admit(asked.pod, wanted, Snapshot(node, self._book, self._abilities, asked.groups_policy))
+            verdict = admit(asked.pod, wanted, self._snapshot(node, self._book, asked))
             if isinstance(verdict, NodeIsStale):
                 self._reject(asked, verdict.otherwise)
             else:

@@ -36,6 +36,8 @@ from actors.status_messages import (
     PodReconciled,
     PodStatusChanged,
     StatusManagerStarted,
+    Unwritten,
+    WantUnwritten,
 )
 from config.api_resources import PODS
 from config.objects import Pod
@@ -184,6 +186,11 @@ class StatusManagerActor(Actor):
     @handles(ListPods)
     def list_pods(self, _: ListPods) -> tuple[Pod, ...]:
         return tuple(msgspec.structs.replace(each.pod, status=each.status) for each in self._pods.values())
+
+    @handles(WantUnwritten)
+    def want_unwritten(self, message: WantUnwritten) -> None:
+        waits = (uid for uid in message.uids if uid in self._pods and self._pods[uid].waits_for_write())
+        message.asker.tell(Unwritten(frozenset(waits)))
 
     # --- what is to be written --------------------------------------------------------------------------------------
 

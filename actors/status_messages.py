@@ -7,7 +7,7 @@ from typing import Self
 
 import msgspec
 
-from actors.kernel import Message
+from actors.kernel import ActorRef, Message
 from config.objects import Pod, PodStatus
 
 
@@ -47,7 +47,8 @@ class PodLeftApi(Message, frozen=True):
 
 
 class PodFinished(Message, frozen=True):
-    """PodWorker -> StatusManagerActor: nothing of the pod is left to take down; its object may leave the API.
+    """PodWorker -> StatusManagerActor, SyncLoopActor: nothing of the pod is left to take down; its object may leave the
+    API.
     PodWorker -> ContainerGCActor: and the API shows its end, so what its containers have left is for people only.
     """
 
@@ -55,6 +56,25 @@ class PodFinished(Message, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return self.uid
+
+
+class WantUnwritten(Message, frozen=True):
+    """ShutdownActor -> StatusManagerActor: which of these does the API not show as they are? `Unwritten` answers."""
+
+    asker: ActorRef
+    uids: frozenset[str]
+
+    def coalesce_key(self) -> Hashable:
+        return ("unwritten", self.asker.path)
+
+
+class Unwritten(Message, frozen=True):
+    """StatusManagerActor -> ShutdownActor: these."""
+
+    uids: frozenset[str]
+
+    def coalesce_key(self) -> Hashable:
+        return "unwritten"
 
 
 class PodForgotten(Message, frozen=True):

@@ -24,6 +24,7 @@ class Entry:
 
     __slots__ = (
         "ended",
+        "finished",
         "name",
         "orphan",
         "pod",
@@ -51,6 +52,8 @@ class Entry:
         """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
         self.released = False
         """Nothing of it runs any more, and nothing will."""
+        self.finished = False
+        """Nor is anything mounted for it."""
 
     def adopt(self, pod: Pod, source: str) -> None:
         """The pod is desired, in this form."""

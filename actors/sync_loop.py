@@ -62,7 +62,14 @@ from actors.pod_lifecycle import Stage
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
 from actors.reference_messages import ObjectCacheStarted
-from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
+from actors.status_messages import (
+    PodFinished,
+    PodForgotten,
+    PodLeftApi,
+    PodReconciled,
+    PodStatusChanged,
+    StatusManagerStarted,
+)
 from actors.sync_entries import Entry, Standing
 from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
 from config.objects import Pod, PodStatus
@@ -321,7 +328,7 @@ class SyncLoopActor(Actor):
         if services.image_gc is not None:
             services.image_gc.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
-            entry.ended = entry.released = False
+            entry.ended = entry.released = entry.finished = False
             entry.adopt(entry.restart, entry.source)
             # What was published of the life before is final; the new one begins with nothing.
             self._services.status_manager.tell(PodForgotten(uid))
@@ -462,10 +469,18 @@ class SyncLoopActor(Actor):
         if entry is not None:
             entry.released = True
 
+    @handles(PodFinished)
+    def pod_finished(self, message: PodFinished) -> None:
+        entry = self._entries.get(message.uid)
+        if entry is not None:
+            entry.released = entry.finished = True
+
     @handles(WantPods)
     def want_pods(self, message: WantPods) -> None:
         here = (
-            PodHere(each.pod, each.worker, each.released) for each in self._entries.values() if each.pod is not None
+            PodHere(each.pod, each.worker, each.released, each.finished)
+            for each in self._entries.values()
+            if each.pod is not None
         )
         message.asker.tell(PodsHere(tuple(here), self._all_ready and self._unknown is not None))
 

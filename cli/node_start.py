@@ -38,12 +38,14 @@ from runtime.manifest_store import LocalManifestStore
 from runtime.manifest_url import HttpManifests
 from runtime.metrics.measured_drivers import drivers_asked
 from runtime.metrics.meters import Meters
+from runtime.node_shutdown.logind import Logind
 from runtime.oom.kernel_log import KernelOomLog
 from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.pod_files import LocalPodFiles
 from runtime.pod_logs import LocalPodLogs
 from runtime.probes.prober import NetworkProber
 from runtime.stats.host import LocalHostStats
+from runtime.system_bus import system_bus_address
 from runtime.volumes.kinds import volume_plugins
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
@@ -203,6 +205,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         drivers=drivers,
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
         oom_log=KernelOomLog(loop),
+        machine_shutdown=Logind(loop, system_bus_address()),
     )
 
 

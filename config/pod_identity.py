@@ -29,6 +29,7 @@ SOURCE_PUSH = "http-push"
 # Priority classes system-cluster-critical and system-node-critical start here.
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 SYSTEM_NODE_CRITICAL = "system-node-critical"
+SYSTEM_CLUSTER_CRITICAL = "system-cluster-critical"
 
 DEFAULT_NAMESPACE = "default"
 

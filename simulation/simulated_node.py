@@ -35,6 +35,7 @@ from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
 from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.host_stats import SimulatedHostStats
+from simulation.machine_shutdown import SimulatedMachineShutdown
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.oom_log import SimulatedOomLog
@@ -113,6 +114,7 @@ class SimulatedNode:
         self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)
         self.plugins = SimulatedPlugins()
         self.oom_log = SimulatedOomLog()
+        self.shutdown = SimulatedMachineShutdown(dispatcher)
         self.machine = SimulatedHostFacts(name)
         self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT)
         for file, text in (manifests or {}).items():
@@ -126,6 +128,7 @@ class SimulatedNode:
 
     def _new_agent(self) -> tuple[MortalDispatcher, Node]:
         self.plugins.forget()
+        self.shutdown.forget()
         agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
         cri = self.reach(MortalCri(agent, self.cri))
@@ -151,6 +154,7 @@ class SimulatedNode:
             drivers=self.plugins,
             plugin_sockets=self.plugins,
             oom_log=self.oom_log,
+            machine_shutdown=self.shutdown,
         )
         return agent, Node(agent, self.plan, capabilities)
 
@@ -182,6 +186,7 @@ class SimulatedNode:
     def kill(self) -> None:
         """The agent dies on the spot. The runtime finishes what it had been asked."""
         self._agent.kill()
+        self.shutdown.forget()
         for connection in self._connections:
             connection.close()
 

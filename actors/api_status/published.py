@@ -85,6 +85,13 @@ class Published:
         """Whether there is an object to write to, and no write under way."""
         return self.api is not None and not self.gone and not self.writing
 
+    def waits_for_write(self) -> bool:
+        """The API has the pod, and not yet its newest status."""
+        if self.may_be_written():
+            self.want()
+            return not self.is_shown()
+        return self.writing
+
     def want(self) -> None:
         """Work out anew what the API is to show: while nothing was seen, what it shows, which may well be later."""
         shown = None if self.api is None else self.api.status

@@ -123,6 +123,12 @@ EVICTIONS = counter("kubelet_evictions", "Pods that were ended for the sake of t
 EVICTION_STATS_AGE = histogram(
     "kubelet_eviction_stats_age_seconds", "How old the numbers were by which a pod was evicted.", "eviction_signal"
 )
+GRACEFUL_SHUTDOWN_START = gauge(
+    "kubelet_graceful_shutdown_start_time_seconds", "When the last end of the machine began, in seconds since 1970."
+)
+GRACEFUL_SHUTDOWN_END = gauge(
+    "kubelet_graceful_shutdown_end_time_seconds", "When its pods had ended, in seconds since 1970; 0: not yet."
+)
 HANDLER_FALLBACKS = counter(
     "kubelet_lifecycle_handler_http_fallbacks_total", "Hooks over HTTPS that were asked again over HTTP."
 )
@@ -309,7 +315,6 @@ _NO_PART = {
         "started_host_process_containers_total",
         "started_host_process_containers_errors_total",
     ),
-    "there is no graceful shutdown yet": ("graceful_shutdown_start_time_seconds", "graceful_shutdown_end_time_seconds"),
     "a pull by one pod is no matter of others": (
         *("imagemanager_ondisk_pullintents", "imagemanager_ondisk_pulledrecords"),
         *("imagemanager_inmemory_pullintents_usage_percent", "imagemanager_inmemory_pulledrecords_usage_percent"),

@@ -51,6 +51,8 @@ class Agent:
         self._process: subprocess.Popen[bytes] | None = None
         self.flags: tuple[str, ...] = ()
         """What it was started with last."""
+        self.environment: dict[str, str] = {}
+        """Of its process, besides that of the tests."""
 
     # --- life
 
@@ -87,7 +89,11 @@ class Agent:
         self.flags = flags
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
-                command or self.command(*flags), cwd=TREE, stdout=output, stderr=subprocess.STDOUT
+                command or self.command(*flags),
+                cwd=TREE,
+                env={**os.environ, **self.environment},
+                stdout=output,
+                stderr=subprocess.STDOUT,
             )
 
     def start(self, *flags: str, command: list[str] | None = None) -> None:

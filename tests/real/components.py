@@ -27,6 +27,7 @@ NEEDED = {
     "prometheus": "prometheus",
     "promtool": "prometheus",
     "chromium": "chromium",
+    "dbus-daemon": "dbus-daemon",
     "ip": "iproute2",
     "iptables": "iptables",
     "patchelf": "patchelf",

@@ -1,0 +1,54 @@
+"""What an actor can do about the end of the machine it runs on (`MachineShutdown`): hear of it, and delay it.
+
+Who holds the machine up has been promised a time. It ends with `release`, with the agent, or when it is over, whichever
+comes first; afterwards the machine goes down, whatever still runs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from runtime.pending import Pending
+
+
+class MachineShutdownError(Exception):
+    """The machine's end cannot be delayed, or is not told; the text says why."""
+
+
+class Hold(Protocol):
+    """A promise of the machine to wait. Calls return at once."""
+
+    @property
+    def delay_ns(self) -> int:
+        """For how long it waits at most, from the moment that it says it goes down."""
+        ...
+
+    @property
+    def going_down(self) -> bool:
+        """Whether it had said so before this hold: then it does not wait for it."""
+        ...
+
+    def release(self) -> None:
+        """It need not wait any more. What happens to it is still told."""
+        ...
+
+    def close(self) -> None:
+        """Neither wait nor tell. May be called more than once."""
+        ...
+
+
+class MachineShutdown(Protocol):
+    """See the module."""
+
+    def hold(
+        self, least_ns: int, wanted_ns: int, on_change: Callable[[bool], None], on_lost: Callable[[str], None]
+    ) -> Pending[Hold]:
+        """Make the machine wait when it goes down. Where it would wait for less than `least_ns` it is asked to wait for
+        `wanted_ns`, and waits as long as it can be made to. A second hold takes the place of the first.
+
+        `on_change` is told True when it is about to go down, False when it stays after all; `on_lost`, once, when
+        nothing will be told any more, though the machine may wait as promised. Both may come from any thread.
+        Fails with MachineShutdownError.
+        """
+        ...

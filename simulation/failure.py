@@ -1,13 +1,15 @@
 """A failure: what was played, which rule was broken, and where. Found again in other scenarios, it can be shrunk.
 
-A smaller scenario fails alike when the same invariant is violated with the same seed; how and where may differ. Looking
-for one costs at most as many turns of actors as `COSTS_AT_MOST` runs like the first, however many candidates there are.
+A smaller scenario fails alike when the same invariant is violated; how and where may differ, and so may the seed, since
+other pods draw other fates: first all is tried with the seed at hand, then with a few more. Looking costs at most as
+many turns of actors as `COSTS_AT_MOST` runs like the first, however many candidates there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from simulation.play import Play
 from simulation.saved_run import FORMAT, FoundIn, SavedRun, Violated
@@ -17,9 +19,12 @@ from simulation.trace import Moment
 from simulation.world import RefusedError
 
 SECOND_NS = 10**9
-COSTS_AT_MOST = 20
+COSTS_AT_MOST = 40
 RUN_COSTS_AT_MOST = 2
 """Of one candidate: a scenario that is smaller and takes longer is not what is looked for."""
+
+SEEDS_TRIED = (1, 6)
+"""For each candidate, in the first search and in the second, which begins with what the first has found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,14 @@ class Failure:
     seed: int
     violated: Violated
     moment: Moment
+
+
+class Again(Protocol):
+    """How a scenario is played in search of a violation; see `failure_alike`."""
+
+    def __call__(
+        self, scenario: Scenario, seed: int, invariant: str, *, go_on: Callable[[int], bool]
+    ) -> Failure | None: ...
 
 
 def first_failure(play: Play) -> Failure | None:
@@ -61,34 +74,63 @@ def _failure_of(play: Play, invariant: str) -> Failure:
 
 
 def shrunk_failure(
-    failure: Failure, cost: int, *, stop: Callable[[], bool], told: Callable[[int], object]
+    failure: Failure,
+    cost: int,
+    *,
+    stop: Callable[[], bool],
+    told: Callable[[int], object],
+    again: Again = failure_alike,
 ) -> tuple[Failure, int]:
-    """The smallest that fails alike, and how many scenarios were tried. `cost`: turns of the run that failed.
-    `stop`: whether to be content with what was found; `told`: of each candidate, how many there were.
+    """The smallest that fails alike, and how many runs it took. `cost`: turns of the run that failed. `stop`: whether
+    to be content with what was found; `told`: before each run, how many there were; `again`: how a run is made.
     """
-    best, spent, tried = failure, 0, 0
+    search = _Search(failure, cost, stop, told, again)
+    for seeds in SEEDS_TRIED:
+        search.seeds = tuple(failure.seed + number for number in range(seeds))
+        shrink(search.best.scenario, search.fails)
+    return search.best, search.runs
 
-    def fails(scenario: Scenario) -> bool:
-        nonlocal best, spent, tried
-        if stop() or spent >= COSTS_AT_MOST * cost:
-            return False
-        tried += 1
-        told(tried)
+
+class _Search:
+    """What was found, and what it has cost."""
+
+    def __init__(
+        self, failure: Failure, cost: int, stop: Callable[[], bool], told: Callable[[int], object], again: Again
+    ) -> None:
+        self.best = failure
+        self.runs = 0
+        self.seeds: tuple[int, ...] = ()
+        self._invariant = failure.violated.invariant
+        self._left = COSTS_AT_MOST * cost
+        self._run_at_most = RUN_COSTS_AT_MOST * cost
+        self._stop = stop
+        self._told = told
+        self._again = again
+
+    def fails(self, scenario: Scenario) -> bool:
+        """Whether one of the seeds does it."""
+        for seed in self.seeds:
+            if self._stop() or self._left <= 0:
+                return False
+            self.runs += 1
+            self._told(self.runs)
+            found = self._run(scenario, seed)
+            if found is not None:
+                self.best = found
+                return True
+        return False
+
+    def _run(self, scenario: Scenario, seed: int) -> Failure | None:
         taken = 0
 
         def go_on(steps: int) -> bool:
             nonlocal taken
             taken = steps
-            return steps <= RUN_COSTS_AT_MOST * cost and not stop()
+            return steps <= self._run_at_most and not self._stop()
 
-        found = failure_alike(scenario, failure.seed, failure.violated.invariant, go_on=go_on)
-        spent += taken
-        if found is not None:
-            best = found
-        return found is not None
-
-    shrink(failure.scenario, fails)
-    return best, tried
+        found = self._again(scenario, seed, self._invariant, go_on=go_on)
+        self._left -= taken
+        return found
 
 
 def saved(failure: Failure, *, actorlet: str, found_in: FoundIn) -> SavedRun:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
 import actors.pleg
 from simulation.cri.behaviour_values import duration_ns
-from simulation.failure import first_failure, shrunk_failure
+from simulation.failure import Again, Failure, first_failure, shrunk_failure
 from simulation.play import Play
+from simulation.saved_run import Violated
 from simulation.scenario import (
     AgentKills,
     ApiOutage,
@@ -21,6 +24,7 @@ from simulation.scenario import (
     with_pods,
 )
 from simulation.shrink import shrink
+from simulation.trace import Moment
 
 BIG = Scenario(
     about="much at once",
@@ -110,6 +114,52 @@ def test_the_search_depends_on_the_answers_alone():
     assert shrink(BIG, fails) == shrink(BIG, fails)
 
 
+def failing(fails: Callable[[Scenario, int], bool], ran: list[int]) -> Again:
+    """Runs of 100 turns that fail as told; `ran` gets their seeds."""
+
+    def again(scenario: Scenario, seed: int, invariant: str, *, go_on: Callable[[int], bool]) -> Failure | None:
+        ran.append(seed)
+        if not go_on(100) or not fails(scenario, seed):
+            return None
+        return Failure(scenario, seed, Violated(invariant=invariant, what="so", at_ns=1), Moment(100, 1, "ff", ()))
+
+    return again
+
+
+FOUND = Failure(BIG, 7, Violated(invariant="untrue", what="so", at_ns=9), Moment(200, 9, "00", ()))
+
+
+def test_what_fails_seldom_is_shrunk_with_more_seeds_than_its_own():
+    ran: list[int] = []
+
+    def seldom(scenario: Scenario, seed: int) -> bool:
+        # Of ten pods, one seed in three.
+        return scenario.pod_count() >= 10 and (scenario == BIG or (seed + scenario.pod_count()) % 3 == 0)
+
+    small, runs = shrunk_failure(FOUND, 200, stop=lambda: False, told=ran.append, again=failing(seldom, []))
+    assert small.scenario.pod_count() == 10
+    assert seldom(small.scenario, small.seed)
+    assert ran == list(range(1, runs + 1))
+
+
+def test_looking_for_something_smaller_has_a_price_that_is_not_exceeded():
+    ran: list[int] = []
+    small, runs = shrunk_failure(
+        FOUND, 200, stop=lambda: False, told=lambda _: None, again=failing(lambda *_: False, ran)
+    )
+    assert small == FOUND
+    assert runs == len(ran) == 80
+
+
+def test_whoever_has_enough_gets_what_there_is():
+    ran: list[int] = []
+    small, runs = shrunk_failure(
+        FOUND, 200, stop=lambda: len(ran) >= 2, told=lambda _: None, again=failing(lambda *_: True, ran)
+    )
+    assert runs == 2
+    assert small.scenario != BIG
+
+
 def test_an_agent_that_trusts_events_alone_is_found_out_with_a_pod_or_two(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(actors.pleg, "RELIST_NS", 24 * 3600 * 10**9)
     monkeypatch.setattr(actors.pleg, "RELIST_WITH_EVENTS_NS", 24 * 3600 * 10**9)
@@ -119,10 +169,8 @@ def test_an_agent_that_trusts_events_alone_is_found_out_with_a_pod_or_two(monkey
         play.advance(10**9)
     failure = first_failure(play)
     assert failure is not None
-    runs: list[int] = []
-    small, tried = shrunk_failure(failure, play.world.dispatcher.steps, stop=lambda: False, told=runs.append)
+    small, _ = shrunk_failure(failure, play.world.dispatcher.steps, stop=lambda: False, told=lambda _: None)
     assert small.violated.invariant == failure.violated.invariant
     assert small.scenario.pod_count() <= 2
     assert len(small.scenario.faults) <= 1
     assert small.moment.step < failure.moment.step
-    assert runs == list(range(1, tried + 1))

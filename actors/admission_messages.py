@@ -1,4 +1,4 @@
-"""What pod workers, the sync loop and `ResourceManagerActor` say to each other. See `actors/messages.py`."""
+"""What pod workers, the sync loop and the owners of resources say to each other of pods. See `actors/messages.py`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,29 @@ class AdmitPod(Message, frozen=True):
         return ("admit", self.pod.metadata.uid)
 
 
+class MakeCgroup(Message, frozen=True):
+    """ResourceManagerActor -> CgroupActor: the node has taken the pod; make its cgroup, and tell its worker both.
+
+    `runs`: something of the pod is there, in the cgroup that it was begun in.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    runs: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return ("make", self.pod.metadata.uid)
+
+
 class PodAdmitted(Message, frozen=True):
-    """ResourceManagerActor -> PodWorker: it does, and remembers it."""
+    """CgroupActor (or ResourceManagerActor, where there are no cgroups) -> PodWorker: the node takes your pod.
+
+    `cgroup_parent`: told to the runtime as the parent of its sandboxes; empty: the runtime decides. `outside`: that is
+    so only as things stand now; ask again before another sandbox is made.
+    """
+
+    cgroup_parent: str = ""
+    outside: bool = False
 
 
 class PodRejected(Message, frozen=True):
@@ -42,7 +63,9 @@ class AdmissionWaits(Message, frozen=True):
 
 
 class AllocationReleased(Message, frozen=True):
-    """PodWorker -> ResourceManagerActor: nothing of the pod runs any more, and nothing will."""
+    """PodWorker -> ResourceManagerActor, SyncLoopActor, CgroupActor: nothing of the pod runs any more, and nothing
+    will.
+    """
 
     uid: str
 

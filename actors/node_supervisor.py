@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from actors.cgroup_book import CgroupBook
+from actors.cgroup_plan import cgroup_plan
+from actors.cgroups import CgroupActor, CgroupTools
 from actors.claims import ClaimsActor
 from actors.cluster_cache import ClusterCacheActor
 from actors.container_gc import ContainerGCActor
@@ -63,6 +66,7 @@ from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP, SOURCE_PUS
 from runtime.allocation_file import AllocationFile
 from runtime.api import Api, ApiLines
 from runtime.certificate_keys import CertificateKeys
+from runtime.cgroups.capability import CgroupTree
 from runtime.cri import Cri
 from runtime.csi.capability import CsiDrivers
 from runtime.docker_config_files import DockerConfigFiles
@@ -127,6 +131,8 @@ class NodeCapabilities:
     stats: HostStats | None = None
     """None: nobody can say what is used here."""
     meters: Meters = field(default_factory=Meters)
+    cgroups: CgroupTree | None = None
+    """None: the runtime puts pods where it likes."""
     drivers: CsiDrivers | None = None
     plugin_sockets: PluginSockets | None = None
     """None, either of them: no plugin is registered here."""
@@ -199,6 +205,8 @@ class NodeSupervisor(Actor):
             refs["mirror-pods"] = self._reserve(MirrorPodActor, "mirror-pods")
             refs["node-lease"] = self._reserve(NodeLeaseActor, "node-lease")
             refs["claims"] = self._reserve(ClaimsActor, "claims")
+        if self._capabilities.cgroups is not None:
+            refs["cgroups"] = self._reserve(CgroupActor, "cgroups")
         if self._capabilities.stats is not None:
             refs["eviction"] = self._reserve(EvictionActor, "eviction")
         self._furnish(refs)
@@ -228,6 +236,7 @@ class NodeSupervisor(Actor):
             pleg=refs["pleg"],
             images=refs["image-pull"],
             image_gc=refs["image-gc"],
+            cgroups=refs.get("cgroups"),
             eviction=refs.get("eviction"),
             volumes=refs["volume-reconciler"],
             container_gc=gc,
@@ -279,7 +288,8 @@ class NodeSupervisor(Actor):
         self.furnish(refs["user-namespaces"], can.ids, configuration.ids_per_pod, configuration.max_pods)
         main = None if can.api is None else can.api.main
         what = (can.allocations, plan.facts.name, plan.facts.abilities, events, sync_loop, main, can.meters)
-        self.furnish(refs["resources"], *what)
+        self.furnish(refs["resources"], *what, refs.get("cgroups"))
+        self._furnish_cgroups(refs)
         self._start_resolver_check(events)
         self._start_watching_the_kernel(refs)
         if configuration.server_tls_bootstrap and not configuration.tls_cert_file:
@@ -354,6 +364,21 @@ class NodeSupervisor(Actor):
         path = f"{plan.facts.root_directory.rstrip('/')}/graceful_node_shutdown_state"
         self.spawn(ShutdownActor, tools, groups, plan.facts.name, path, name="shutdown", strategy=LONG_LIVED)
 
+    def _furnish_cgroups(self, refs: dict[str, ActorRef]) -> None:
+        can, facts = self._capabilities, self._plan.facts
+        if can.cgroups is None:
+            return
+        plan = cgroup_plan(
+            facts.name,
+            self._plan.configuration,
+            self._plan.gates,
+            version=facts.cgroup_version,
+            page_sizes=facts.page_sizes,
+            pids=facts.pids,
+        )
+        tools = CgroupTools(can.cgroups, can.cri, can.volumes, refs["events"], can.meters)
+        self.furnish(refs["cgroups"], tools, plan, CgroupBook())
+
     def _start_log_rotation(self) -> None:
         """Nobody needs to know it: what it works on it finds in the runtime and on the disk."""
         can, configuration = self._capabilities, self._plan.configuration
@@ -407,6 +432,7 @@ class NodeSupervisor(Actor):
             "object-cache",
             "volume-reconciler",
             "resources",
+            "cgroups",
             "pod-cidr",
         )
         listeners = tuple(refs[each] for each in followers if each in refs)

@@ -1,13 +1,13 @@
 """Whether the node takes this pod: asked once, before anything of it is made (spec 10.14).
 
 A pod of which something is there has been taken before, by this agent or by one before it: it is told to be counted,
-and nobody waits for the answer.
+and nobody waits for the answer but who makes another sandbox or container of it. The answer says in which cgroup.
 """
 
 from __future__ import annotations
 
 from actors.admission.verdict import PREFIX
-from actors.admission_messages import AdmissionWaits, AdmitPod, PodRejected
+from actors.admission_messages import AdmissionWaits, AdmitPod, PodAdmitted, PodRejected
 from actors.history_messages import PodWait
 from actors.kernel import Actor
 from actors.pod_services import PodServices
@@ -24,20 +24,44 @@ class PodAdmission:
         self._worker = worker
         self._services = services
         self._question = Question(worker, "admission")
-        self._taken = False
+        self._answer: PodAdmitted | None = None
+        self._held_up = self._used = False
+        self._groups_policy = True
         self._waits_for = ""
 
     def is_taken(self, pod: Pod, *, runs: bool, groups_policy: bool) -> bool:
         """Whether the pod may be made; asks where that is not known. What was taken once is not asked about again."""
-        if not self._taken and self._question.may_ask():
-            self._services.resources.tell(AdmitPod(self._worker.ref, pod, runs, groups_policy))
-        self._taken = self._taken or runs
-        return self._taken
+        self._groups_policy = groups_policy
+        if self._answer is None:
+            self._ask(pod, runs=runs)
+        self._held_up = self._answer is None and not runs
+        return self._answer is not None or runs
 
-    def admitted(self) -> None:
-        """The node takes it."""
+    def _ask(self, pod: Pod, *, runs: bool) -> None:
+        if self._question.may_ask():
+            self._used = runs
+            self._services.resources.tell(AdmitPod(self._worker.ref, pod, runs, self._groups_policy))
+
+    def cgroup_parent(self, pod: Pod, *, anew: bool) -> str | None:
+        """What the runtime is told as the parent of the pod's sandbox; None: that is not known yet.
+
+        `anew`: for another sandbox. That the one before it is in no cgroup of ours is no reason for this one.
+        """
+        if self._answer is not None and anew:
+            if self._answer.outside and self._used:
+                self._answer = None
+                self._ask(pod, runs=False)
+            else:
+                self._used = True
+        self._held_up = self._held_up or self._answer is None
+        return None if self._answer is None else self._answer.cgroup_parent
+
+    def admitted(self, message: PodAdmitted) -> bool:
+        """The node takes it; whether that is waited for."""
         self._question.answered()
-        self._taken = True
+        self._answer = message
+        waited, self._held_up = self._held_up, False
+        return waited
 
     def rejected(self, message: PodRejected) -> Forced:
         """The node does not; what the status of the pod is to say."""

@@ -34,6 +34,10 @@ class NodeFacts:
     memory_capacity_bytes: int
     rules: NodeRules
     container_logs_directory: str = "/var/log/containers"
+    page_sizes: tuple[int, ...] = ()
+    """Of huge pages, in bytes."""
+    pids: int = 0
+    """How many processes the machine can have; 0: not known."""
     abilities: Abilities = field(default_factory=Abilities)
     """What decides whether the node takes a pod at all."""
 
@@ -62,6 +66,8 @@ class PodServices:
     cluster: ActorRef
     historian: ActorRef
     resources: ActorRef
+    cgroups: ActorRef | None = None
+    """None: the runtime puts pods where it likes."""
     eviction: ActorRef | None = None
     """None: nobody ends pods for the sake of the node."""
     image_gc: ActorRef | None = None

@@ -268,7 +268,11 @@ class PodSync:
         ids = self._ids(pod)
         if ids is None and self.users.wanted(pod):
             return
-        config = await self._sandbox_config(pod, actions, ids)
+        parent = self.admission.cgroup_parent(pod, anew=actions.create_sandbox)
+        if parent is None:
+            self._held_up = self.admission.wait()
+            return
+        config = await self._sandbox_config(pod, actions, ids, parent)
         if actions.create_sandbox:
             handler = self._runtime_handler(pod)
             if handler is None:
@@ -326,7 +330,9 @@ class PodSync:
             self._say_once("FailedCreatePodSandBox", f"Failed to create pod sandbox: {refused}")
             raise self._sandbox_refused(str(refused), REFUSED_RETRY_NS) from refused
 
-    async def _sandbox_config(self, pod: Pod, actions: PodActions, ids: IdRange | None) -> PodSandboxConfig:
+    async def _sandbox_config(
+        self, pod: Pod, actions: PodActions, ids: IdRange | None, cgroup_parent: str
+    ) -> PodSandboxConfig:
         domain, rules = self._services.configuration.cluster_domain, self._services.node.rules.resources
         try:
             dns = await self._names.resolver(pod, anew=actions.create_sandbox)
@@ -341,6 +347,7 @@ class PodSync:
                 self._view.log_directory(),
                 cluster_domain=domain,
                 dns=dns,
+                cgroup_parent=cgroup_parent,
                 rules=rules,
                 ids=ids,
             )

@@ -222,8 +222,9 @@ class PodWorker(Actor):
             await self._end.terminate(self._life)
             self._meet(ContainersStopped())
         elif stage is Stage.TERMINATED:
-            for listener in (self._services.resources, self._services.sync_loop):
-                listener.tell(AllocationReleased(self._uid))
+            for listener in (self._services.resources, self._services.sync_loop, self._services.cgroups):
+                if listener is not None:
+                    listener.tell(AllocationReleased(self._uid))
             self._show.publish_final()
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
@@ -257,9 +258,8 @@ class PodWorker(Actor):
     # --- answers ----------------------------------------------------------------------------------------------------
 
     @handles(PodAdmitted)
-    def admitted(self, _: PodAdmitted) -> None:
-        self._sync.admission.admitted()
-        self._look_soon()
+    def admitted(self, message: PodAdmitted) -> None:
+        self._look_soon_if(self._sync.admission.admitted(message))
 
     @handles(PodRejected)
     def rejected(self, message: PodRejected) -> None:

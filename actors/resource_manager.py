@@ -3,7 +3,8 @@ to 10.16).
 
 Every worker asks it before anything of its pod is made. The rules are in `actors.admission`; here is what they are
 asked about: the node as it is known, and the book of what is given away. A pod that it takes is in the book, and the
-book on the disk, before the worker hears of it. The pod keeps its place until its worker says that nothing of it runs.
+book on the disk, before `CgroupActor` makes its cgroup and lets the worker hear of it. The pod keeps its place until
+its worker says that nothing of it runs.
 
 A critical pod that lacks room waits here until others have made way: they are told to end, and what they leave is kept
 for it. Pods that ran before this agent came are taken as they are; they are in the book that was read at the start, so
@@ -27,6 +28,7 @@ from actors.admission_messages import (
     AdmissionWaits,
     AdmitPod,
     AllocationReleased,
+    MakeCgroup,
     PodAdmitted,
     PodRejected,
     ResourceManagerStarted,
@@ -84,7 +86,7 @@ class NodeRead(Message, frozen=True):
 
 
 class ResourceManagerActor(Actor):
-    """See the module. `api`: None where the node stands alone."""
+    """See the module. `api`: None where the node stands alone; `cgroups`: None where pods get none."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
@@ -98,8 +100,10 @@ class ResourceManagerActor(Actor):
         sync_loop: ActorRef,
         api: Api | None = None,
         meters: Meters = UNMEASURED,
+        cgroups: ActorRef | None = None,
     ) -> None:
         super().__init__()
+        self._cgroups = cgroups
         self._meters = meters
         self._file = file
         self._node_name = node_name
@@ -173,7 +177,7 @@ class ResourceManagerActor(Actor):
         for uid in [uid for uid, version in self._unsaid.items() if version <= said]:
             del self._unsaid[uid]
             if (asked := self._asking.pop(uid, None)) is not None:
-                asked.worker.tell(PodAdmitted())
+                self._admit(asked)
         if not message.error:
             self._save()
 
@@ -250,9 +254,16 @@ class ResourceManagerActor(Actor):
         uid = asked.pod.metadata.uid
         if self._saved == self._version:
             del self._asking[uid]
-            asked.worker.tell(PodAdmitted())
+            self._admit(asked)
         else:
             self._unsaid[uid] = self._version
+
+    def _admit(self, asked: AdmitPod) -> None:
+        """What was decided is told by whoever makes the cgroup, once that is there."""
+        if self._cgroups is None:
+            asked.worker.tell(PodAdmitted())
+        else:
+            self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, asked.runs))
 
     def _reject(self, asked: AdmitPod, verdict: Rejected) -> None:
         del self._asking[asked.pod.metadata.uid]

@@ -405,7 +405,8 @@ class SyncLoopActor(Actor):
             return
         known = KnownPods(frozenset(self._entries))
         services = self._services
-        for listener in (services.container_gc, services.volumes, services.resources, services.image_gc):
+        owners = (services.container_gc, services.volumes, services.resources, services.image_gc, services.cgroups)
+        for listener in owners:
             if listener is not None:
                 listener.tell(known)
         self.after(KNOWN_PODS_NS, TellKnownPods())

@@ -24,6 +24,7 @@ from config.start_configuration import StartConfiguration
 from runtime.allocation_file import LocalAllocationFile
 from runtime.api import ApiLines
 from runtime.api.lines import HttpApiLines, api_lines
+from runtime.cgroups.tree import LocalCgroupTree
 from runtime.cri import Cri
 from runtime.csi.client import GrpcCsiDrivers
 from runtime.docker_config_files import LocalDockerConfig
@@ -51,6 +52,7 @@ from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
 from runtime.volumes.pod_directories import PodDirectories
 from runtime.volumes.sub_path import LocalSubPaths
+from simulation.cgroups import SimulatedCgroups
 from simulation.cri import Settings, SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
@@ -60,6 +62,7 @@ from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.prober import SimulatedProber
 from simulation.sub_paths import SimulatedSubPaths
 
+CGROUPS = "/sys/fs/cgroup"
 CONTAINER_LOGS = "/var/log/containers"
 PUSHED_MANIFESTS = "pushed-manifests"
 """Under the node's directory: what came over HTTP."""
@@ -107,6 +110,8 @@ def plan_of(
             memory_capacity_bytes=machine.memory_bytes,
             rules=_rules(start.configuration, start.gates, machine, root),
             container_logs_directory=container_logs,
+            page_sizes=tuple(size_bytes for size_bytes, _ in machine.facts.huge_pages),
+            pids=machine.facts.pids,
             abilities=Abilities(
                 kernel=machine.facts.kernel_version,
                 unsafe_sysctls=start.configuration.allowed_unsafe_sysctls,
@@ -202,6 +207,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         stats=LocalHostStats(facts.root_directory, runtime_socket(plan.configuration.container_runtime_endpoint)),
         manifest_store=LocalManifestStore(),
         meters=meters,
+        cgroups=LocalCgroupTree(CGROUPS, facts.cgroup_version),
         drivers=drivers,
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
         oom_log=KernelOomLog(loop),
@@ -233,6 +239,7 @@ def simulated_capabilities(
         allocations=SimulatedAllocationFile(host.tree, plan.facts.root_directory),
         host=machine,
         api=api,
+        cgroups=SimulatedCgroups(cri),
         stats=SimulatedHostStats(dispatcher, cri, machine, host.tree, root),
     )
 

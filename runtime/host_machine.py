@@ -52,6 +52,8 @@ class MachineFacts:
     operating_system: str = "linux"
     architecture: str = "amd64"
     cgroup_version: int = 2
+    pids: int = 0
+    """How many processes and threads there can be at once; 0: not known."""
     apparmor: bool = False
     thermal_paths: tuple[str, ...] = ()
     """Directories that tell how hot each CPU is: what others compute can be read off them."""
@@ -80,6 +82,7 @@ def read_machine(root: str = "/") -> MachineFacts:
         operating_system="linux",
         architecture=architecture_of(platform.machine()),
         cgroup_version=cgroup_version(root),
+        pids=pid_limit(root),
         apparmor=_first(root, "sys/module/apparmor/parameters/enabled") == "Y",
         thermal_paths=thermal_paths(root),
     )
@@ -93,6 +96,12 @@ def host_name() -> str:
 def cgroup_version(root: str = "/") -> int:
     """2 where the unified hierarchy is at the root, else 1."""
     return 2 if os.path.exists(os.path.join(root, "sys/fs/cgroup/cgroup.controllers")) else 1
+
+
+def pid_limit(root: str = "/") -> int:
+    """The lesser of the kernel's two limits."""
+    texts = [_text(root, f"proc/sys/kernel/{name}").strip() for name in ("pid_max", "threads-max")]
+    return min((int(text) for text in texts if text.isdigit()), default=0)
 
 
 def thermal_paths(root: str = "/") -> tuple[str, ...]:

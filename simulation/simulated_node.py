@@ -28,6 +28,7 @@ from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
 from runtime.pending import Pending
 from runtime.probes import Prober
+from simulation.cgroups import SimulatedCgroups
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults import Faults
@@ -111,6 +112,7 @@ class SimulatedNode:
         self.host.tree.make_directories(ROOT)
         self.host.tree.make_directories(configuration.static_pod_path)
         self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
+        self.cgroups = SimulatedCgroups(self.cri)
         self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)
         self.plugins = SimulatedPlugins()
         self.oom_log = SimulatedOomLog()
@@ -150,6 +152,7 @@ class SimulatedNode:
             ids=SimulatedIdFiles(self.host.tree, ROOT),
             allocations=SimulatedAllocationFile(self.host.tree, ROOT),
             api=self._api_of(agent),
+            cgroups=self.cgroups,
             stats=self.usage,
             drivers=self.plugins,
             plugin_sockets=self.plugins,

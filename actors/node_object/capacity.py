@@ -75,15 +75,21 @@ def reservations(capacities: Mapping[str, str], configuration: KubeletConfigurat
 
 def reserved(configuration: KubeletConfiguration) -> dict[str, Quantity]:
     """What is kept for the system and the agent, by resource, process ids among them."""
+    system, kube = reserved_amounts(configuration)
+    return {
+        name: parse_quantity(system.get(name, "0")) + parse_quantity(kube.get(name, "0"))
+        for name in (CPU, MEMORY, EPHEMERAL_STORAGE, PIDS)
+    }
+
+
+def reserved_amounts(configuration: KubeletConfiguration) -> tuple[dict[str, str], dict[str, str]]:
+    """What is reserved for the system, and what for the agent."""
     system, kube = dict(configuration.system_reserved), dict(configuration.kube_reserved)
     if configuration.reserved_system_cpus:
         # A set of CPUs says it all: what else is reserved of them counts no more.
         system[CPU] = str(len(parse_cpu_set(configuration.reserved_system_cpus)))
         kube.pop(CPU, None)
-    return {
-        name: parse_quantity(system.get(name, "0")) + parse_quantity(kube.get(name, "0"))
-        for name in (CPU, MEMORY, EPHEMERAL_STORAGE, PIDS)
-    }
+    return system, kube
 
 
 def is_extended(resource: str) -> bool:

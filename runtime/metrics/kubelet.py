@@ -42,6 +42,20 @@ _CALL_BUCKETS = powers(0.005, 2.5, 14)
 
 NODE_NAME = gauge("kubelet_node_name", "The node's name; always 1.", "node")
 CGROUP_VERSION = gauge("kubelet_cgroup_version", "Version of cgroups on this machine.")
+CGROUP_MANAGER = histogram(
+    "kubelet_cgroup_manager_duration_seconds",
+    "How long it took to make, change or remove one cgroup.",
+    "operation_type",
+)
+MEMORY_KEPT = gauge("kubelet_memory_qos_node_memory_min_bytes", "Memory that is kept for pods whatever happens.")
+MEMORY_KEPT_AT_BEST = gauge(
+    "kubelet_memory_qos_node_memory_low_bytes", "Memory that is kept for pods while others have some to give."
+)
+LOSING_SUPPORT = gauge(
+    "kubelet_cri_losing_support",
+    "1: the runtime does not say what it will have to say from this version of Kubernetes on.",
+    "version",
+)
 STARTUP_PRE_KUBELET = gauge(
     "kubelet_node_startup_pre_kubelet_duration_seconds", "From the boot of the machine to the start of the agent."
 )
@@ -309,8 +323,6 @@ _NO_PART = {
         *("resource_manager_allocations_total", "resource_manager_allocation_errors_total"),
         "resource_manager_container_assignments",
     ),
-    "memory is not protected by groups": ("memory_qos_node_memory_min_bytes", "memory_qos_node_memory_low_bytes"),
-    "the groups of pods are the runtime's yet": ("cgroup_manager_duration_seconds",),
     "containers of Windows are not run": (
         "started_host_process_containers_total",
         "started_host_process_containers_errors_total",
@@ -320,7 +332,6 @@ _NO_PART = {
         *("imagemanager_inmemory_pullintents_usage_percent", "imagemanager_inmemory_pulledrecords_usage_percent"),
         "imagemanager_image_mustpull_checks_total",
     ),
-    "no version of the runtime's interface is about to go": ("cri_losing_support",),
     "pods are not resized yet": (
         *("container_requested_resizes_total", "pod_resize_duration_milliseconds", "pod_pending_resizes"),
         *("pod_infeasible_resizes_total", "pod_in_progress_resizes", "pod_deferred_accepted_resizes_total"),

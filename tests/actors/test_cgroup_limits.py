@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.cgroup_limits import CgroupRules, node_limits, pod_limits, tier_limits
+from actors.cgroup_limits import CgroupRules, Demand, demand_of, node_limits, pod_limits, reserved_limits, tier_limits
 from config.objects import Container, ResourceRequirements
 from config.pod_identity import QosClass
 from runtime.cgroups.capability import CgroupLimits
@@ -82,15 +82,67 @@ def test_10_3_huge_pages_of_every_size() -> None:
     assert pod_limits(desired, CgroupRules(page_sizes=PAGES)).huge_pages == {2**21: 2**22, 2**30: 0}
 
 
-def test_10_4_tiers() -> None:
-    rows = [{"cpu": 10**9}, {"cpu": 5 * 10**8}, {}]
-    assert tier_limits(QosClass.BURSTABLE, rows).cpu_shares == 1536
-    assert tier_limits(QosClass.BURSTABLE, []).cpu_shares == 2
-    assert tier_limits(QosClass.BEST_EFFORT, rows).cpu_shares == 2
+@pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (1500, 1536), (1_000_000, 262_144)])
+def test_10_4_tiers(milli: int, shares: int) -> None:
+    tiers = tier_limits(Demand(5000), Demand(milli), CgroupRules(page_sizes=PAGES))
+    assert tiers[QosClass.GUARANTEED] == CgroupLimits()
+    every_page = {2**21: -1, 2**30: -1}
+    assert tiers[QosClass.BURSTABLE] == CgroupLimits(cpu_shares=shares, huge_pages=every_page)
+    assert tiers[QosClass.BEST_EFFORT] == CgroupLimits(cpu_shares=2, huge_pages=every_page)
+
+
+@pytest.mark.parametrize(
+    ("percent", "middle", "low"),
+    [(None, None, None), (0, 8 * GI, 8 * GI), (50, 7 * GI, 13 * GI // 2), (100, 6 * GI, 5 * GI)],
+)
+def test_10_4_memory_that_better_classes_ask_for_is_kept_from_the_others(
+    percent: int | None, middle: int | None, low: int | None
+) -> None:
+    tiers = tier_limits(Demand(0, 2 * GI), Demand(0, GI), CgroupRules(held_back=percent), 8 * GI)
+    assert (tiers[QosClass.BURSTABLE].memory_bytes, tiers[QosClass.BEST_EFFORT].memory_bytes) == (middle, low)
+
+
+@pytest.mark.parametrize(
+    ("resources", "kept"),
+    [
+        (of(limits=FULL), (GI, None)),
+        (of(requests=HALF), (None, GI // 2)),
+        (of(requests={"cpu": "1"}), (None, 0)),
+        (None, (None, None)),
+    ],
+)
+def test_10_3_memory_is_kept_for_pods_by_their_class(resources: Any, kept: tuple[int | None, int | None]) -> None:
+    limits = pod_limits(pod(container("app", resources=resources)), CgroupRules(keeps_memory=True))
+    assert (limits.memory_min_bytes, limits.memory_low_bytes) == kept
+
+
+def test_10_3_memory_is_kept_for_tiers_as_for_all_pods_in_them() -> None:
+    tiers = tier_limits(Demand(0, 2 * GI), Demand(0, GI), CgroupRules(keeps_memory=True))
+    assert (tiers[QosClass.GUARANTEED].memory_min_bytes, tiers[QosClass.GUARANTEED].memory_low_bytes) == (2 * GI, GI)
+    assert tiers[QosClass.BURSTABLE].memory_low_bytes == GI
+
+
+def test_a_demand_added_and_taken_off_is_what_it_was() -> None:
+    one, other = demand_of({"cpu": 15 * 10**8, "memory": 2**20 * 10**9}), Demand(3, 4)
+    assert one == Demand(1500, 2**20)
+    assert one.plus(other).less(other) == one
+
+
+@pytest.mark.parametrize(
+    ("compressible", "expected"),
+    [
+        (False, CgroupLimits(cpu_shares=512, memory_bytes=GI, pids=100)),
+        (True, CgroupLimits(cpu_shares=512)),
+    ],
+)
+def test_10_5_what_is_reserved(compressible: bool, expected: CgroupLimits) -> None:
+    amounts = {"cpu": "500m", "memory": "1Gi", "pid": "100", "ephemeral-storage": "1Gi"}
+    assert reserved_limits(amounts, compressible_only=compressible) == expected
+    assert reserved_limits({}) == CgroupLimits()
 
 
 def test_10_5_the_node() -> None:
     capacity = {"cpu": "4", "memory": "8Gi", "pid": "1000", "hugepages-2Mi": "4Mi", "pods": "110"}
-    reserved = {"cpu": "500m", "memory": "1Gi", "pid": "100"}
+    reserved = ({"cpu": "300m", "memory": "1Gi"}, {"cpu": "200m", "pid": "100", "unknown": "1"})
     limits = node_limits(capacity, reserved, CgroupRules(page_sizes=PAGES))
     assert limits == CgroupLimits(cpu_shares=3584, memory_bytes=7 * GI, pids=900, huge_pages={2**21: 2**22, 2**30: 0})

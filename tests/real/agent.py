@@ -22,6 +22,9 @@ from actors.event_messages import RecordedEvent
 from actors.messages import SourceProblem
 from cli.local_views import ACTORS, EVENTS, HEALTH, PODS, PROBLEMS, pods_in, report_in
 from config.objects import ContainerStatus, Pod, PodStatus
+from runtime.cgroups.capability import CgroupLimits
+from runtime.cgroups.local import LocalCgroups
+from runtime.cgroups.names import CGROUPFS, words_of
 from runtime.host_machine import cgroup_version
 from runtime.local_endpoint import LocalEndpointError, ask
 from runtime.volumes.mounts import KernelMounts
@@ -30,8 +33,20 @@ from tests.real.waiting import until
 TREE = Path(__file__).parents[2]
 NODE = "node-1"
 CONTAINER_LOGS = Path("/var/log/containers")
+CGROUPS = Path("/sys/fs/cgroup")
 START_S = 30.0
 PATIENCE_S = 30.0
+
+
+def cgroup_directories(path: str) -> dict[str, Path]:
+    """Where a cgroup is, by hierarchy ("" for the one of v2)."""
+    tops = {"": CGROUPS} if cgroup_version() == 2 else {each.name: each for each in CGROUPS.iterdir()}
+    return {name: top / path.strip("/") for name, top in tops.items() if (top / path.strip("/")).is_dir()}
+
+
+def make_cgroup(path: str) -> None:
+    """As whoever sets up the machine would."""
+    LocalCgroups(str(CGROUPS), cgroup_version()).apply(words_of(path, CGROUPFS), CgroupLimits())
 
 
 class Agent:
@@ -45,6 +60,8 @@ class Agent:
         self.config = directory / "config.json"
         self.output = directory / "output"
         self.endpoint = endpoint
+        self.cgroup_root = f"/{directory.parent.name}/{directory.name}"
+        """Where its pods have their cgroups; whoever ends the runtime removes all below the first part."""
         for each in (directory, self.root, self.manifests):
             each.mkdir(parents=True, exist_ok=True)
         self.configure()
@@ -67,6 +84,8 @@ class Agent:
             # Whatever this machine has: the tests are not about it.
             "failCgroupV1": cgroup_version() != 1,
             "failSwapOn": False,
+            # Not where other agents may have theirs.
+            "cgroupRoot": self.cgroup_root,
             # Nor does any pod go because this machine is full.
             "evictionHard": {"memory.available": "0%"},
             # Ports are few, and few tests are about them.
@@ -87,6 +106,7 @@ class Agent:
         """Start without waiting for anything. Its output goes on in the same file."""
         assert not self.alive
         self.flags = flags
+        make_cgroup(self.cgroup_root)
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
                 command or self.command(*flags),
@@ -257,6 +277,10 @@ class Agent:
         return self.said()[-3000:]
 
     # --- what it leaves on the host
+
+    def cgroup_of(self, *below: str) -> dict[str, Path]:
+        """The directories of a cgroup below its root, by hierarchy; where it is there."""
+        return cgroup_directories("/".join((self.cgroup_root, *below)))
 
     def pod_directory(self, uid: str) -> Path:
         return self.root / "pods" / uid

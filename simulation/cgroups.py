@@ -1,0 +1,118 @@
+"""`SimulatedCgroups`: the cgroups of a simulated machine, as `runtime.cgroups.capability` has them.
+
+They are a table of what was written. Taking one away kills what the runtime has in it, as a real kernel's would be: an
+agent that removes the cgroup of a pod that runs is seen by its containers' deaths. `broken`: why nothing can be made,
+as on a machine where the agent lacks the rights; it may be set and cleared at any time.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from runtime.cgroups.capability import CgroupLimits, Cgroups
+from runtime.cgroups.names import CGROUPFS, POD, Words, name_of, uids_in, words_of
+from runtime.cri.enums import ContainerState
+from simulation.cri.simulated_cri import SimulatedCri
+from simulation.cri.state import POD_UID_LABEL
+
+_NOTHING = CgroupLimits()
+
+
+class SimulatedCgroups:
+    """See the module: `CgroupTree`, and the table."""
+
+    def __init__(self, cri: SimulatedCri) -> None:
+        self._cri = cri
+        self._below: dict[Words, dict[str, None]] = {}
+        self.broken = ""
+        self.written: dict[Words, CgroupLimits] = {}
+        self.entered: list[str] = []
+        """Paths that the agent, or all others, were moved to."""
+
+    def driven_by(self, driver: str) -> Cgroups:
+        return _Driven(self, driver)
+
+    def enter(self, path: str) -> tuple[str, ...]:
+        return self._move(path)
+
+    def gather(self, path: str) -> tuple[str, ...]:
+        return self._move(path)
+
+    def _move(self, path: str) -> tuple[str, ...]:
+        if not self.broken:
+            self.entered.append(path)
+            self.make(words_of(path, ""))
+        return self.problems(path)
+
+    def problems(self, where: str) -> tuple[str, ...]:
+        """Why nothing can be done there now."""
+        return (f"{where} cannot be made: {self.broken}",) if self.broken else ()
+
+    def names_below(self, words: Words) -> tuple[str, ...]:
+        """Last words of those right below."""
+        return tuple(self._below.get(words, ()))
+
+    def make(self, words: Words) -> None:
+        """With all above it."""
+        for depth in range(len(words), 0, -1):
+            here = words[:depth]
+            if here in self.written:
+                return
+            self.written[here] = _NOTHING
+            self._below.setdefault(here[:-1], {})[here[-1]] = None
+
+    def remove(self, words: Words) -> None:
+        """With all below it, and all that runs in it."""
+        if self.written.pop(words, None) is None:
+            return
+        self._below[words[:-1]].pop(words[-1], None)
+        for name in self.names_below(words):
+            self.remove((*words, name))
+        self._below.pop(words, None)
+        if words[-1].startswith(POD):
+            self._kill(words[-1].removeprefix(POD))
+
+    def _kill(self, uid: str) -> None:
+        for container in self._cri.state.select_containers("", "", {POD_UID_LABEL: uid}):
+            linux = container.sandbox.config.linux
+            if container.state is ContainerState.CONTAINER_RUNNING and linux is not None and linux.cgroup_parent:
+                self._cri.kill_container(container.id)
+
+
+class _Driven:
+    def __init__(self, table: SimulatedCgroups, driver: str) -> None:
+        self._table = table
+        self._driver = driver
+
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    def apply(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
+        table, name = self._table, self.name(words)
+        if table.broken:
+            return table.problems(name)
+        table.make(words)
+        before = table.written[words]
+        table.written[words] = limits if before == _NOTHING else _over(before, limits)
+        return ()
+
+    def exists(self, words: Words) -> bool:
+        return not words or words in self._table.written
+
+    def pod_uids(self, words: Words) -> tuple[str, ...]:
+        return uids_in(self._table.names_below(words), CGROUPFS)
+
+    def remove(self, words: Words) -> tuple[str, ...]:
+        if self._table.broken and words in self._table.written:
+            return (f"{self.name(words)} cannot be removed: {self._table.broken}",)
+        self._table.remove(words)
+        return ()
+
+    def name(self, words: Words) -> str:
+        return name_of(words, self._driver)
+
+
+def _over(before: CgroupLimits, limits: CgroupLimits) -> CgroupLimits:
+    """What was said last of each thing."""
+    said = {field: value for field in CgroupLimits.__struct_fields__ if (value := getattr(limits, field))}
+    return msgspec.structs.replace(before, **said)

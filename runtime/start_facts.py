@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from config.kubelet.node_resources import parse_cpu_set
 from runtime.cgroups.names import CGROUPFS, SYSTEMD, CgroupNameError, path_of
-from runtime.host_machine import cgroup_version
-from runtime.stats.kernel_files import whole
+from runtime.host_machine import cgroup_version, pid_limit
 from runtime.swap import swaps
 
 CGROUPS = "sys/fs/cgroup"
@@ -49,14 +48,13 @@ def read_start_facts(cgroups: tuple[str, ...] = (), root: str = "/") -> StartFac
         found = swaps(os.path.join(root, "proc/swaps"))
     except OSError as failure:
         fault = failure.strerror or str(failure)
-    limits = [whole(_text(root, f"proc/sys/kernel/{name}")) for name in ("pid_max", "threads-max")]
     return StartFacts(
         cgroup_version=version,
         controllers=_offered(root) if version == 2 else mounted_controllers(_text(root, "proc/self/mountinfo")),
         swaps=found,
         swap_fault=fault,
         online_cpus=_online(root),
-        pids=min((each for each in limits if each), default=None),
+        pids=pid_limit(root) or None,
         user_id=os.geteuid(),
         root_cpu_stat=os.path.exists(os.path.join(root, CGROUPS, "cpu.stat")),
         missing_cgroups=frozenset(each for each in cgroups if each and not _is_there(root, version, each)),

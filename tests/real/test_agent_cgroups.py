@@ -123,16 +123,20 @@ def test_10_2_a_restart_of_the_agent_changes_nothing_and_what_pods_leave_goes(ag
     assert agent.cgroup_of(KUBEPODS, "besteffort", f"pod{stays}")
 
 
+@pytest.mark.skipif(VERSION == 2, reason="one hierarchy is there, or is not")
 def test_10_2_where_cgroups_cannot_be_made_pods_run_all_the_same_and_it_is_said_once(
     agent: Agent, truth: Truth
 ) -> None:
-    agent.configure(cgroupRoot="/no-such-place-of-actorlet")
+    half = f"{agent.cgroup_root}/half"
+    CGROUPS.joinpath("memory", half.strip("/")).mkdir(parents=True)  # but in none of the other hierarchies
+    agent.configure(cgroupRoot=half)
     agent.drop("free.json", pod("free"))
     agent.start()
     agent.await_running("free")
     assert truth.running("free")
+    assert not agent.cgroup_of("half", KUBEPODS)
     [said] = [each.event for each in agent.events() if each.event.reason == "FailedNodeAllocatableEnforcement"]
-    assert "the cgroup /no-such-place-of-actorlet does not exist: make it, or change cgroupRoot" in said.message
+    assert f"the cgroup {half} does not exist: make it, or change cgroupRoot" in said.message
 
 
 def test_10_2_without_tiers_pods_are_right_below_the_root(agent: Agent, truth: Truth) -> None:

@@ -32,7 +32,7 @@ from actors.eviction.reclaim import Reclaim, reclaimable
 from actors.eviction.thresholds import Layout, Threshold, configured_thresholds, is_met, thresholds_for
 from actors.eviction.usage import Candidate
 from actors.eviction.words import REASON, THRESHOLD_MET, threshold_words
-from actors.eviction_messages import LimitedPodSeen, PodHere, PodsHere, WantPods
+from actors.eviction_messages import LimitedPodSeen, MemoryRanShort, PodHere, PodsHere, WantPods
 from actors.eviction_steps import BeginPass, EvictionTools, MemoryRead, MemorySaved, PollEnd, Step, StepIsLate
 from actors.kernel import Actor, Lane, Pending, handles, outcome_of
 from actors.messages import TerminatePod
@@ -106,6 +106,11 @@ class EvictionActor(Actor):
             self._has_limits = True
             if self._step is Step.IDLE and not self._configured:
                 self.after(PASS_NS, BeginPass(), key="pass")
+
+    @handles(MemoryRanShort)
+    def memory_ran_short(self, _: MemoryRanShort) -> None:
+        """The pass that comes in its time comes all the same."""
+        self.begin_pass(BeginPass())
 
     @handles(BeginPass)
     def begin_pass(self, _: BeginPass) -> None:

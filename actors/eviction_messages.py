@@ -55,3 +55,10 @@ class LimitedPodSeen(Message, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return "limited"
+
+
+class MemoryRanShort(Message, frozen=True):
+    """MemoryNotifierActor -> EvictionActor: the kernel says that memory may have passed a threshold; look now."""
+
+    def coalesce_key(self) -> Hashable:
+        return "memory"

@@ -29,6 +29,7 @@ from actors.kernel import Actor, ActorRef, ChildFailed, RestartStrategy, handles
 from actors.log_rotation import LogRotationActor
 from actors.log_rotation_hands import LogTools
 from actors.log_rotation_rules import log_limits
+from actors.memory_notifier import MemoryNotifierActor, memory_marks
 from actors.mirror_pods import MirrorPodActor
 from actors.node_certificate import CLIENT, SERVING, NodeCertificateActor, Purpose
 from actors.node_lease import NodeLeaseActor
@@ -77,6 +78,7 @@ from runtime.log_files import LogFiles
 from runtime.manifest_files import ManifestDirectory
 from runtime.manifest_store import ManifestStore
 from runtime.manifest_url import ManifestServer
+from runtime.memory_notices import MemoryNotices
 from runtime.metrics.meters import Meters
 from runtime.node_shutdown.capability import MachineShutdown
 from runtime.oom import OomLog
@@ -140,6 +142,8 @@ class NodeCapabilities:
     """None: nobody says who was killed for want of memory."""
     machine_shutdown: MachineShutdown | None = None
     """None: nobody says when the machine goes down."""
+    memory_notices: MemoryNotices | None = None
+    """None: nobody says when memory runs short."""
 
 
 _NO_FLAGS = GcPolicy()
@@ -318,6 +322,10 @@ class NodeSupervisor(Actor):
         if can.oom_log is not None:
             what = (can.oom_log, refs["events"], name, can.meters)
             self.spawn(OomWatcherActor, *what, name="oom-watcher", strategy=LONG_LIVED)
+        marks = memory_marks(self._plan.configuration)
+        if marks and can.memory_notices is not None and "eviction" in refs:
+            whom = (can.memory_notices, marks, refs["eviction"])
+            self.spawn(MemoryNotifierActor, *whom, name="memory-notifier", strategy=LONG_LIVED)
 
     def _start_stats(self) -> None:
         """Who asks it knows it by its name."""

@@ -37,6 +37,7 @@ from runtime.log_files import LocalLogFiles
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_store import LocalManifestStore
 from runtime.manifest_url import HttpManifests
+from runtime.memory_notices.local import LocalMemoryNotices
 from runtime.metrics.measured_drivers import drivers_asked
 from runtime.metrics.meters import Meters
 from runtime.node_shutdown.logind import Logind
@@ -212,6 +213,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
         oom_log=KernelOomLog(loop),
         machine_shutdown=Logind(loop, system_bus_address()),
+        memory_notices=LocalMemoryNotices(loop),
     )
 
 

@@ -14,19 +14,23 @@ from runtime.event_loop import LoopThread
 
 
 class DescriptorWatch:
-    """Calls `on_ready` on the loop whenever `descriptor` can be read, from `begin` to `close`, which closes it as well,
-    and `others` with it.
+    """Calls `on_ready` on the loop whenever `descriptor` can be read, from `begin` to `close`, which closes it as well.
 
-    The descriptor does not block, and `poll` knows it: a plain file is none such.
+    `on_closed` comes last of all, when nothing is called any more. The descriptor does not block, and `poll` knows it:
+    a plain file is none such.
     """
 
     def __init__(
-        self, loop: LoopThread, descriptor: int, on_ready: Callable[[], None], others: tuple[int, ...] = ()
+        self,
+        loop: LoopThread,
+        descriptor: int,
+        on_ready: Callable[[], None],
+        on_closed: Callable[[], None] = lambda: None,
     ) -> None:
         self._loop = loop
         self._descriptor = descriptor
         self._on_ready = on_ready
-        self._others = others
+        self._on_closed = on_closed
         self._lock = threading.Lock()
         self._closed = False
 
@@ -58,5 +62,5 @@ class DescriptorWatch:
         self._release()
 
     def _release(self) -> None:
-        for each in (self._descriptor, *self._others):
-            os.close(each)
+        os.close(self._descriptor)
+        self._on_closed()

@@ -37,6 +37,7 @@ from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdF
 from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.host_stats import SimulatedHostStats
 from simulation.machine_shutdown import SimulatedMachineShutdown
+from simulation.memory_notices import SimulatedMemoryNotices
 from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
 from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.oom_log import SimulatedOomLog
@@ -117,6 +118,7 @@ class SimulatedNode:
         self.plugins = SimulatedPlugins()
         self.oom_log = SimulatedOomLog()
         self.shutdown = SimulatedMachineShutdown(dispatcher)
+        self.memory_notices = SimulatedMemoryNotices()
         self.machine = SimulatedHostFacts(name)
         self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT)
         for file, text in (manifests or {}).items():
@@ -158,6 +160,7 @@ class SimulatedNode:
             plugin_sockets=self.plugins,
             oom_log=self.oom_log,
             machine_shutdown=self.shutdown,
+            memory_notices=self.memory_notices,
         )
         return agent, Node(agent, self.plan, capabilities)
 

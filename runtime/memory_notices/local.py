@@ -1,0 +1,27 @@
+"""`LocalMemoryNotices`: those of this machine, by whichever version of cgroups it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from runtime.event_loop import LoopThread
+from runtime.host_machine import cgroup_version
+from runtime.memory_notices.capability import MemoryMark, MemoryWatch
+from runtime.memory_notices.pressure import PressureNotices
+from runtime.memory_notices.usage_marks import UsageMarks
+
+
+class LocalMemoryNotices:
+    """See the module. `root`: of the file system."""
+
+    def __init__(self, loop: LoopThread, root: str = "/") -> None:
+        self._loop = loop
+        self._root = root
+        self._watch: MemoryWatch | None = None
+
+    def watch(self, marks: tuple[MemoryMark, ...], on_short: Callable[[], None]) -> MemoryWatch:
+        if self._watch is not None:
+            self._watch.close()
+        kind = PressureNotices if cgroup_version(self._root) == 2 else UsageMarks
+        self._watch = kind(self._loop, marks, on_short, self._root)
+        return self._watch

@@ -1,0 +1,216 @@
+"""The kernel's word that memory runs short: on trees of files, and from this machine's kernel where it can say it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.event_loop import LoopThread
+from runtime.memory_notices import MemoryMark
+from runtime.memory_notices.local import LocalMemoryNotices
+from runtime.memory_notices.pressure import PressureNotices
+from runtime.memory_notices.usage_marks import UsageMarks, usage_at
+
+WAIT = 20
+MIB = 2**20
+GIB = 2**30
+MEMORY_V1 = Path("/sys/fs/cgroup/memory")
+PSI = Path("/proc/pressure/memory")
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.times = 0
+        self._changed = threading.Condition()
+
+    def __call__(self) -> None:
+        with self._changed:
+            self.times += 1
+            self._changed.notify_all()
+
+    def wait(self, times: int = 1) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.times >= times, WAIT), "the kernel has said nothing"
+
+
+@pytest.fixture
+def loop() -> Iterator[LoopThread]:
+    loop = LoopThread("kernel")
+    yield loop
+    loop.close()
+
+
+def put(root: Path, path: str, text: str = "") -> Path:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def machine_v1(root: Path, idle: int = 0, pods_limit: int | None = None) -> None:
+    put(root, "proc/meminfo", f"MemTotal: {GIB // 1024} kB\n")
+    put(root, "sys/fs/cgroup/memory/memory.stat", f"total_inactive_file {idle}\n")
+    if pods_limit is not None:
+        put(root, "sys/fs/cgroup/memory/kubepods/memory.stat", "total_inactive_file 1024\n")
+        put(root, "sys/fs/cgroup/memory/kubepods/memory.limit_in_bytes", f"{pods_limit}\n")
+
+
+@pytest.mark.parametrize(
+    ("mark", "size", "idle", "usage"),
+    [
+        (MemoryMark(left_bytes=100 * MIB), GIB, 0, 924 * MIB),
+        (MemoryMark(left_bytes=100 * MIB), GIB, 50 * MIB, 974 * MIB),
+        (MemoryMark(left_percent=25.0), GIB, 0, 768 * MIB),
+        (MemoryMark(left_bytes=2 * GIB), GIB, 0, 0),
+    ],
+)
+def test_a_mark_leaves_the_idle_cache_out_of_what_is_used(mark: MemoryMark, size: int, idle: int, usage: int) -> None:
+    assert usage_at(mark, size, idle) == usage
+
+
+def test_marks_are_of_the_root_group_and_of_that_of_pods_where_it_has_a_limit(tmp_path: Path, loop: LoopThread) -> None:
+    marks = (MemoryMark(False, 100 * MIB), MemoryMark(False, 300 * MIB), MemoryMark(True, 100 * MIB))
+    watch = UsageMarks(loop, marks, lambda: None, str(tmp_path))
+    root = str(tmp_path / "sys/fs/cgroup/memory")
+    machine_v1(tmp_path)
+    assert watch.usages() == {root: [924 * MIB, 724 * MIB]}
+    machine_v1(tmp_path, idle=10 * MIB, pods_limit=2**63 - 4096)  # no limit, as the kernel writes it
+    assert watch.usages() == {root: [934 * MIB, 734 * MIB]}
+    machine_v1(tmp_path, pods_limit=512 * MIB)
+    assert watch.usages()[f"{root}/kubepods"] == [412 * MIB + 1024]
+
+
+def test_marks_are_written_as_the_kernel_wants_them_and_only_when_they_have_moved(
+    tmp_path: Path, loop: LoopThread
+) -> None:
+    machine_v1(tmp_path)
+    put(tmp_path, "sys/fs/cgroup/memory/memory.usage_in_bytes")
+    control = put(tmp_path, "sys/fs/cgroup/memory/cgroup.event_control")
+    watch = UsageMarks(loop, (MemoryMark(False, 24 * MIB),), lambda: None, str(tmp_path))
+    assert watch.renew() == ()
+    signal, usage, mark = control.read_text().split()
+    assert (signal != usage, mark) == (True, str(1000 * MIB))
+    control.write_text("")
+    machine_v1(tmp_path, idle=MIB // 2)
+    assert watch.renew() == ()
+    assert control.read_text() == ""
+    machine_v1(tmp_path, idle=10 * MIB)
+    assert watch.renew() == ()
+    assert control.read_text().split()[2] == str(1010 * MIB)
+    watch.close()
+
+
+def test_a_kernel_that_takes_no_marks_is_told_of(tmp_path: Path, loop: LoopThread) -> None:
+    machine_v1(tmp_path)
+    watch = UsageMarks(loop, (MemoryMark(False, MIB),), lambda: None, str(tmp_path))
+    assert watch.renew() == (f"{tmp_path}/sys/fs/cgroup/memory cannot be watched: No such file or directory",)
+    watch.close()
+
+
+def test_a_group_of_pods_that_changes_its_events_is_heard_also_when_it_comes_later(
+    tmp_path: Path, loop: LoopThread
+) -> None:
+    heard = Heard()
+    put(tmp_path, "sys/fs/cgroup/cgroup.controllers", "memory\n")
+    notices = LocalMemoryNotices(loop, str(tmp_path))
+    watch = notices.watch((MemoryMark(True, 1),), heard)
+    assert watch.renew() == ()
+    events = put(tmp_path, "sys/fs/cgroup/kubepods.slice/memory.events", "max 0\n")
+    assert watch.renew() == ()
+    events.write_text("max 1\n")
+    heard.wait()
+    watch.close()
+    done = threading.Event()
+    loop.post(done.set)
+    assert done.wait(WAIT)
+    before = heard.times
+    events.write_text("max 2\n")
+    assert heard.times == before
+
+
+def test_a_kernel_without_pressure_is_told_of(tmp_path: Path, loop: LoopThread) -> None:
+    watch = PressureNotices(loop, (MemoryMark(False, 1),), lambda: None, str(tmp_path))
+    assert watch.renew() == (
+        "the kernel does not tell when processes wait for memory: "
+        f"{tmp_path}/proc/pressure/memory: No such file or directory",
+    )
+    watch.close()
+
+
+# --- this machine's kernel --------------------------------------------------------------------------------------------
+
+NEEDS_V1 = pytest.mark.skipif(
+    not (os.access(MEMORY_V1, os.W_OK) and (MEMORY_V1 / "cgroup.event_control").exists()),
+    reason="needs memory groups of cgroup v1",
+)
+NEEDS_PSI = pytest.mark.skipif(not os.access(PSI, os.W_OK), reason="needs a kernel that measures pressure")
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A memory group of the test's own."""
+    path = MEMORY_V1 / f"actorlet-test-{uuid.uuid4().hex[:8]}"
+    path.mkdir()
+    yield path
+    path.rmdir()
+
+
+def greedy(group: Path, program: str) -> subprocess.Popen[bytes]:
+    """A process in the group that runs the program, then waits for its end."""
+    start = f"open('{group}/cgroup.procs', 'w').write('0')\n"
+    return subprocess.Popen([sys.executable, "-c", f"{start}{program}\ninput()"], stdin=subprocess.PIPE)
+
+
+@NEEDS_V1
+def test_this_kernel_says_when_a_group_passes_a_mark(loop: LoopThread, group: Path, tmp_path: Path) -> None:
+    heard = Heard()
+    # The group stands for all pods: the root of this file system is the machine's, but for that.
+    groups = tmp_path / "sys/fs/cgroup/memory"
+    groups.mkdir(parents=True)
+    (groups / "kubepods").symlink_to(group)
+    put(tmp_path, "proc/meminfo", f"MemTotal: {GIB // 1024} kB\n")
+    (group / "memory.limit_in_bytes").write_text(str(256 * MIB))
+    watch = LocalMemoryNotices(loop, str(tmp_path)).watch((MemoryMark(True, 192 * MIB),), heard)
+    process = None
+    try:
+        assert watch.renew() == ()
+        process = greedy(group, f"x = bytearray({96 * MIB})")
+        heard.wait()
+    finally:
+        watch.close()
+        if process is not None:
+            process.communicate(b"\n", WAIT)
+
+
+@NEEDS_V1
+@NEEDS_PSI
+def test_this_kernel_says_when_processes_wait_for_memory(loop: LoopThread, group: Path, tmp_path: Path) -> None:
+    heard = Heard()
+    (group / "memory.limit_in_bytes").write_text(str(32 * MIB))
+    watch = PressureNotices(loop, (MemoryMark(False, 1),), heard, stall_us=1_000)
+    process = None
+    try:
+        assert watch.renew() == ()
+        assert watch.renew() == ()  # the trigger is pulled once
+        file = tmp_path / "more than fits"
+        # Reading again what was just thrown out for want of room is what the kernel calls waiting for memory.
+        program = (
+            f"f = open({str(file)!r}, 'wb+', 0)\n"
+            f"for _ in range(96): f.write(bytes({MIB}))\n"
+            f"import os\nos.fsync(f.fileno())\n"
+            f"for _ in range(30):\n    f.seek(0)\n    while f.read({MIB}): pass"
+        )
+        process = greedy(group, program)
+        heard.wait()
+    finally:
+        watch.close()
+        if process is not None:
+            process.kill()
+            process.wait(WAIT)

@@ -61,7 +61,7 @@ from runtime.probes import Check, Outcome, ProbeAnswer
 SECOND_NS = 1_000_000_000
 
 
-class ProbeKey(msgspec.Struct, frozen=True, gc=False):
+class ProbeKey(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """One probe of the pod; also the key of its timer."""
 
     container: str

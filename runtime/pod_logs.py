@@ -56,7 +56,7 @@ def pod_log_directory(root: str, namespace: str, name: str, uid: str) -> str:
 
 def uid_of_log_directory(directory: str) -> str | None:
     """The pod's UID in the name of its log directory; None for a directory that is not ours."""
-    parts = os.path.basename(directory).split("_")
+    parts = directory.rpartition("/")[2].split("_")
     return parts[2] if len(parts) == 3 and all(parts) else None
 
 

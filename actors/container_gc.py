@@ -264,29 +264,35 @@ class ContainerGCActor(Actor):
 
     def _judge_all(self, listed: DeadListed) -> None:
         places = self._tools.places
-        containers = [each for each in listed.containers if each.labels.get(POD_UID_LABEL, "") not in self._collecting]
+        containers, sandboxes, collecting = listed.containers, listed.sandboxes, self._collecting
+        if collecting:
+            containers = tuple(each for each in containers if each.labels.get(POD_UID_LABEL, "") not in collecting)
+            sandboxes = tuple(each for each in sandboxes if each.metadata and each.metadata.uid not in collecting)
         policy, is_spent = self._tools.policy, self._is_gone
         if self._asked_by:
             policy, is_spent = msgspec.structs.replace(policy, min_age_ns=0), self._is_gone_or_finished
         dead = dead_containers(containers, policy, self.wall_ns(), is_spent)
         self._enqueue_containers([victim_of(container, places) for container in dead])
-        sandboxes = [
-            each for each in listed.sandboxes if each.metadata is not None and each.metadata.uid not in self._collecting
-        ]
-        in_runtime = {each.labels.get(POD_UID_LABEL, "") for each in listed.containers}
-        in_runtime.update(each.metadata.uid for each in sandboxes if each.metadata is not None)
-        alive = {each.id for each in listed.containers}
         self._enqueue(
             Remove(
                 sandboxes=tuple(removable_sandboxes(sandboxes, listed.containers, is_spent)),
-                log_directories=tuple(
-                    directory
-                    for directory in listed.log_directories
-                    if (uid := uid_of_log_directory(directory)) and uid not in in_runtime and self._is_gone(uid)
-                ),
-                links=tuple(link.path for link in listed.dead_links if link.container_id not in alive),
+                log_directories=self._orphaned_logs(listed),
+                links=_orphaned_links(listed),
             )
         )
+
+    def _orphaned_logs(self, listed: DeadListed) -> tuple[str, ...]:
+        """Log directories of pods that are gone here and in the runtime."""
+        gone = [
+            (uid, directory)
+            for directory in listed.log_directories
+            if (uid := uid_of_log_directory(directory)) and self._is_gone(uid)
+        ]
+        if not gone:
+            return ()
+        in_runtime = {each.labels.get(POD_UID_LABEL, "") for each in listed.containers}
+        in_runtime.update(each.metadata.uid for each in listed.sandboxes if each.metadata is not None)
+        return tuple(directory for uid, directory in gone if uid not in in_runtime)
 
     # --- removing ---------------------------------------------------------------------------------------------------
 
@@ -343,3 +349,11 @@ class ContainerGCActor(Actor):
         """This actor begins anew, and its pass is lost: who waits for the end of it is not left waiting."""
         for asker in {each.path: each for each in (*self._asked_by, *self._askers.values())}.values():
             asker.tell(ContainersReclaimed("the collection failed"))
+
+
+def _orphaned_links(listed: DeadListed) -> tuple[str, ...]:
+    """Links that lead nowhere, of containers that are no more."""
+    if not listed.dead_links:
+        return ()
+    alive = {each.id for each in listed.containers}
+    return tuple(link.path for link in listed.dead_links if link.container_id not in alive)

@@ -15,7 +15,7 @@ from runtime.cri.enums import ContainerState
 from simulation import invariants
 from simulation.apiserver.store import DELETED, Version
 from simulation.cri.state import ContainerRecord
-from simulation.scenario import PodMix
+from simulation.scenario_pods import PodMix
 from simulation.sometimes import Sometimes
 
 VIOLATIONS_KEPT = 100
@@ -50,10 +50,20 @@ class PodSeen:
     running_ns: int | None = None
     deleted_ns: int | None = None
     containers: dict[str, ContainerSeen] = field(default_factory=dict)
+    writes: int = 0
+    """How often its status was written after it was bound to its node; counted where its mix asks."""
+    unshown_since_ns: int | None = None
+    """Since when the API does not show which of its containers run; kept where its mix asks."""
+    now_ns: int = 0
+    """When its status was shown the last time."""
 
     def live(self) -> list[str]:
         """Names of its containers that run."""
         return [name for name, seen in self.containers.items() if seen.live]
+
+    def live_ids(self) -> set[str]:
+        """Ids of its containers that run."""
+        return {each for seen in self.containers.values() for each in seen.live}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,11 @@ class Chronicle:
         self.on_violation: Callable[[str], object] = lambda _: None
         self.on_gone: Callable[[PodSeen], object] = lambda _: None
         self.mix_of: Callable[[str], PodMix | None] = lambda _: None
+        self.on_stranger: Callable[[ContainerRecord], object] = lambda _: None
+        """Told of containers of pods that are not in the API."""
+        self._probed: dict[tuple[str, str], int] = {}
+        self._leases: dict[str, int] = {}
+        self.leases_every_ns: int | None = None
         self._ghosts: dict[str, PodSeen] = {}
         """By uid: pods with containers that run, and that the API does not have."""
 
@@ -102,6 +117,7 @@ class Chronicle:
         """Told by a runtime."""
         pod = self.pods.get(record.sandbox.pod_uid) or self._ghosts.get(record.sandbox.pod_uid)
         if pod is None:
+            self.on_stranger(record)
             return
         metadata = record.config.metadata
         name = metadata.name if metadata is not None else ""
@@ -113,6 +129,7 @@ class Chronicle:
                 return
             seen.live.add(record.id)
             seen.starts += 1
+            self._note_change(pod)
             if seen.starts > 1:
                 self.sometimes.happened("container-restarted")
             for rule in invariants.OF_STARTS:
@@ -122,8 +139,48 @@ class Chronicle:
         elif record.id in seen.live:
             seen.live.discard(record.id)
             seen.exits += 1
+            self._note_change(pod)
             if record.exit_code == 137:
                 self.sometimes.happened("container-killed")
+
+    def _note_change(self, pod: PodSeen) -> None:
+        if pod.unshown_since_ns is None and pod.mix is not None and pod.mix.shown_within is not None:
+            pod.unshown_since_ns = self._now_ns()
+
+    # --- agents -----------------------------------------------------------------------------------------------------
+
+    def disk_deed(self, uid: str, deed: str) -> None:
+        """An agent is about to unmount or to remove something of that pod."""
+        pod = self.pods.get(uid) or self._ghosts.get(uid)
+        fault = invariants.no_live_volume_is_touched(pod, deed) if pod is not None else None
+        if fault:
+            self.violated("no-live-volume-is-touched", fault)
+
+    def probed(self, record: ContainerRecord, kind: str) -> None:
+        """An agent asks a container."""
+        pod = self.pods.get(record.sandbox.pod_uid)
+        if pod is None or pod.mix is None or pod.mix.probed_within is None or record.config.metadata is None:
+            return
+        before_ns, now_ns = self._probed.get((record.id, kind)), self._now_ns()
+        self._probed[record.id, kind] = now_ns
+        if before_ns is None:
+            return
+        fault = invariants.probes_come_in_time(pod, record.config.metadata.name, kind, now_ns - before_ns)
+        if fault:
+            self.violated("probes-come-in-time", fault)
+
+    def agent_stands_still(self) -> None:
+        """What is due now comes late, and rightly so."""
+        self._probed.clear()
+
+    def lease_changed(self, kind: str, version: Version) -> None:
+        """Told by the store."""
+        now_ns, node = self._now_ns(), version.name
+        before_ns, self._leases[node] = self._leases.get(node), now_ns
+        if before_ns is None or self.leases_every_ns is None or now_ns - before_ns <= self.leases_every_ns:
+            return
+        late = f"the lease of {node} was renewed after {(now_ns - before_ns) / 10**9:g} s"
+        self.violated("leases-are-renewed-in-time", f"{late}; at most {self.leases_every_ns / 10**9:g} s are allowed")
 
     # --- the API server ---------------------------------------------------------------------------------------------
 
@@ -139,6 +196,8 @@ class Chronicle:
             policy = value["spec"].get("restartPolicy", "Always")
             pod = PodSeen(version.name, policy, self._now_ns(), self.mix_of(version.name))
             self.pods[uid] = pod
+        if pod.mix is not None and pod.mix.writes_until_running is not None and pod.node:
+            pod.writes += 1
         pod.node = value["spec"].get("nodeName", "")
         if pod.deleted_ns is None and "deletionTimestamp" in value["metadata"]:
             pod.deleted_ns = self._now_ns()
@@ -150,6 +209,12 @@ class Chronicle:
             self._shown(pod, status)
 
     def _shown(self, pod: PodSeen, status: Json) -> None:
+        pod.now_ns = self._now_ns()
+        if pod.unshown_since_ns is not None and invariants.running_in(status) == pod.live_ids():
+            fault = invariants.the_truth_is_shown_in_time(pod, status)
+            if fault:
+                self.violated("the-truth-is-shown-in-time", fault)
+            pod.unshown_since_ns = None
         for rule in invariants.OF_STATUSES:
             fault = rule(pod, status)
             if fault:

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from config.quantity import parse_quantity
+from runtime.log_files import HALF
+from runtime.pod_logs import pod_log_directory
 from simulation.cri.behaviour_values import duration_ns
 from simulation.simulated_node import ROOT
 
 if TYPE_CHECKING:
     from simulation.chronicle import ContainerSeen, PodSeen
+    from simulation.static_pods import StaticPod
     from simulation.world import World
 
 ENDED = ("Succeeded", "Failed")
@@ -80,6 +84,54 @@ def the_steady_stay_ready(pod: PodSeen, status: Json) -> str | None:
     return f"{pod.name} was ready and is not" if steady and pod.was_ready and not is_ready(status) else None
 
 
+def the_truth_is_shown_in_time(pod: PodSeen, status: Json) -> str | None:
+    """Who waits to hear of a death waits for the node: one sick pod must not slow down the others (pains 1)."""
+    if pod.mix is None or pod.mix.shown_within is None or pod.unshown_since_ns is None or pod.deleted_ns is not None:
+        return None
+    took_ns = pod.now_ns - pod.unshown_since_ns
+    if took_ns <= duration_ns(pod.mix.shown_within):
+        return None
+    what = f"it took {took_ns / SECOND_NS:g} s until it was shown which containers of {pod.name} run"
+    return f"{what}; at most {pod.mix.shown_within} are allowed"
+
+
+def few_writes_on_the_way(pod: PodSeen, status: Json) -> str | None:
+    """An API server serves thousands of nodes; a pod that starts is worth one write of its status (pains 9)."""
+    if pod.mix is None or pod.mix.writes_until_running is None or pod.running_ns is not None:
+        return None
+    if pod.writes <= pod.mix.writes_until_running:
+        return None
+    return f"the status of {pod.name} is written for the {pod.writes}. time, and it is not shown Running yet"
+
+
+# --- of pods whose manifests lie on a node ----------------------------------------------------------------------------
+
+
+def one_live_incarnation(pod: StaticPod, now_ns: int, version: int) -> str | None:
+    """Two static pods of one name use the same ports and files; the old one must have stopped before (pains 7)."""
+    for name, live in pod.live.items():
+        if len(live) > 1:
+            return f"container {name} of the static pod {pod.name} runs as versions {sorted(live.values())}"
+    return None
+
+
+def the_newest_starts_in_time(pod: StaticPod, now_ns: int, version: int) -> str | None:
+    """Manifests are what an API server itself is started from: they cannot wait for one (pains 7)."""
+    if pod.runs or version != pod.version or pod.mix.starts_within is None:
+        return None
+    took_ns = now_ns - pod.since_ns
+    if took_ns <= duration_ns(pod.mix.starts_within):
+        return None
+    what = f"version {version} of the static pod {pod.name}"
+    return f"{what} took {took_ns / SECOND_NS:g} s to run; at most {pod.mix.starts_within} are allowed"
+
+
+OF_STATIC_STARTS: tuple[Callable[[StaticPod, int, int], str | None], ...] = (
+    one_live_incarnation,
+    the_newest_starts_in_time,
+)
+
+
 # --- when a pod was removed from the API ------------------------------------------------------------------------------
 
 
@@ -124,7 +176,72 @@ OF_STATUSES: tuple[Callable[[PodSeen, Json], str | None], ...] = (
     restart_counts_never_fall,
     the_ended_do_not_run,
     the_steady_stay_ready,
+    few_writes_on_the_way,
 )
+
+
+# --- when the agent does something ------------------------------------------------------------------------------------
+
+
+def no_live_volume_is_touched(pod: PodSeen, deed: str) -> str | None:
+    """A database writes on until it has stopped: nothing is unmounted under it, and nothing removed (pains 6)."""
+    return f"{deed}, of {pod.name}, whose {', '.join(pod.live())} runs" if pod.live() else None
+
+
+def probes_come_in_time(pod: PodSeen, container: str, kind: str, gap_ns: int) -> str | None:
+    """A probe that comes late is taken for a failure of its container, or hides one (pains 13)."""
+    if pod.mix is None or pod.mix.probed_within is None:
+        return None
+    periods = {c.name: (c.readiness_every if kind == "readiness" else c.liveness_every) for c in pod.mix.containers}
+    late_ns = gap_ns - periods.get(container, 0) * SECOND_NS
+    if late_ns <= duration_ns(pod.mix.probed_within):
+        return None
+    what = f"the {kind} probe of {container} of {pod.name} came {late_ns / SECOND_NS:g} s late"
+    return f"{what}; at most {pod.mix.probed_within} are allowed"
+
+
+# --- every second, of worlds whose scenario asks for it ---------------------------------------------------------------
+
+
+def logs_are_bounded(world: World) -> Iterator[str]:
+    """A disk that is full of logs takes the node with it; half a file is none that anybody can read (pains 14)."""
+    for name, node in world.nodes.items():
+        tree = node.host.tree
+        at_most = node.plan.configuration.container_log_max_files
+        for uid, pod in world.chronicle.pods.items():
+            if pod.mix is None or pod.mix.logs_at_most is None or pod.node != name:
+                continue
+            logs = pod_log_directory(node.plan.configuration.pod_logs_dir, "default", pod.name, uid)
+            limit = parse_quantity(pod.mix.logs_at_most).value()
+            for container in pod.mix.containers:
+                directory = f"{logs}/{container.name}"
+                files = tree.names_in(directory) if tree.is_directory(directory) else []
+                # One more for a moment: the log has a new name, and what is too many goes after that.
+                if len(files) > at_most + 1:
+                    yield f"{directory} holds {len(files)} files: {', '.join(files)}"
+                for file in files:
+                    if file.endswith(HALF):
+                        yield f"{directory}/{file} is half a file"
+                    elif (size := tree.size(f"{directory}/{file}")) > limit:
+                        yield f"{directory}/{file} has {size} bytes; at most {pod.mix.logs_at_most} are allowed"
+
+
+def health_names_the_frozen_alone(world: World) -> Iterator[str]:
+    """Health that stays silent hides what is wrong, and health that cries restarts what is well (pains 16)."""
+    for name, node in world.nodes.items():
+        frozen = world.frozen.get(name)
+        late = {actor.path for actor in node.node.late_actors()}
+        for path in sorted(late):
+            if frozen is None or path != frozen.path:
+                yield f"health of {name} names {path}, which is well"
+        if frozen is not None and world.now_ns() > frozen.known_by_ns and frozen.path not in late:
+            since = f"{frozen.since_ns / SECOND_NS:g} s"
+            yield f"health of {name} does not name {frozen.path}, which stands still since {since}"
+
+
+EVERY_SECOND: tuple[Callable[[World], Iterator[str]], ...] = (logs_are_bounded, health_names_the_frozen_alone)
+
+
 OF_GONE: tuple[Callable[[PodSeen, int], str | None], ...] = (nothing_runs_of_the_gone, ends_in_time)
 
 
@@ -156,9 +273,19 @@ def untrue(world: World) -> Iterator[str]:
                 yield f"{pod.name} is shown ready, and its container {container.name} does not run"
 
 
+def other_than_its_manifest(world: World) -> Iterator[str]:
+    """One pod runs of each manifest, as it was written last, and nothing of those that were removed (pains 7)."""
+    for pod in world.static_pods.all():
+        wanted = [] if pod.version is None else [pod.version]
+        for name in [container.name for container in pod.mix.containers]:
+            live = sorted(pod.live.get(name, {}).values())
+            if live != wanted:
+                yield f"container {name} of the static pod {pod.name} runs as versions {live}, and {wanted} are wanted"
+
+
 def left_behind(world: World) -> Iterator[str]:
     """What nodes keep of pods that are no more: it fills disks and tables for ever (pains 6, 15)."""
-    there = world.chronicle.pods
+    there = world.chronicle.pods.keys() | world.static_pods.uids()
     for name, node in world.nodes.items():
         state = node.cri.state
         for sandbox in state.sandboxes.values():
@@ -169,6 +296,9 @@ def left_behind(world: World) -> Iterator[str]:
             for uid in node.host.tree.names_in(directory):
                 if uid not in there:
                     yield f"the directory of pod {uid}, which is gone, is left on {name}"
+        for path in sorted(node.volumes.mounted):
+            if path.startswith(f"{directory}/") and path.removeprefix(f"{directory}/").partition("/")[0] not in there:
+                yield f"{path}, a mount of a pod that is gone, is left on {name}"
 
 
 def unsaid(world: World) -> Iterator[str]:
@@ -176,14 +306,23 @@ def unsaid(world: World) -> Iterator[str]:
     wanted = [pod for pod in world.chronicle.pods.values() if pod.mix is not None and pod.mix.says]
     if not wanted:
         return
-    said = {(event["involvedObject"]["name"], event.get("reason")) for event in world.events()}
+    said: dict[tuple[str, str], list[str]] = {}
+    for event in world.events():
+        said.setdefault((event["involvedObject"]["name"], event.get("reason", "")), []).append(event.get("message", ""))
     for pod in wanted:
         assert pod.mix is not None
-        if (pod.name, pod.mix.says) not in said:
-            yield f"no event {pod.mix.says} tells of {pod.name}"
+        words = pod.mix.tells or ""
+        if not any(words in message for message in said.get((pod.name, pod.mix.says or ""), ())):
+            yield f"no event {pod.mix.says} tells of {pod.name}" + (f": {words}" if words else "")
 
 
-AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (unsettled, untrue, left_behind, unsaid)
+AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
+    unsettled,
+    untrue,
+    left_behind,
+    other_than_its_manifest,
+    unsaid,
+)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -200,6 +339,15 @@ def is_ready(status: Json) -> bool:
         if condition.get("type") == "Ready":
             return bool(condition.get("status") == "True")
     return False
+
+
+def running_in(status: Json) -> set[str]:
+    """Ids of the containers that are shown to run."""
+    return {
+        each.get("containerID", "").rpartition("/")[2]
+        for each in status.get("containerStatuses") or ()
+        if (each.get("state") or {}).get("running") is not None
+    }
 
 
 def restarts_in(status: Json) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
 from actors.kernel.dispatcher import Trace
+from actors.kernel.mailbox import Mailbox
 from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
 from runtime.api.calls import K, R
 from runtime.cri import Cri
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from actors.kernel.cell import Cell
 
 T = TypeVar("T")
+Mailboxes = Callable[[int], Mailbox]
+"""Makes the mailbox of an actor that has room for so many messages."""
+BeforeCall = Callable[[str], bool]
 
 
 class AgentKilledError(KernelError):
@@ -37,6 +41,11 @@ class MortalDispatcher(Dispatcher):
 
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
         self.alive = True
+        self.mailboxes: Mailboxes = Mailbox
+        self._awake = True
+        self._late: list[Callable[[], object]] = []
+        self._waiting: list[Cell] = []
+        self._frozen = ""
         self._own_trace = trace
         self.chance = world.chance
         self.now_ns = world.now_ns  # type: ignore[method-assign]  # asked several times a message: no call between
@@ -46,7 +55,50 @@ class MortalDispatcher(Dispatcher):
 
     def kill(self) -> None:
         """See the module."""
-        self.alive = False
+        self.alive = self._awake = False
+
+    def pause(self) -> None:
+        """The agent gets no CPU: nothing of it is done until `resume`, and then all at once."""
+        if self.alive:
+            self._awake = False
+            # In place of the method: while nobody stands still it costs nothing.
+            self.enqueue = self._waiting.append  # type: ignore[method-assign,assignment]
+
+    def resume(self) -> None:
+        """It goes on where it was."""
+        if not self.alive or self._awake:
+            return
+        self._awake = True
+        late, self._late = self._late, []
+        self._let_run()
+        for fn in late:
+            fn()
+
+    def freeze(self, path: str) -> None:
+        """The actor of that path handles nothing any more, until `thaw`."""
+        self._frozen = path
+
+        def enqueue(cell: Cell) -> None:
+            if cell.path == self._frozen:
+                self._waiting.append(cell)
+            elif self.alive:
+                self._world.enqueue(cell)
+
+        self.enqueue = enqueue  # type: ignore[method-assign]
+
+    def thaw(self) -> None:
+        """No actor is frozen."""
+        self._frozen = ""
+        self._let_run()
+
+    def _let_run(self) -> None:
+        self.__dict__.pop("enqueue", None)  # that of the class is left
+        waiting, self._waiting = self._waiting, []
+        for cell in waiting:
+            self.enqueue(cell)
+
+    def new_mailbox(self, capacity: int) -> Mailbox:
+        return self.mailboxes(capacity)
 
     def enqueue(self, cell: Cell) -> None:
         if self.alive:
@@ -59,7 +111,12 @@ class MortalDispatcher(Dispatcher):
         return self._world.wall_ns()
 
     def schedule(self, after_ns: int, fn: Callable[[], object]) -> Cancellable:
-        return self._world.schedule(after_ns, lambda: fn() if self.alive else None)
+        return self._world.schedule(after_ns, lambda: fn() if self._awake else self._keep(fn))
+
+    def _keep(self, fn: Callable[[], object]) -> None:
+        """What was to be done while the agent stood still is done afterwards."""
+        if self.alive:
+            self._late.append(fn)
 
     def new_uid(self) -> str:
         return self._world.new_uid()
@@ -116,15 +173,18 @@ class _MortalLane:
 
 
 class MortalCri:
-    """The runtime as one agent reaches it."""
+    """The runtime as one agent reaches it. `before`: may say of a call, by its verb, that nothing comes of it."""
 
-    def __init__(self, agent: MortalDispatcher, cri: Cri) -> None:
+    def __init__(self, agent: MortalDispatcher, cri: Cri, before: BeforeCall | None = None) -> None:
         self._agent = agent
         self._cri = cri
+        self._before = before
 
     def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
         """See `Cri.call`."""
-        return self._cri.call(verb, request, timeout_ns=timeout_ns) if self._agent.alive else Promise()
+        if not self._agent.alive or (self._before is not None and not self._before(verb.name)):
+            return Promise()
+        return self._cri.call(verb, request, timeout_ns=timeout_ns)
 
     def stream(
         self,

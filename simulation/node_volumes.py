@@ -56,6 +56,8 @@ class SimulatedNodeVolumes:
         self._pods = f"{self._root}/pods"
         self._csi = f"{self._root}/plugins/kubernetes.io/csi"
         self.before = before
+        self.trouble: Callable[[str, str], None] = lambda kind, directory: None
+        """Called with the kind of a volume that is to be made and its directory; may raise `VolumeError`."""
         self.mounted: set[str] = set()
 
     # --- where things are -------------------------------------------------------------------------------------------
@@ -90,6 +92,7 @@ class SimulatedNodeVolumes:
 
     def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
         place = self.locate(pod.metadata.uid, spec).place
+        self.trouble(json_name_of(spec.source), place.directory)
 
         def make() -> str:
             if spec.source == "image":

@@ -16,25 +16,14 @@ from typing import Any
 
 import msgspec
 
-from config.kubelet import KubeletConfiguration
 from simulation import invariants
 from simulation.chronicle import PodSeen
 from simulation.cri.behaviour_values import duration_ns
-from simulation.faults import CallFaults, EventFaultPlan, FaultPlan
-from simulation.scenario import (
-    AgentKills,
-    ApiCalls,
-    ApiOutage,
-    ApiWatches,
-    ContainerMix,
-    PodMix,
-    Range,
-    RuntimeCalls,
-    RuntimeEvents,
-    RuntimeOutage,
-    Scenario,
-    annotations_of,
-)
+from simulation.misfortunes import Misfortunes, api_plan, link_faults, lost_messages, runtime_plan
+from simulation.scenario import Scenario, configuration_of
+from simulation.scenario_faults import FrozenActor
+from simulation.scenario_pods import SETTINGS, PodMix, body_of, images_of, metadata_of
+from simulation.scenario_words import Range
 from simulation.simulated_node import ROOT
 from simulation.trace import Moment
 from simulation.world import World
@@ -87,32 +76,32 @@ class Play:
         self.scenario = scenario
         self.seed = seed
         self._lasts_ns = None if scenario.lasts is None else duration_ns(scenario.lasts)
-        images = tuple(dict.fromkeys(c.image for mix in scenario.pods if not _pulls(mix) for c in mix.containers))
         self.world = World(
             seed,
             nodes=scenario.nodes,
-            images=images,
-            configuration=KubeletConfiguration(
-                cluster_dns=("10.0.0.10",),
-                cluster_domain="cluster.local",
-                serialize_image_pulls=scenario.node.serialize_image_pulls,
-            ),
-            runtime_faults=_runtime_plan(scenario),
-            api_faults=_api_plan(scenario),
+            images=images_of(scenario.pods),
+            configuration=configuration_of(scenario.node)[0],
+            runtime_faults=runtime_plan(scenario),
+            api_faults=api_plan(scenario),
+            links=link_faults(scenario),
             qps=scenario.node.api_requests_per_second,
+            mailboxes=scenario.node.mailboxes,
+            lost_messages=lost_messages(scenario),
             sink=sink,
         )
         self.world.chronicle.must_stay_ready = scenario.nodes_stay_ready
         self.world.chronicle.mix_of = self._mix_of
+        if scenario.leases_every is not None:
+            self.world.chronicle.leases_every_ns = duration_ns(scenario.leases_every)
         self.world.chronicle.on_gone = self._gone
         self._mixes: dict[str, PodMix] = {}
         self._staying: dict[str, dict[str, None]] = {mix.name: {} for mix in scenario.pods if mix.replaced_hourly}
         """Names of the living pods of mixes that are replaced by the hour, eldest first."""
-        self._bodies = {mix.name: _body_of(mix) for mix in scenario.pods}
+        self._bodies = {mix.name: body_of(mix) for mix in scenario.pods}
         self._came = 0
         self._to_come = 0
         self._to_go = 0
-        self._hung: list[str] = []
+        self._misfortunes: Misfortunes | None = None
         self._heal_by_ns = 0
         self.converged = False
         self.world.start()
@@ -171,14 +160,33 @@ class Play:
             return
         self._stretch = _Stretch.THINGS_HAPPEN
         self._began_ns = world.now_ns()
+        if any(volume.kind in ("configMap", "secret") for mix in self.scenario.pods for volume in mix.volumes):
+            world.create_settings(SETTINGS)
         for mix in self.scenario.pods:
             for number in range(mix.count):
-                self._let_come(mix, f"{mix.name}-{number}", self._draw(mix.arrives))
+                if mix.static:
+                    self._let_be_written(mix, f"{mix.name}-{number}", number)
+                else:
+                    self._let_come(mix, f"{mix.name}-{number}", self._draw(mix.arrives))
             if mix.replaced_hourly:
                 self._begin_hour(mix)
-        for fault in self.scenario.faults:
-            self._let_befall(fault)
+        self._misfortunes = Misfortunes(world, self.scenario, self._lasts_ns or 0)
+        if self._is_looked_into():
+            world.after(SECOND_NS, self._look_into)
         self._look_ns = self._began_ns + (LOOK_EVERY_NS if self._lasts_ns is None else self._lasts_ns)
+
+    def _is_looked_into(self) -> bool:
+        """Whether some rule is to be asked every second."""
+        return any(mix.logs_at_most is not None for mix in self.scenario.pods) or any(
+            isinstance(fault, FrozenActor) for fault in self.scenario.faults
+        )
+
+    def _look_into(self) -> None:
+        world = self.world
+        for rule in invariants.EVERY_SECOND:
+            for fault in rule(world):
+                world.chronicle.violated(invariants.name_of(rule), fault)
+        world.after(SECOND_NS, self._look_into)
 
     def _go_on(self) -> None:
         """The time in which things come, go, and go wrong; is it over?"""
@@ -188,8 +196,8 @@ class Play:
             return
         self._stretch = _Stretch.HEALED
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
-        for path, tree in ((path, node.host.tree) for node in world.nodes.values() for path in self._hung):
-            tree.heal(path)
+        if self._misfortunes is not None:
+            self._misfortunes.heal()
         world.heal()
 
     def _settle(self) -> None:
@@ -245,9 +253,9 @@ class Play:
             return
         self._came += 1
         self._mixes[name] = mix
-        uid = self.world.create_pod({**self._bodies[mix.name], "metadata": _metadata_of(mix, name)})
-        if mix.disk_hangs:
-            self._hang(f"{ROOT}/pods/{uid}")
+        uid = self.world.create_pod({**self._bodies[mix.name], "metadata": metadata_of(mix, name)})
+        if mix.disk_hangs and self._misfortunes is not None:
+            self._misfortunes.hang(f"{ROOT}/pods/{uid}")
         if mix.replaced_hourly:
             self._staying[mix.name][name] = None
         if mix.lives is not None:
@@ -279,87 +287,36 @@ class Play:
             del names[name]
             self.world.delete_pod(name)
 
-    def _hang(self, path: str) -> None:
-        self._hung.append(path)
-        self.world.chronicle.sometimes.happened("disk-hung")
-        for node in self.world.nodes.values():
-            node.host.tree.hang(path)
+    # --- manifests --------------------------------------------------------------------------------------------------
 
-    # --- faults -----------------------------------------------------------------------------------------------------
-
-    def _let_befall(self, fault: object) -> None:
+    def _let_be_written(self, mix: PodMix, name: str, number: int) -> None:
+        """A static pod: its manifest comes, changes and goes."""
         world = self.world
-        if isinstance(fault, ApiOutage):
-            lasts_ns, forgets = duration_ns(fault.lasts), fault.forgets
-            world.after(duration_ns(fault.at), lambda: world.api_outage(lasts_ns, forgets=forgets))
-        elif isinstance(fault, RuntimeOutage):
-            away_ns = duration_ns(fault.lasts)
-            world.after(duration_ns(fault.at), lambda: world.runtime_outage(away_ns))
-        elif isinstance(fault, AgentKills):
-            for name in world.nodes:
-                for _ in range(fault.times):
-                    self._let_die(name, world.chance.between(0, self._lasts_ns or 0), self._draw(fault.away))
+        node = list(world.nodes)[number % len(world.nodes)]
+        comes_ns = self._draw(mix.arrives)
+        end_ns = self._lasts_ns or 0
+        self._to_come += 1
+        world.after(comes_ns, lambda: self._write(mix, name, node))
+        if mix.lives is not None:
+            end_ns = comes_ns + self._draw(mix.lives)
+            self._to_go += 1
+            world.after(end_ns, lambda: self._remove(name, node))
+        for _ in range(mix.changed):
+            world.after(world.chance.between(comes_ns, max(comes_ns, end_ns)), lambda: self._change(name, node))
 
-    def _let_die(self, name: str, after_ns: int, away_ns: int) -> None:
-        self.world.after(after_ns, lambda: self.world.kill_agent(name, away_ns))
+    def _write(self, mix: PodMix, name: str, node: str) -> None:
+        self._to_come -= 1
+        if self._stretch is _Stretch.THINGS_HAPPEN:
+            self._came += 1
+            self.world.static_pods.put(mix, name, node)
 
+    def _change(self, name: str, node: str) -> None:
+        if self._stretch is _Stretch.THINGS_HAPPEN:
+            self.world.static_pods.change(name, node)
 
-# --- what a scenario means --------------------------------------------------------------------------------------------
-
-
-def _metadata_of(mix: PodMix, name: str) -> dict[str, Any]:
-    return {"name": name, "labels": {"mix": mix.name}, "annotations": annotations_of(mix)}
-
-
-def _body_of(mix: PodMix) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "spec": {
-            "automountServiceAccountToken": False,
-            "restartPolicy": mix.restart_policy,
-            "terminationGracePeriodSeconds": mix.grace_seconds,
-            "containers": [_container_of(container) for container in mix.containers],
-        },
-    }
-
-
-def _container_of(container: ContainerMix) -> dict[str, Any]:
-    body: dict[str, Any] = {"name": container.name, "image": container.image, "imagePullPolicy": "IfNotPresent"}
-    for kind, every in (("readiness", container.readiness_every), ("liveness", container.liveness_every)):
-        if every:
-            body[f"{kind}Probe"] = {"tcpSocket": {"port": 80}, "periodSeconds": every}
-    return body
-
-
-def _pulls(mix: PodMix) -> bool:
-    """Whether its pods must pull: whoever says something of pulls wants them."""
-    knobs = {**mix.behaviour}
-    return any("PullImage" in text for text in knobs.values()) or "pull-rate" in knobs or "image-size" in knobs
-
-
-def _runtime_plan(scenario: Scenario) -> FaultPlan | None:
-    calls: dict[str, CallFaults] = {}
-    events: EventFaultPlan | None = None
-    for fault in scenario.faults:
-        if isinstance(fault, RuntimeCalls):
-            calls[fault.verb] = CallFaults(
-                fail=fault.fail, lose=fault.lose, hang=fault.hang, slow=fault.slow, late=fault.late
-            )
-        elif isinstance(fault, RuntimeEvents):
-            events = EventFaultPlan(double=fault.double, lose=fault.lose, delay=fault.delay, cut=fault.cut)
-    return FaultPlan(calls, events) if calls or events else None
-
-
-def _api_plan(scenario: Scenario) -> FaultPlan | None:
-    calls: dict[str, CallFaults] = {}
-    events: EventFaultPlan | None = None
-    for fault in scenario.faults:
-        if isinstance(fault, ApiCalls):
-            calls[fault.verb] = CallFaults(fail=fault.fail, lose=fault.lose, slow=fault.slow, late=fault.late)
-        elif isinstance(fault, ApiWatches):
-            events = EventFaultPlan(delay=fault.delay, cut=fault.cut)
-    return FaultPlan(calls, events) if calls or events else None
+    def _remove(self, name: str, node: str) -> None:
+        self._to_go -= 1
+        self.world.static_pods.remove(name, node)
 
 
 def with_nodes(scenario: Scenario, nodes: int) -> Scenario:

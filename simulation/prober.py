@@ -8,6 +8,8 @@ answers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from actors.kernel import Dispatcher, Promise, kept
 from runtime.cri import Cri
 from runtime.cri.enums import ContainerState
@@ -32,15 +34,26 @@ _NOBODY = ProbeAnswer(Outcome.FAILURE, "connect: connection refused")
 
 
 class SimulatedProber:
-    """See the module. `cri` is the runtime as the agent reaches it, `world` the one that knows its containers."""
+    """See the module. `cri` is the runtime as the agent reaches it, `world` the one that knows its containers;
+    `asked` is told of each that is asked.
+    """
 
-    def __init__(self, dispatcher: Dispatcher, cri: Cri, world: SimulatedCri) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        cri: Cri,
+        world: SimulatedCri,
+        asked: Callable[[ContainerRecord, str], object] = lambda record, kind: None,
+    ) -> None:
         self._dispatcher = dispatcher
         self._cri = cri
         self._world = world
+        self._asked = asked
 
     def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
         record = self._world.state.containers.get(container_id)
+        if record is not None:
+            self._asked(record, kind)
         deed = None if record is None else _deed(record, kind)
         if deed is None and isinstance(check, ExecCheck):
             return ask_exec(self._cri, container_id, check, timeout_ns)

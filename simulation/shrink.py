@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from simulation.cri.behaviour_values import duration_ns
 from simulation.fewest import fewest, smallest
-from simulation.scenario import ContainerMix, Fault, PodMix, Scenario, ScenarioError, check_scenario
+from simulation.scenario import Scenario, ScenarioError, check_scenario
+from simulation.scenario_pods import ContainerMix, PodMix
 
 MS = 10**6
 RUNS_AT_MOST = 200
@@ -81,7 +82,7 @@ class _Search:
         pods = self.best.pods
         return self.take(pods=(*pods[:number], mix, *pods[number + 1 :]))
 
-    def take_fault(self, number: int, fault: Fault) -> bool:
+    def take_fault(self, number: int, fault: AnyFault) -> bool:
         faults = self.best.faults
         return self.take(faults=(*faults[:number], fault, *faults[number + 1 :]))
 

@@ -7,7 +7,7 @@ finds the world as the old one has left it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -38,7 +38,7 @@ from simulation.host_facts import ADDRESS, SimulatedHostFacts
 from simulation.host_stats import SimulatedHostStats
 from simulation.machine_shutdown import SimulatedMachineShutdown
 from simulation.memory_notices import SimulatedMemoryNotices
-from simulation.mortal import MortalApi, MortalCri, MortalDispatcher
+from simulation.mortal import BeforeCall, Mailboxes, MortalApi, MortalCri, MortalDispatcher
 from simulation.node_volumes import SimulatedNodeVolumes
 from simulation.oom_log import SimulatedOomLog
 from simulation.plugins import SimulatedPlugins
@@ -62,7 +62,9 @@ class NoManifestServer:
 class SimulatedNode:
     """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
     runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the
-    API server that the node joins; None: it stands alone. `trace`: told of each message of the agent.
+    API server that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that
+    its actors have. `before_call`: asked before each call to the runtime, by its verb; where it says no, nothing comes
+    of it.
     """
 
     def __init__(
@@ -81,6 +83,8 @@ class SimulatedNode:
         serving_keys: CertificateKeys | None = None,
         client_keys: CertificateKeys | None = None,
         trace: Trace | None = None,
+        mailboxes: Mailboxes | None = None,
+        before_call: BeforeCall | None = None,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -125,6 +129,9 @@ class SimulatedNode:
             self.put_manifest(file, text)
         self._api = api
         self._trace = trace
+        self._mailboxes, self._before_call = mailboxes, before_call
+        self.on_probe: Callable[[ContainerRecord, str], object] = lambda record, kind: None
+        """Told of each probe that the agent makes, with its kind."""
         self._serving_keys, self._client_keys = serving_keys, client_keys
         self._connections: tuple[MortalApi, ...] = ()
         self._life = 0
@@ -135,10 +142,12 @@ class SimulatedNode:
         self.shutdown.forget()
         agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
-        cri = self.reach(MortalCri(agent, self.cri))
+        if self._mailboxes is not None:
+            agent.mailboxes = self._mailboxes
+        cri = self.reach(MortalCri(agent, self.cri, self._before_call))
         capabilities = NodeCapabilities(
             cri=cri,
-            prober=self.ask(SimulatedProber(agent, cri, self.cri)),
+            prober=self.ask(SimulatedProber(agent, cri, self.cri, self._probed)),
             hooks=SimulatedHookCaller(agent, self.cri),
             manifests=self.host.manifests,
             manifest_server=NoManifestServer(),
@@ -185,6 +194,11 @@ class SimulatedNode:
         """Start the agent. Returns at once."""
         self.node.start()
 
+    @property
+    def agent(self) -> MortalDispatcher:
+        """The agent that is there now, as a process."""
+        return self._agent
+
     def stop(self) -> bool:
         """Stop the agent cleanly; containers run on. False when an actor did not end in time."""
         return self.node.stop()
@@ -201,6 +215,9 @@ class SimulatedNode:
         self.kill()
         self._agent, self.node = self._new_agent()
         self.start()
+
+    def _probed(self, record: ContainerRecord, kind: str) -> None:
+        self.on_probe(record, kind)
 
     # --- what a person does -----------------------------------------------------------------------------------------
 

@@ -25,6 +25,19 @@ KNOWN: Mapping[str, str] = {
     "api-outage": "nobody reached the API server",
     "runtime-outage": "nobody reached the runtime",
     "disk-hung": "the directory of a pod hung",
+    "disk-full": "nothing more fitted on the disks",
+    "volume-hung": "the making of a volume hung, by a fault",
+    "volume-failed": "the making of a volume failed, by a fault",
+    "agent-killed-at-a-deed": "an agent died at a call to its runtime or a deed on its disk",
+    "agent-paused": "an agent got no CPU for a while",
+    "actor-frozen": "an actor handled nothing for a while",
+    "clock-jumped-forward": "the time of day jumped forward",
+    "clock-jumped-back": "the time of day jumped back",
+    "network-cut": "the way from a node to the API server was cut",
+    "network-loss": "a message on that way had to be sent again",
+    "message-dropped": "a message to an actor was lost, by a fault",
+    "mailbox-full": "a message to an actor was refused, as its mailbox was full",
+    "manifest-changed": "the manifest of a static pod was changed",
 }
 """Name -> what it means."""
 

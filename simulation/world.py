@@ -27,12 +27,20 @@ from simulation.chance import Chance
 from simulation.chronicle import Chronicle
 from simulation.cri import Settings
 from simulation.faults import FaultPlan, Faults
-from simulation.simulated_node import MAX_PODS, SimulatedNode
+from simulation.frozen import Frozen
+from simulation.mortal import MortalDispatcher
+from simulation.narrow_mailboxes import NarrowMailboxes
+from simulation.network import Link, LinkFaults
+from simulation.scenario_faults import names_of_nodes
+from simulation.simulated_node import MAX_PODS, ROOT, SimulatedNode
+from simulation.static_pods import StaticPods
 from simulation.trace import Moment, RollingTrace
 
 MS = 10**6
 LATENCY_NS = 2 * MS
-PODS = "/api/v1/namespaces/default/pods"
+NAMESPACE = "/api/v1/namespaces/default"
+PODS = f"{NAMESPACE}/pods"
+PODS_DIRECTORY = f"{ROOT}/pods/"
 BURST = 100
 CHANGES_REMEMBERED = 2_000
 """Of each resource: a watch that comes back later than that begins anew."""
@@ -43,7 +51,9 @@ class RefusedError(Exception):
 
 
 class World:
-    """See the module. `images` are on every node from the start; `runtime_faults`, `api_faults`: until `heal`."""
+    """See the module. `images` are on every node from the start; `runtime_faults`, `api_faults`, `links`,
+    `lost_messages`: until `heal`. `mailboxes`: so much is in them at most, where it is not 0.
+    """
 
     def __init__(
         self,
@@ -54,7 +64,10 @@ class World:
         configuration: KubeletConfiguration | None = None,
         runtime_faults: FaultPlan | None = None,
         api_faults: FaultPlan | None = None,
+        links: Mapping[str, LinkFaults] | None = None,
         qps: int = 0,
+        mailboxes: int = 0,
+        lost_messages: Mapping[str, float] | None = None,
         sink: Callable[[str], object] | None = None,
     ) -> None:
         self.seed = seed
@@ -73,15 +86,27 @@ class World:
         self._faults: list[Faults] = []
         self._api_faults: list[Faults] = []
         self._plans = (runtime_faults, api_faults)
+        self._links_faults = links or {}
+        self.links: dict[str, Link] = {}
+        self.frozen: dict[str, Frozen] = {}
+        """By node: the actor that handles nothing."""
+        self.before_call: dict[str, Callable[[str], bool]] = {}
+        """By node: asked before each call to its runtime, whether anything is to come of it."""
+        self._mailboxes: NarrowMailboxes | None = None
+        if mailboxes or lost_messages:
+            self._mailboxes = NarrowMailboxes(mailboxes, lost_messages or {}, str(seed), self.chronicle.sometimes)
+        self.static_pods = StaticPods(self, self.chronicle.violated)
+        self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
         self._images = images
         base = configuration or KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local")
+        self.configuration = base
         self._configuration = msgspec.structs.replace(base, max_pods=MAX_PODS)
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
-        width = len(str(nodes - 1))
-        for number in range(nodes):
-            self._add_node(f"node-{number:0{width}}", number)
+        self._follow("leases", self.chronicle.lease_changed)
+        for number, name in enumerate(names_of_nodes(nodes)):
+            self._add_node(name, number)
 
     def _follow(self, what: str, told: Callable[..., None]) -> None:
         watcher = self.server.store.watch(what, "", EVERYTHING, None)
@@ -92,7 +117,8 @@ class World:
         seed = self.seed * 1009 + number
         faults = None if runtime_plan is None else Faults(runtime_plan, seed)
         api_faults = None if api_plan is None else Faults(api_plan, -seed - 1)
-        api = InProcessApi(self.dispatcher, self.server, latency_ns=LATENCY_NS, faults=api_faults)
+        link = self.links[name] = Link(self.now_ns, LATENCY_NS, f"{self.seed} {name}", self._links_faults.get(name))
+        api = InProcessApi(self.dispatcher, self.server, latency_ns=LATENCY_NS, faults=api_faults, link=link)
         main: Any = api
         if self._qps:
             bucket = TokenBucket(self._qps, max(BURST, self._qps))
@@ -105,7 +131,10 @@ class World:
             name=name,
             api=ApiLines(main, api, api),
             trace=self.trace.of(name),
+            mailboxes=self._mailboxes,
+            before_call=lambda verb: name not in self.before_call or self.before_call[name](verb),
         )
+        node.on_probe = self.chronicle.probed
         node.cri.state.on_change = self.chronicle.container_changed
         self.nodes[name] = node
         self.apis[name] = api
@@ -152,6 +181,11 @@ class World:
             self.note(f"deletes {name}")
             self._ask("DELETE", f"{PODS}/{name}", {})
 
+    def create_settings(self, name: str) -> None:
+        """A ConfigMap and a Secret of that name, for volumes."""
+        self._ask("POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": name}, "data": {"mode": "plain"}})
+        self._ask("POST", f"{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": {"word": "c2VzYW1l"}})
+
     def events(self) -> Iterator[dict[str, Any]]:
         """Every event in the API."""
         for version in self.server.store.collection("events").all():
@@ -175,7 +209,70 @@ class World:
         node = self.nodes[name]
         node.kill()
         self.apis[name].hang_up()
-        self.after(away_ns, node.restart_agent)
+        self.after(away_ns, lambda: self._restart_agent(name))
+
+    def _restart_agent(self, name: str) -> None:
+        if self.nodes[name].agent.alive:
+            return  # killed twice, and back already
+        self.chronicle.agent_stands_still()
+        self.static_pods.agent_began(name)
+        self.nodes[name].restart_agent()
+
+    def pause_agent(self, name: str, lasts_ns: int) -> None:
+        """The agent of a node gets no CPU for a while."""
+        self.note(f"stops the agent of {name} for {lasts_ns / 10**9:g} s")
+        self.chronicle.sometimes.happened("agent-paused")
+        agent = self.nodes[name].agent
+        agent.pause()
+
+        def resume() -> None:
+            self.chronicle.agent_stands_still()
+            agent.resume()
+
+        self.after(lasts_ns, resume)
+
+    def freeze(self, path: str, lasts_ns: int) -> None:
+        """An actor of each node handles nothing for a while: the one of that path, or any that health looks after."""
+        for name, node in self.nodes.items():
+            frozen = Frozen.one_of(node.node.system, path, self.chance.bits(), self.now_ns())
+            if frozen is None:
+                continue
+            self.note(f"freezes {frozen.path} of {name}")
+            self.chronicle.sometimes.happened("actor-frozen")
+            self.frozen[name] = frozen
+            node.agent.freeze(frozen.path)
+            self.after(lasts_ns, lambda name=name, agent=node.agent: self._thaw(name, agent))  # type: ignore[misc]
+
+    def _thaw(self, name: str, agent: MortalDispatcher) -> None:
+        self.note(f"thaws {self.frozen.pop(name).path} of {name}")
+        agent.thaw()
+
+    def jump_clocks(self, by_ns: int) -> None:
+        """The time of day is another one, everywhere."""
+        self.note(f"the time of day jumps by {by_ns / 10**9:g} s")
+        self.chronicle.sometimes.happened("clock-jumped-back" if by_ns < 0 else "clock-jumped-forward")
+        self.dispatcher.wall_offset_ns += by_ns
+
+    def cut_network(self, name: str, lasts_ns: int) -> None:
+        """Nothing passes between a node and the API server for a while."""
+        self.note(f"cuts {name} off for {lasts_ns / 10**9:g} s")
+        self.chronicle.sometimes.happened("network-cut")
+        self.links[name].cut(lasts_ns)
+
+    def fill_disks(self, lasts_ns: int) -> None:
+        """Nothing more fits on any disk for a while."""
+        self.note("fills the disks")
+        self.chronicle.sometimes.happened("disk-full")
+        for node in self.nodes.values():
+            tree = node.host.tree
+            before, tree.capacity_bytes = tree.capacity_bytes, tree.used_bytes
+            self.after(lasts_ns, lambda tree=tree, before=before: setattr(tree, "capacity_bytes", before))  # type: ignore[misc]
+
+    def disk_deed(self, deed: str) -> None:
+        """An agent is about to do that to its disk."""
+        what, _, path = deed.partition(" ")
+        if what in ("unmount", "remove") and path.startswith(PODS_DIRECTORY):
+            self.chronicle.disk_deed(path.removeprefix(PODS_DIRECTORY).partition("/")[0], deed)
 
     def api_outage(self, lasts_ns: int, *, forgets: bool = False) -> None:
         """Nobody reaches the API server for a while."""
@@ -199,6 +296,10 @@ class World:
         self.note("is healed")
         for faults in (*self._faults, *self._api_faults):
             faults.heal()
+        if self._mailboxes is not None:
+            self._mailboxes.heal()
+        for link in self.links.values():
+            link.heal()
         for node, api in zip(self.nodes.values(), self.apis.values(), strict=True):
             node.cri.come_back()
             api.come_back()
@@ -217,6 +318,7 @@ class World:
     def sometimes(self) -> dict[str, int]:
         """Every count, those of drawn faults included."""
         counts = dict(self.chronicle.sometimes.counts)
+        counts["network-loss"] = sum(link.lost for link in self.links.values())
         for drawn, names in ((self._faults, _RUNTIME_FAULTS), (self._api_faults, _API_FAULTS)):
             for faults in drawn:
                 for kind, times in faults.counts.items():

@@ -25,7 +25,7 @@ from actors.kernel.dead_letters import Reason
 from actors.kernel.effects import Effects
 from actors.kernel.errors import Interrupted, KernelError, MailboxFullError, NameTakenError
 from actors.kernel.lifecycle import Life
-from actors.kernel.mailbox import Mailbox, Posted
+from actors.kernel.mailbox import Posted
 from actors.kernel.message import ActorStopped, Signal
 from actors.kernel.promise import AskFuture, Pending
 from actors.kernel.ref import ActorRef
@@ -120,7 +120,7 @@ class Cell:
         self.kwargs: Mapping[str, Any] | None = None
         self.strategy = strategy
         self.stopped: StoppedFlag = StoppedFlag()
-        self.mailbox = Mailbox(actor_class.mailbox_capacity)
+        self.mailbox = self.dispatcher.new_mailbox(actor_class.mailbox_capacity)
         self.ref = ActorRef(self)
         self.life = Life.NEW
         self.actor: Actor | None = None

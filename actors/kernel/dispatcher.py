@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from actors.kernel.mailbox import Mailbox
 from actors.kernel.promise import Pending
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class Dispatcher(abc.ABC):
     @abc.abstractmethod
     def new_uid(self) -> str:
         """A name nobody has had: 36 characters in the form of a UUID."""
+
+    def new_mailbox(self, capacity: int) -> Mailbox:
+        """For an actor that has room for so many messages; a simulated world may have smaller ones, that lose some."""
+        return Mailbox(capacity)
 
     @abc.abstractmethod
     def lane(self, name: str, *, size: int, per_key: int) -> Lane:

@@ -26,6 +26,7 @@ from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.store import BOOKMARK, Version
 from simulation.faults import CallFate, Faults
+from simulation.network import Link
 
 SECOND_NS = 10**9
 TIMEOUT_NS = 30 * SECOND_NS
@@ -41,7 +42,9 @@ _CODES = {
 
 
 class InProcessApi:
-    """See the module. `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.verb`."""
+    """See the module. `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.verb`.
+    `link`: the way to the server, instead of one that takes `latency_ns`.
+    """
 
     def __init__(
         self,
@@ -51,11 +54,13 @@ class InProcessApi:
         user: User = ADMIN,
         latency_ns: int = 0,
         faults: Faults | None = None,
+        link: Link | None = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._server = server
         self._user = user
         self._latency_ns = latency_ns
+        self._link = link or Link(dispatcher.now_ns, latency_ns, "none")
         self._faults = faults
         self._down = False
         self._connection = 0
@@ -75,7 +80,7 @@ class InProcessApi:
             self._later(self._latency_ns, lambda: answer.set_exception(_unreachable(call.verb)))
             return answer
         fate = self._faults.draw(kind) if self._faults is not None else None
-        if fate is None and not self._latency_ns:
+        if fate is None and not self._latency_ns and self._link.is_plain():
             self._give(call, answer, self._server.handle(self._request_of(call)))
             return answer
         self._send(call, answer, fate or _NO_FATE, TIMEOUT_NS if timeout_ns is None else timeout_ns)
@@ -98,7 +103,7 @@ class InProcessApi:
         elif fate is not None and fate.fail is not None:
             watch.end(_fault(fate.fail, call.verb))
         else:
-            self._later(self._latency_ns + (fate.slow_ns if fate else 0), watch.begin)
+            self._later(self._link.there_ns() + (fate.slow_ns if fate else 0), watch.begin)
         return watch
 
     # --- the hand on it ---------------------------------------------------------------------------------------------
@@ -158,7 +163,7 @@ class InProcessApi:
             return
         if fate.fail is not None:
             error = _fault(fate.fail, call.verb)
-            self._later(self._latency_ns, lambda: answer.set_exception(error))
+            self._later(self._link.there_ns(), lambda: answer.set_exception(error))
             return
 
         connection = self._connection
@@ -168,15 +173,16 @@ class InProcessApi:
             if answer.done() or (fate.slow_ns and connection != self._connection):
                 return
             done = self._server.handle(self._request_of(call))
+            late_ns = fate.late_ns + self._link.back_ns()
             if fate.lose:
                 lost = ApiError(0, UNREACHABLE, _LOST, call.verb)
-                self._later(fate.late_ns, lambda: answer.set_exception(lost))
-            elif fate.late_ns:
-                self._later(fate.late_ns, lambda: self._give(call, answer, done))
+                self._later(late_ns, lambda: answer.set_exception(lost))
+            elif late_ns:
+                self._later(late_ns, lambda: self._give(call, answer, done))
             else:
                 self._give(call, answer, done)
 
-        self._later(self._latency_ns + fate.slow_ns, arrive)
+        self._later(self._link.there_ns() + fate.slow_ns, arrive)
 
     def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
         try:
@@ -255,7 +261,7 @@ class _Watch:
         """From the server, under its lock."""
         if self._ended:
             return
-        delay_ns = self._api._latency_ns
+        delay_ns = self._api._link.there_ns()
         events = self._api._faults.events if self._api._faults is not None else None
         if events is not None:
             fate = events.draw()

@@ -8,7 +8,7 @@ import pytest
 
 from simulation.apiserver.store import DELETED, MODIFIED, Version
 from simulation.chronicle import Chronicle, ContainerSeen
-from simulation.scenario import PodMix
+from simulation.scenario_pods import PodMix
 
 UID = "uid-a"
 

@@ -10,7 +10,9 @@ from simulation.failure import failure_alike, saved
 from simulation.play import Play
 from simulation.replay import Finding, Replay, named_alike
 from simulation.saved_run import FoundIn, SavedRun
-from simulation.scenario import ContainerMix, PodMix, RuntimeCalls, Scenario
+from simulation.scenario import Scenario
+from simulation.scenario_faults import RuntimeCalls
+from simulation.scenario_pods import ContainerMix, PodMix
 
 MS = 10**6
 SLOW = Scenario(

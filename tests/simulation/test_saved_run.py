@@ -8,7 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from simulation.saved_run import FORMAT, FoundIn, SavedRun, Violated, read_saved_run, written
-from simulation.scenario import AgentKills, ContainerMix, PodMix, RuntimeCalls, Scenario, ScenarioError
+from simulation.scenario import Scenario, ScenarioError
+from simulation.scenario_faults import AgentKills, RuntimeCalls
+from simulation.scenario_pods import ContainerMix, PodMix
 
 RUN = SavedRun(
     format=FORMAT,

@@ -9,16 +9,9 @@ import pytest
 
 import simulation
 from simulation.cri.behaviour import PREFIX
-from simulation.scenario import (
-    AgentKills,
-    ScenarioError,
-    annotations_of,
-    library,
-    library_scenario,
-    read_scenario,
-    schema,
-    with_pods,
-)
+from simulation.scenario import ScenarioError, library, library_scenario, read_scenario, schema, with_pods
+from simulation.scenario_faults import AgentKills
+from simulation.scenario_pods import annotations_of
 
 SCHEMA = Path(simulation.__file__).parent / "scenarios" / "schema.json"
 TWO_MIXES = b"""
@@ -55,7 +48,27 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         ("about: x\npods: [{name: a, count: 1, behaviour: {fly: high}}]", "there is no knob 'fly'"),
         ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: meteor}]", "$.faults[0]"),
         ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: runtime-calls, fail: 2}]", "$.faults[0].fail"),
-        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: agent-kills, times: 1}]", "$.faults[0]: agents"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: agent-kills, times: 1}]", "$.faults[0]: it comes"),
+        (
+            "about: x\nlasts: 1m\npods: [{name: a, count: 1}]\nfaults: [{fault: agent-kills}]",
+            "$.faults[0]: write `times`",
+        ),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: network, node: n}]", "$.faults[0].node: there is no"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: network, loss: 1}]", "$.faults[0].loss"),
+        (
+            "about: x\nlasts: 1m\npods: [{name: a, count: 1}]\nfaults: [{fault: clock-jumps, times: 1, by: [2h, 1h]}]",
+            "$.faults[0].by: write the shorter",
+        ),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: clock-jumps, times: 1, by: [1h, 2h]}]", "`lasts`"),
+        ("about: x\npods: [{name: a, count: 1, changed: 2}]", "$.pods[0].changed: only manifests"),
+        ("about: x\npods: [{name: a, count: 1, tells: me}]", "$.pods[0].tells: needs `says`"),
+        ("about: x\npods: [{name: a, count: 1, logsAtMost: much}]", "$.pods[0].logsAtMost"),
+        ("about: x\npods: [{name: a, count: 1, volumes: [{name: v, kind: cloud}]}]", "$.pods[0].volumes[0].kind"),
+        (
+            "about: x\nnode: {configuration: {maxPods: many}}\npods: [{name: a, count: 1}]",
+            "$.node.configuration.maxPods",
+        ),
+        ("about: x\nnode: {mailboxes: -1}\npods: [{name: a, count: 1}]", "$.node.mailboxes"),
         ("about: x\npods: [{name: a, count: 1}]\nreaches: [the-moon]", "$.reaches[0]: 'the-moon' is none of"),
     ],
 )

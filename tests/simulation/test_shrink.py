@@ -12,17 +12,9 @@ from simulation.cri.behaviour_values import duration_ns
 from simulation.failure import Again, Failure, first_failure, shrunk_failure
 from simulation.play import Play
 from simulation.saved_run import Violated
-from simulation.scenario import (
-    AgentKills,
-    ApiOutage,
-    ContainerMix,
-    PodMix,
-    RuntimeCalls,
-    RuntimeEvents,
-    Scenario,
-    library_scenario,
-    with_pods,
-)
+from simulation.scenario import Scenario, library_scenario, with_pods
+from simulation.scenario_faults import AgentKills, ApiOutage, RuntimeCalls, RuntimeEvents
+from simulation.scenario_pods import ContainerMix, PodMix
 from simulation.shrink import shrink
 from simulation.trace import Moment
 

@@ -1,0 +1,67 @@
+"""Mailboxes that hold less than those of a real agent, and lose some messages: what a good agent gets over.
+
+Not everything may be lost: a signal of the kernel is part of it, a question has somebody who waits, and an actor's own
+timer is no message of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from actors.kernel.mailbox import Mailbox, Posted
+from actors.kernel.promise import AskFuture
+from simulation.chance import Chance
+from simulation.sometimes import Sometimes
+
+
+class NarrowMailboxes:
+    """Makes them: `size` at most in each (0: as many as the actor has room for), `lost`: type of message -> chance."""
+
+    def __init__(self, size: int, lost: Mapping[str, float], seed: str, sometimes: Sometimes) -> None:
+        self._size = size
+        self._lost = dict(lost)
+        self._chance = Chance(f"messages {seed}")
+        self._sometimes = sometimes
+
+    def __call__(self, capacity: int) -> Mailbox:
+        return _NarrowMailbox(self, min(capacity, self._size) if self._size else capacity)
+
+    def loses(self, message: str) -> bool:
+        """Draws, once."""
+        share = self._lost.get(message)
+        lost = share is not None and self._chance.share() < share
+        if lost:
+            self._sometimes.happened("message-dropped")
+        return lost
+
+    def refused(self) -> None:
+        """One was full."""
+        self._sometimes.happened("mailbox-full")
+
+    def heal(self) -> None:
+        """Nothing is lost any more; they stay as small as they are."""
+        self._lost.clear()
+
+
+class _NarrowMailbox(Mailbox):
+    __slots__ = ("_maker",)
+
+    def __init__(self, maker: NarrowMailboxes, capacity: int) -> None:
+        super().__init__(capacity)
+        self._maker = maker
+
+    def post(
+        self,
+        message: Any,
+        reply_to: AskFuture[Any] | None,
+        sender: str,
+        now_ns: int,
+        key: Hashable | None = None,
+    ) -> Posted:
+        if reply_to is None and key is None and self._maker.loses(type(message).__name__):
+            return Posted.QUEUED
+        posted = super().post(message, reply_to, sender, now_ns, key)
+        if posted is Posted.REFUSED:
+            self._maker.refused()
+        return posted

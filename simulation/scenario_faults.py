@@ -1,0 +1,202 @@
+"""What goes wrong in a scenario until its world is healed: each fault a struct, known by its word under `fault`.
+
+Refuses to know how any of it is done (`simulation.misfortunes`). What is drawn by chance says how likely or how often
+it is, what has its time says from when on and how long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from simulation.cri.behaviour_values import duration_ns
+from simulation.scenario_words import Duration, Part, Range, Share, Times
+
+EVERYWHERE = "*"
+
+
+class Fault(Part, frozen=True, tag_field="fault"):
+    """One of them."""
+
+
+# --- calls, events and the network ------------------------------------------------------------------------------------
+
+
+class RuntimeCalls(Fault, frozen=True, tag="runtime-calls"):
+    """Chances of what a call to the runtime meets. `verb`: such as StartContainer; `*` for all not named."""
+
+    verb: str = "*"
+    fail: Share = 0.0
+    lose: Share = 0.0
+    hang: Share = 0.0
+    slow: Share = 0.0
+    late: Share = 0.0
+
+
+class RuntimeEvents(Fault, frozen=True, tag="runtime-events"):
+    """Chances of what an event of the runtime meets."""
+
+    double: Share = 0.0
+    lose: Share = 0.0
+    delay: Share = 0.0
+    cut: Share = 0.0
+
+
+class ApiCalls(Fault, frozen=True, tag="api-calls"):
+    """Chances of what a call to the API server meets. `verb`: such as `patch pods/status`; `*` for all not named."""
+
+    verb: str = "*"
+    fail: Share = 0.0
+    lose: Share = 0.0
+    slow: Share = 0.0
+    late: Share = 0.0
+
+
+class ApiWatches(Fault, frozen=True, tag="api-watches"):
+    """Chances of what an event of a watch meets."""
+
+    delay: Share = 0.0
+    cut: Share = 0.0
+
+
+class ApiOutage(Fault, frozen=True, tag="api-outage"):
+    """Nobody reaches the API server. `forgets`: its history is lost, too."""
+
+    at: Duration
+    lasts: Duration
+    forgets: bool = False
+
+
+class RuntimeOutage(Fault, frozen=True, tag="runtime-outage"):
+    """The runtime of every node is away; what runs, runs on."""
+
+    at: Duration
+    lasts: Duration
+
+
+class Network(Fault, frozen=True, tag="network"):
+    """The way between a node and the API server: each message takes from one `delay` to the other, and is lost with the
+    chance `loss`; then it is sent again after 200 ms, 400 ms, and so on, as TCP does it.
+    """
+
+    node: str = EVERYWHERE
+    delay: Range = ("0s", "0s")
+    loss: Annotated[float, Meta(ge=0, le=0.9)] = 0.0
+
+
+class NetworkCuts(Fault, frozen=True, tag="network-cuts"):
+    """The way from each node to the API server is cut so many `times`, at any moment: nothing is refused, nothing
+    arrives, until it is over. `node`: of this one only.
+    """
+
+    times: Times
+    lasts: Range
+    node: str = EVERYWHERE
+
+
+# --- agents and clocks ------------------------------------------------------------------------------------------------
+
+
+class AgentKills(Fault, frozen=True, tag="agent-kills"):
+    """Each agent is killed `times` times, at any moment of the scenario, or `at` given times, or with the chance
+    `atDeeds` before each single deed on its disk; and is away for a while.
+    """
+
+    times: Annotated[int, Meta(ge=0, le=1000)] = 0
+    at: tuple[Duration, ...] = ()
+    at_deeds: Share = 0.0
+    away: Range = ("0s", "3s")
+
+
+class AgentPauses(Fault, frozen=True, tag="agent-pauses"):
+    """Each agent stands still `times` times, at any moment, or `at` given times: a process that gets no CPU."""
+
+    lasts: Range
+    times: Annotated[int, Meta(ge=0, le=1000)] = 0
+    at: tuple[Duration, ...] = ()
+
+
+class ClockJumps(Fault, frozen=True, tag="clock-jumps"):
+    """The time of day jumps `times` times, at any moment, by so much, in the direction that is said or drawn."""
+
+    times: Times
+    by: Range
+    direction: Literal["forward", "back", "both"] = "both"
+
+
+class LostMessages(Fault, frozen=True, tag="lost-messages"):
+    """Messages of that type, such as LookAgain, do not reach the actor they are told to, with that chance."""
+
+    message: str
+    share: Share
+
+
+class FrozenActor(Fault, frozen=True, tag="frozen-actor"):
+    """An actor of each node handles nothing any more: the one of that `path`, such as `/node/status-manager`, or one
+    that is drawn from all that health looks after. Health must name it, and nobody else.
+    """
+
+    at: Duration
+    lasts: Duration
+    path: str = ""
+
+
+# --- disks ------------------------------------------------------------------------------------------------------------
+
+
+class Volumes(Fault, frozen=True, tag="volumes"):
+    """Chances that the making of a volume of that `kind`, such as nfs, hangs (until the world is healed) or fails."""
+
+    kind: str = EVERYWHERE
+    hang: Share = 0.0
+    fail: Share = 0.0
+
+
+class DiskFull(Fault, frozen=True, tag="disk-full"):
+    """Nothing more fits on the disk of any node."""
+
+    at: Duration
+    lasts: Duration
+
+
+AnyFault = (
+    RuntimeCalls
+    | RuntimeEvents
+    | ApiCalls
+    | ApiWatches
+    | ApiOutage
+    | RuntimeOutage
+    | Network
+    | NetworkCuts
+    | AgentKills
+    | AgentPauses
+    | ClockJumps
+    | LostMessages
+    | FrozenActor
+    | Volumes
+    | DiskFull
+)
+
+
+def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iterator[str]:
+    """What is wrong with it in a scenario that `lasts` so long."""
+    if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
+        yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
+    for name in ("away", "lasts", "delay", "by"):
+        stretch = getattr(fault, name, None)
+        if isinstance(stretch, tuple) and duration_ns(stretch[0]) > duration_ns(stretch[1]):
+            yield f"{path}.{name}: write the shorter of {stretch[0]} and {stretch[1]} first"
+    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_deeds):
+        yield f"{path}: write `times`, `at` or `atDeeds`, or no agent is ever killed"
+    if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
+        yield f"{path}: write `times` or `at`, or no agent ever stands still"
+    if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:
+        yield f"{path}.node: there is no {fault.node!r}; nodes are {names_of_nodes(nodes)[0]} and so on"
+
+
+def names_of_nodes(count: int) -> list[str]:
+    """Of that many nodes: `node-00` and so on, as wide as the last number."""
+    width = len(str(count - 1))
+    return [f"node-{number:0{width}}" for number in range(count)]

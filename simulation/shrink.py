@@ -18,11 +18,13 @@ from msgspec.structs import replace
 from simulation.cri.behaviour_values import duration_ns
 from simulation.fewest import fewest, smallest
 from simulation.scenario import Scenario, ScenarioError, check_scenario
+from simulation.scenario_faults import AnyFault
 from simulation.scenario_pods import ContainerMix, PodMix
 
 MS = 10**6
 RUNS_AT_MOST = 200
 _DURATIONS_OF_FAULTS = ("at", "lasts")
+_STRETCHES_OF_FAULTS = ("away", "lasts", "delay", "by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +168,12 @@ def _simpler_fault(search: _Search, number: int, name: str) -> None:
         take(0.0)
     elif isinstance(value, int):
         smallest(value, 1, take)
-    elif name in _DURATIONS_OF_FAULTS:
+    elif name in _DURATIONS_OF_FAULTS and isinstance(value, str):
         _shorter(value, take)
+    elif name in _STRETCHES_OF_FAULTS:
+        _narrower(value, take)
+    elif isinstance(value, tuple):
+        fewest(value, take)
 
 
 # --- time -------------------------------------------------------------------------------------------------------------

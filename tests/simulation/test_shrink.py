@@ -65,7 +65,7 @@ def test_what_matters_stays():
     found = shrink(BIG, fails).scenario
     assert [(mix.name, mix.count) for mix in found.pods] == [("crashing", 23)]
     assert found.nodes == 2
-    assert found.faults == (RuntimeEvents(lose=0.5), AgentKills(times=3))
+    assert found.faults == (RuntimeEvents(lose=0.5), AgentKills(times=3, away=("0s", "0s")))
     mix = found.pods[0]
     assert mix.containers == (ContainerMix(),)
     assert (mix.replaced, mix.behaviour, mix.lives) == (False, {}, ("0s", "0s"))

@@ -10,7 +10,9 @@ import os
 
 from runtime.cgroups.capability import CgroupLimits, Cgroups
 from runtime.cgroups.local import LocalCgroups, processes_in
-from runtime.cgroups.names import words_of
+from runtime.cgroups.names import SYSTEMD, words_of
+from runtime.cgroups.systemd import SystemdCgroups
+from runtime.cgroups.systemd_units import SystemdUnits
 
 PASSES = 11
 """Of moving processes: they make others meanwhile, which are where their parents were (spec 10.6)."""
@@ -18,15 +20,21 @@ _NOTHING = CgroupLimits()
 
 
 class LocalCgroupTree:
-    """See the module. `root`: where cgroups are mounted; `processes`: where the kernel tells of processes."""
+    """See the module. `root`: where cgroups are mounted; `processes`: where the kernel tells of processes; `units`: of
+    systemd, None where there is none to ask.
+    """
 
-    def __init__(self, root: str, version: int, processes: str = "/proc") -> None:
+    def __init__(self, root: str, version: int, processes: str = "/proc", units: SystemdUnits | None = None) -> None:
         self._root = root
         self._version = version
         self._processes = processes
+        self._units = units
 
     def driven_by(self, driver: str) -> Cgroups:
-        return LocalCgroups(self._root, self._version, driver)
+        files = LocalCgroups(self._root, self._version, driver)
+        if driver == SYSTEMD and self._units is not None:
+            return SystemdCgroups(self._units, files, self._version)
+        return files
 
     def enter(self, path: str) -> tuple[str, ...]:
         return self._made(path) or self._move(path, os.getpid())

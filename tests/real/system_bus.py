@@ -231,3 +231,74 @@ class StandInLogind(StandIn):
         for pipe, _ in poll.poll(0):
             self._pipes.remove(pipe)
             os.close(pipe)
+
+
+class StandInSystemd(StandIn):
+    """Systemd, as far as slices go: it makes and removes their directories in `tree`, one for each of its controllers
+    (v1) or one for all (v2), and remembers what it was told of them.
+
+    `early`: a job is told to have ended before its caller knows which it is, as happens to quick ones.
+    """
+
+    def __init__(self, address: str, tree: Path, tops: tuple[str, ...] = ("",), version: str = "252.22-1") -> None:
+        self.tree = tree
+        self.tops = tops
+        self.units: dict[str, dict[str, tuple[str, Any]]] = {}
+        self.result = "done"
+        self.early = False
+        self._jobs = 0
+        super().__init__(address, SYSTEMD)
+        self.properties = {"Version": lambda: ("s", version)}
+        self.answers = {
+            "Subscribe": lambda: NOTHING,
+            "StartTransientUnit": self._start,
+            "SetUnitProperties": self._change,
+            "StopUnit": self._stop,
+        }
+
+    def values(self, unit: str) -> dict[str, Any]:
+        """What a unit was told, without signatures."""
+        return {name: value for name, (_, value) in self.units[unit].items()}
+
+    def _start(self, unit: str, mode: str, properties: list[Any], auxiliary: list[Any]) -> Answer:
+        assert (mode, auxiliary) == ("replace", [])
+        if unit in self.units:
+            raise BusSaysNoError(f"{SYSTEMD}.UnitExists", f"Unit {unit} was already loaded")
+        if self.result == "done":
+            self.units[unit] = dict(properties)
+            for path in self._paths(unit):
+                path.mkdir(parents=True, exist_ok=True)
+        return self._job(unit)
+
+    def _change(self, unit: str, runtime: bool, properties: list[Any]) -> Answer:
+        assert runtime
+        self._check(unit)
+        self.units[unit] |= dict(properties)
+        return NOTHING
+
+    def _stop(self, unit: str, mode: str) -> Answer:
+        assert mode == "replace"
+        self._check(unit)
+        del self.units[unit]
+        for path in self._paths(unit):
+            shutil.rmtree(path, ignore_errors=True)
+        return self._job(unit)
+
+    def _check(self, unit: str) -> None:
+        if unit not in self.units:
+            raise BusSaysNoError(f"{SYSTEMD}.NoSuchUnit", f"Unit {unit} not loaded.")
+
+    def _job(self, unit: str) -> Answer:
+        self._jobs += 1
+        number, path = self._jobs, f"{SYSTEMD_PATH}/job/{self._jobs}"
+        done = ("JobRemoved", "uoss", number, path, unit, self.result)
+        if self.early:
+            self.emit(SYSTEMD_PATH, SYSTEMD_MANAGER, *done)
+        else:
+            threading.Timer(0.05, self.emit, (SYSTEMD_PATH, SYSTEMD_MANAGER, *done)).start()
+        return "o", (path,)
+
+    def _paths(self, unit: str) -> list[Path]:
+        steps = unit.removesuffix(".slice").split("-")
+        below = [f"{'-'.join(steps[: depth + 1])}.slice" for depth in range(len(steps))]
+        return [self.tree.joinpath(top, *below) for top in self.tops]

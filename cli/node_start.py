@@ -24,6 +24,7 @@ from config.start_configuration import StartConfiguration
 from runtime.allocation_file import LocalAllocationFile
 from runtime.api import ApiLines
 from runtime.api.lines import HttpApiLines, api_lines
+from runtime.cgroups.systemd_units import BusSystemdUnits
 from runtime.cgroups.tree import LocalCgroupTree
 from runtime.cri import Cri
 from runtime.csi.client import GrpcCsiDrivers
@@ -208,7 +209,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         stats=LocalHostStats(facts.root_directory, runtime_socket(plan.configuration.container_runtime_endpoint)),
         manifest_store=LocalManifestStore(),
         meters=meters,
-        cgroups=LocalCgroupTree(CGROUPS, facts.cgroup_version),
+        cgroups=LocalCgroupTree(CGROUPS, facts.cgroup_version, units=BusSystemdUnits(loop, system_bus_address())),
         drivers=drivers,
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
         oom_log=KernelOomLog(loop),

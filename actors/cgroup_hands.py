@@ -111,7 +111,8 @@ class CgroupHands:
 
     def weaken(self, uids: Iterable[str], limits: CgroupLimits) -> tuple[str, ...]:
         """Leave the cgroups of these pods where they are, with so little."""
-        return tuple(problem for words in self._places(uids) for problem in self._update(words, limits))
+        there = (words for words in self._places(uids) if self._cgroups.exists(words))
+        return tuple(problem for words in there for problem in self._update(words, limits))
 
     def remove(self, uids: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """End what is in them and take them away, in whichever tier they are: (UID, what stays and why) of each."""

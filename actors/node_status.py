@@ -1,4 +1,4 @@
-"""`NodeStatusActor`: the Node object of this node, and it alone writes it (spec 9.1 to 9.5).
+"""`NodeStatusActor`: the Node object of this node, and it alone writes it (spec 9.1 to 9.5), by its `NodeWriter`.
 
 It registers the node, or sets right the one that is there, then looks every `nodeStatusUpdateFrequency` and writes
 what has changed, and what has not after `nodeStatusReportFrequency`. What turns the node ready or not is looked at as
@@ -18,12 +18,12 @@ comes back cordoned, and gets no pods.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from actors.event_messages import RecordEvent
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
+from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages import FollowNode, NodeObserved, RuntimeStateObserved
 from actors.node_messages import (
     DiskObserved,
@@ -43,46 +43,32 @@ from actors.node_messages import (
 )
 from actors.node_object import capacity as amounts
 from actors.node_object.addresses import node_ips
-from actors.node_object.change import (
-    delay_after_change_ns,
-    is_older,
-    is_report_due,
-    node_has_changed,
-    status_has_changed,
-)
 from actors.node_object.conditions import Verdict, is_ready
-from actors.node_object.events import events_of, node_event, status_event
+from actors.node_object.events import events_of, node_event
 from actors.node_object.node_info import has_rebooted
-from actors.node_object.patch import node_patch
 from actors.node_object.readiness import SILENCE_NS, look_again_ns
-from actors.node_object.registration import initial_node, reconciled
 from actors.node_object.settings import NodeSettings
 from actors.node_object.status import Seen, next_node, volumes_in_use, wanted_conditions
 from actors.node_startup import NodeStartup
 from actors.node_survey import NodeSurveyActor
 from actors.node_watch import NodeWatchActor
+from actors.node_writer import NodeWriter, status_of
 from actors.plugin_messages import DriversOnNodeObserved
-from config.api_resources import NODES
 from config.objects import Node, NodeStatus
-from runtime.api import Api, ApiCall, ApiError, create, get, patch
+from runtime.api import Api
 from runtime.cri import Cri
 from runtime.host_facts import HostFacts
 from runtime.host_machine import MachineFacts
 from runtime.metrics.meters import UNMEASURED, Meters
-
-R = TypeVar("R")
 
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 FIRST_NS = 100 * MILLISECOND_NS
 """Before the first look, and the first step of the back-off of registering. Others say what they know in that time."""
 REGISTER_MAX_NS = 7 * SECOND_NS
-TRIES = 5
 JITTER = 0.04
 SOON_NS = SECOND_NS
 """Between two looks at the least, once the node has been ready; before that it is `FIRST_NS`."""
-SLACK_NS = SECOND_NS
-"""For an API client that does not keep its own deadline."""
 
 NO_LISTENERS: tuple[ActorRef, ...] = ()
 
@@ -120,31 +106,29 @@ class NodeStatusActor(Actor):
         meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__()
-        self._startup = NodeStartup(meters, self.now_ns())
         self._api = api
         self._cri = cri
         self._host = host
         self._settings = settings
         self._events = events
-        self._listeners = listeners
         self._expected = expected
         self._machine: MachineFacts | None = None
         self._seen = Seen()
         self._wanted: tuple[Verdict, ...] = ()
         """What the conditions were to say at the last look."""
-        self._node: Node | None = None
-        self._told: Node | None = None
-        self._watched = False
-        """Whether changes of others come by themselves."""
-        self._registered = False
+        self._writer = NodeWriter(
+            self,
+            api,
+            settings,
+            events,
+            listeners,
+            NodeStartup(meters, self.now_ns()),
+            compose=self._next,
+            events_of=self._events_of,
+            taking_over=self._take_over,
+        )
         self._register_step_ns = FIRST_NS
-        self._cordoned = False
         self._began_ns = self._looked_at_ns = self.now_ns()
-        self._last_report_ns: int | None = None
-        self._report_delay_ns = 0
-        self._unsaid: dict[str, RecordEvent] = {}
-        """Events of a write whose answer has not come yet."""
-        self._failing = ""
 
     def on_start(self) -> None:
         self._events.tell(node_event(self._settings.name, "Normal", "Starting", "Starting kubelet."))
@@ -176,170 +160,30 @@ class NodeStatusActor(Actor):
         """Register or update. How long until the next look."""
         if self._machine is None:
             return FIRST_NS
-        if self._registered or not self._settings.configuration.register_node:
-            self._registered = True
-            await self._update()
-        elif not await self._register(self._machine):
+        if self._writer.registered or not self._settings.configuration.register_node:
+            self._writer.registered = True
+            await self._writer.update()
+        elif not await self._writer.register(self._machine):
             self._register_step_ns = min(2 * self._register_step_ns, REGISTER_MAX_NS)
             return self._register_step_ns
+        self._register_step_ns = FIRST_NS
         return self._frequency_ns()
 
     def _frequency_ns(self) -> int:
         frequency_ns = self._settings.configuration.node_status_update_frequency
         return int(frequency_ns * (1 + JITTER * self.chance.random()))
 
-    # --- registering ------------------------------------------------------------------------------------------------
-
-    async def _register(self, machine: MachineFacts) -> bool:
-        """Whether there is a Node object of this node now, and it is set right."""
-        self._startup.registering(self.now_ns())
-        bare = initial_node(self._settings, machine, NodeStatus(), unschedulable=self._cordoned)
-        initial = self._next(bare)
-        if self._api is None:
-            self._registered = True
-            self._hold(initial)
-            return True
-        try:
-            try:
-                node = await self._call(self._api, create(NODES, "", initial))
-            except ApiError as failure:
-                # A node that may not create, or may not create this, may still use one that somebody made for it.
-                if not (failure.already_exists or failure.forbidden):
-                    raise
-                await self._take_over(self._api, initial, failure)
-            else:
-                self._written(Node(), node, changed=True)
-                self.log.info("registered as node %s", self._settings.name)
-        except (ApiError, DeadlineExceededError) as failure:
-            self._failed(f"cannot register node {self._settings.name}: {failure}")
-            return False
-        self._registered = True
-        self._startup.registered(self.now_ns())
-        self._register_step_ns = FIRST_NS
-        self._well()
-        return True
-
-    async def _take_over(self, api: Api, initial: Node, refusal: ApiError) -> None:
-        """Set right the Node object that is there. Raises ApiError, for want of one the `refusal` to make it."""
-        try:
-            existing = await self._call(api, get(NODES, "", self._settings.name))
-        except ApiError as failure:
-            raise (refusal if failure.not_found else failure) from None
-        self.log.info("node %s has been registered before", self._settings.name)
-        self._keep_ready(_status(existing))
-        after = self._next(reconciled(existing, initial))
-        if _differ(existing, after):
-            await self._post(api, existing, after, changed=True)
-        else:
-            self._last_report_ns = self.now_ns()
-            self._hold(existing)
-
-    def _keep_ready(self, published: NodeStatus) -> None:
+    def _take_over(self, existing: Node) -> None:
         """What this agent does not know yet is no reason to take back what an earlier one has said on this boot."""
-        machine = self._machine
+        machine, published = self._machine, status_of(existing)
         if is_ready(published.conditions) and machine and not has_rebooted(published.node_info, machine):
             self._health(keeps_ready_until_ns=self._began_ns + SILENCE_NS)
 
-    # --- updating ---------------------------------------------------------------------------------------------------
-
-    async def _update(self) -> None:
-        """Write what is worth it, in up to `TRIES` tries."""
-        if self._api is None:
-            self._update_alone()
-            return
-        failure: Exception | None = None
-        for attempt in range(TRIES):
-            try:
-                await self._try_update(self._api, attempt)
-            except (ApiError, DeadlineExceededError) as error:
-                if attempt and isinstance(error, ApiError) and error.not_found:
-                    self._lost()  # the first try may have asked a cache
-                    return
-                failure = error
-            else:
-                self._well()
-                return
-        self._failed(f"cannot write the status of node {self._settings.name}: {failure}")
-
-    async def _try_update(self, api: Api, attempt: int) -> None:
-        """One try. The first is content with what is known here or cached there."""
-        node = self._node
-        if attempt or not self._watched or node is None:
-            version = "" if attempt else "0"
-            node = self._hold(await self._call(api, get(NODES, "", self._settings.name, resource_version=version)))
-        after = self._next(node)
-        changed = _differ(node, after)
-        frequency_ns = self._settings.configuration.node_status_report_frequency
-        if changed or is_report_due(self._last_report_ns, self.now_ns(), frequency_ns, self._report_delay_ns):
-            await self._post(api, node, after, changed=changed)
-        else:
-            self._confirm()
-
-    async def _post(self, api: Api, before: Node, after: Node, *, changed: bool) -> None:
-        """Write the difference. Raises ApiError."""
-        self._unsaid.update(self._events_of(before, after))
-        body = node_patch(before, after)
-        answer = await self._call(api, patch(NODES, "", self._settings.name, body, subresource="status"))
-        self._written(before, answer, changed=changed)
-
-    def _update_alone(self) -> None:
-        node = self._node
-        assert node is not None, "a node that stands alone registers with itself"
-        after = self._next(node)
-        if status_has_changed(_status(node), _status(after)):
-            self._written(node, after, changed=True)
-
     def _next(self, node: Node) -> Node:
         assert self._machine is not None, "nothing is registered before the machine is known"
-        self._wanted = self._wanted_now(_status(node), self._machine)
+        self._wanted = self._wanted_now(status_of(node), self._machine)
         now_ns, wall_ns = self.now_ns(), self.wall_ns()
         return next_node(node, self._machine, self._seen, self._settings, now_ns=now_ns, wall_ns=wall_ns)
-
-    def _written(self, before: Node, node: Node, *, changed: bool) -> None:
-        """`node` is what the API shows now in place of `before`."""
-        self._last_report_ns = self.now_ns()
-        frequency_ns = self._settings.configuration.node_status_report_frequency
-        self._report_delay_ns = delay_after_change_ns(frequency_ns, self.chance.random()) if changed else 0
-        self._unsaid.update(self._events_of(before, node))
-        self._confirm()
-        self._hold(node)
-
-    def _confirm(self) -> None:
-        """The API shows what was written last: say the events of it."""
-        for event in self._unsaid.values():
-            self._events.tell(event)
-        self._unsaid.clear()
-
-    def _lost(self) -> None:
-        """The Node object is gone. Registered again at the next look (see the module)."""
-        name = self._settings.name
-        if self._node is not None:
-            self._cordoned = bool(self._node.spec.unschedulable)
-            self.log.warning("the Node object %s was deleted; it is registered again", name)
-        elif not self._settings.configuration.register_node:
-            self._failed(f"there is no Node object {name}, and registerNode is false: make one")
-        self._node = self._told = None
-        self._last_report_ns = None
-        self._registered = False
-
-    async def _call(self, api: Api, call: ApiCall[R]) -> R:
-        configuration = self._settings.configuration
-        timeout_ns = min(
-            configuration.node_status_update_frequency, configuration.node_lease_duration_seconds * SECOND_NS
-        )
-        pending = api.call(call, timeout_ns=timeout_ns)
-        return await self.wait(pending, timeout_ns=timeout_ns + SLACK_NS, what=call.verb)
-
-    def _failed(self, text: str) -> None:
-        """Said when it is news."""
-        if text != self._failing:
-            self.log.warning("%s", text)
-            self._failing = text
-
-    def _well(self) -> None:
-        if self._failing:
-            self._failing = ""
-            self.log.info("the status of node %s is written again", self._settings.name)
 
     # --- the object as it is ----------------------------------------------------------------------------------------
 
@@ -347,40 +191,17 @@ class NodeStatusActor(Actor):
     def node_seen(self, message: NodeSeen) -> None:
         """From the child that follows it."""
         # A node that is not seen may have been deleted, or be too new to be seen: the look asks.
-        self._watched = message.live and message.node is not None
-        if not self._registered:
+        self._writer.watched = message.live and message.node is not None
+        if not self._writer.registered:
             return
         if message.node is not None:
-            self._hold(message.node)
-        elif message.live and self._node is not None:
+            self._writer.hold(message.node)
+        elif message.live and self._writer.node is not None:
             self._look_soon(SOON_NS)
 
     @handles(FollowNode)
     def follow_node(self, message: FollowNode) -> None:
-        if message.follower not in self._listeners:
-            self._listeners = (*self._listeners, message.follower)
-        if self._told is not None:
-            message.follower.tell(NodeObserved(self._told))
-
-    def _hold(self, node: Node) -> Node:
-        """Keep `node` unless a newer one is known, and tell who follows. Gives the one that is kept."""
-        known = self._node
-        if known is not None and _is_older(node, known):
-            return known
-        self._node = node
-        if self._registered and node.status is not None and is_ready(node.status.conditions):
-            self._startup.ready(self.now_ns())
-        cordoned = bool(node.spec.unschedulable)
-        if cordoned != self._cordoned:
-            self._cordoned = cordoned
-            self._events.tell(
-                status_event(self._settings.name, "NodeNotSchedulable" if cordoned else "NodeSchedulable")
-            )
-        if node_has_changed(self._told, node):
-            self._told = node
-            for listener in self._listeners:
-                listener.tell(NodeObserved(node))
-        return node
+        self._writer.follow(message.follower)
 
     # --- what others know -------------------------------------------------------------------------------------------
 
@@ -415,7 +236,7 @@ class NodeStatusActor(Actor):
     def volumes_in_use(self, message: VolumesInUseObserved) -> None:
         """Pods wait for it: a volume is used only once the node says so, or somebody might detach it."""
         self._learn(volumes_in_use=message)
-        status = _status(self._node) if self._node is not None else None
+        status = status_of(self._writer.node) if self._writer.node is not None else None
         if status is not None and status.volumes_in_use != volumes_in_use(status, message):
             self._publish_soon()
 
@@ -441,16 +262,17 @@ class NodeStatusActor(Actor):
 
     def _consider(self) -> None:
         """Look soon when the conditions would say something else than at the last look. What fails has its own pace."""
-        if not self._registered or self._failing or self._node is None or self._machine is None:
+        node = self._writer.node
+        if not self._writer.registered or self._writer.failing or node is None or self._machine is None:
             return
-        status = _status(self._node)
+        status = status_of(node)
         if self._wanted_now(status, self._machine) != self._wanted:
             self._look_soon(SOON_NS if is_ready(status.conditions) else FIRST_NS)
         self._wait_for_silence()
 
     def _publish_soon(self) -> None:
         """Look soon for what is not a condition. What fails has its own pace."""
-        if self._registered and not self._failing:
+        if self._writer.registered and not self._writer.failing:
             self._look_soon(SOON_NS)
 
     def _look_soon(self, pause_ns: int) -> None:
@@ -475,9 +297,8 @@ class NodeStatusActor(Actor):
         self._tell_expected()
 
     def _tell_expected(self) -> None:
-        if self._told is None and self._expected is not None and self._machine is not None:
-            bare = initial_node(self._settings, self._machine, NodeStatus(), unschedulable=self._cordoned)
-            self._expected.tell(NodeObserved(self._next(bare)))
+        if self._writer.told is None and self._expected is not None and self._machine is not None:
+            self._expected.tell(NodeObserved(self._writer.expected(self._machine)))
 
     @handles(NetworkObserved)
     def network_observed(self, message: NetworkObserved) -> None:
@@ -503,17 +324,4 @@ class NodeStatusActor(Actor):
 
     def _events_of(self, before: Node, after: Node) -> dict[str, RecordEvent]:
         """What is to be said of the change, by reason."""
-        return events_of(self._settings.name, self._machine, _status(before), _status(after))
-
-
-def _status(node: Node) -> NodeStatus:
-    return node.status or NodeStatus()
-
-
-def _differ(before: Node, after: Node) -> bool:
-    return before.metadata != after.metadata or status_has_changed(_status(before), _status(after))
-
-
-def _is_older(node: Node, known: Node) -> bool:
-    old, new = known.metadata, node.metadata
-    return old.uid == new.uid and is_older(new.resource_version, old.resource_version)
+        return events_of(self._settings.name, self._machine, status_of(before), status_of(after))

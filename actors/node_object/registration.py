@@ -2,7 +2,8 @@
 
 A node with this name that exists belongs to an earlier life of this agent, or to somebody who prepared it: its labels,
 taints and annotations are kept. Only labels that describe the machine, the annotation that says who attaches volumes,
-and resources of devices that nobody here knows any more are set right.
+and resources of devices that nobody here knows any more are set right: those that another agent, or an earlier machine
+of this name, has left. What people have given to the node since this agent has had it stays.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.node_object.capacity import HUGE_PAGES, is_extended
-from actors.node_object.settings import NodeSettings
+from actors.node_object.settings import AGENT, NodeSettings
 from config.objects import Node, NodeSpec, NodeStatus, ObjectMeta, Taint
 from runtime.host_machine import MachineFacts
 
@@ -88,8 +89,8 @@ def own_taints(settings: NodeSettings) -> tuple[Taint, ...]:
 def reconciled(existing: Node, initial: Node) -> Node:
     """`existing` set right; equal to it when there is nothing to do."""
     status = existing.status or NodeStatus()
-    known = status.capacity
-    gone = {name: "0" for name in known if is_extended(name)}
+    known, own = status.capacity, initial.status or NodeStatus()
+    gone = {} if _was_ours(status, own) else {name: "0" for name in known if is_extended(name)}
     return msgspec.structs.replace(
         existing,
         metadata=msgspec.structs.replace(
@@ -99,10 +100,20 @@ def reconciled(existing: Node, initial: Node) -> Node:
         ),
         status=msgspec.structs.replace(
             status,
-            capacity=_with_own_pages({**known, **gone}, (initial.status or NodeStatus()).capacity),
-            allocatable=_with_own_pages({**status.allocatable, **gone}, (initial.status or NodeStatus()).allocatable),
+            capacity=_with_own_pages({**known, **gone}, own.capacity),
+            allocatable=_with_own_pages({**status.allocatable, **gone}, own.allocatable),
         ),
     )
+
+
+def _was_ours(published: NodeStatus, own: NodeStatus) -> bool:
+    """Whether an agent of this kind has said it, on this machine. A kubelet tells that by a file of its devices; the
+    object itself says it as well, and has it still when the disk is new.
+    """
+    before, now = published.node_info, own.node_info
+    if before is None or now is None or before.machine_id != now.machine_id:
+        return False
+    return AGENT in (before.kubelet_version or "")
 
 
 def _synced_labels(existing: Mapping[str, str], initial: Mapping[str, str]) -> dict[str, str]:

@@ -10,11 +10,13 @@ from config.kubelet import KubeletConfiguration
 
 KUBERNETES_VERSION = "v1.36.2"
 """The release whose kubelet this agent stands in for: what version checks of a cluster compare."""
+AGENT = "+actorlet"
+"""What tells versions of this agent from those of kubelets."""
 
 
 def agent_version(own: str = "") -> str:
     """`kubeletVersion`: the release, then the agent and its own version as build metadata, which nobody compares."""
-    return f"{KUBERNETES_VERSION}+actorlet" + (f".{own}" if own else "")
+    return f"{KUBERNETES_VERSION}{AGENT}" + (f".{own}" if own else "")
 
 
 @dataclass(frozen=True, slots=True)

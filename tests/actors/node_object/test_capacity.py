@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.node_object.capacity import allocatable, capacity, is_extended, missing, pod_limit
+from actors.node_object.capacity import allocatable, capacity, is_extended, missing, pod_limit, reserved
 from config.kubelet import KubeletConfiguration
 from runtime.host_machine import MachineFacts
 
@@ -79,6 +79,17 @@ WHOLE = {"cpu": "4", "memory": "16Gi", "ephemeral-storage": "100Gi", "pods": "11
 )
 def test_allocatable_is_what_is_not_reserved(fields: dict[str, Any], left: dict[str, str]) -> None:
     assert allocatable(WHOLE, configured(**fields)) == {**WHOLE, **left}
+
+
+def test_what_is_reserved_for_the_system_and_the_agent_has_process_ids_and_no_thresholds() -> None:
+    fields = {"system_reserved": {"pid": "500", "cpu": "1"}, "kube_reserved": {"pid": "1k", "memory": "1Gi"}}
+    kept = reserved(configured(**fields, eviction_hard={"memory.available": "5Gi"}))
+    assert {name: str(amount) for name, amount in kept.items()} == {
+        "cpu": "1",
+        "memory": "1Gi",
+        "ephemeral-storage": "0",
+        "pid": "1500",
+    }
 
 
 def test_huge_pages_are_taken_out_of_allocatable_memory() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from actors.node_object.registration import initial_node, reconciled
 from actors.node_object.settings import NodeSettings, Registration, agent_version
 from config.kubelet import KubeletConfiguration, RegisteredTaint
-from config.objects import Node, NodeSpec, NodeStatus, ObjectMeta, Taint
+from config.objects import Node, NodeSpec, NodeStatus, NodeSystemInfo, ObjectMeta, Taint
 from runtime.host_machine import MachineFacts
 
 EMPTY = NodeStatus()
@@ -103,6 +104,28 @@ def test_a_node_that_is_there_keeps_what_others_gave_it() -> None:
     assert mended.status.capacity == {"cpu": "8", "example.com/gpu": "0", "hugepages-2Mi": "1Gi"}
     assert mended.status.allocatable == {"cpu": "7", "example.com/gpu": "0", "hugepages-2Mi": "1Gi"}
     assert reconciled(mended, new) == mended
+
+
+@pytest.mark.parametrize(
+    ("version", "machine_id", "left"),
+    [
+        ("v1.36.2+actorlet.0.1.0", "m-1", "2"),  # an agent of ours on this machine: people have given it since
+        ("v1.36.2", "m-1", "0"),  # a kubelet, whose devices nobody serves here
+        ("v1.36.2+actorlet.0.1.0", "m-2", "0"),  # a machine that had this name before
+        ("", "m-1", "0"),
+    ],
+)
+def test_resources_that_another_agent_or_machine_has_left_are_zero(version: str, machine_id: str, left: str) -> None:
+    def informed(status: NodeStatus, version: str, machine_id: str) -> NodeStatus:
+        return msgspec.structs.replace(status, node_info=NodeSystemInfo(machine_id=machine_id, kubelet_version=version))
+
+    there = existing()
+    assert there.status is not None
+    before = msgspec.structs.replace(there, status=informed(there.status, version, machine_id))
+    mended = reconciled(before, born(settings(), informed(NodeStatus(), agent_version(), "m-1")))
+    assert mended.status is not None
+    assert mended.status.capacity["example.com/gpu"] == left
+    assert mended.status.allocatable["example.com/gpu"] == left
 
 
 def test_labels_of_flags_are_given_at_birth_only_but_for_those_that_describe_the_machine() -> None:

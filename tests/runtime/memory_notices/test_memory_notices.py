@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +14,11 @@ from runtime.memory_notices import MemoryMark
 from runtime.memory_notices.local import LocalMemoryNotices
 from runtime.memory_notices.pressure import PressureNotices
 from runtime.memory_notices.usage_marks import UsageMarks, usage_at
+from tests.memory_group import MAY_BE_MADE, VERSION, MemoryGroup
 
 WAIT = 20
 MIB = 2**20
 GIB = 2**30
-MEMORY_V1 = Path("/sys/fs/cgroup/memory")
 PSI = Path("/proc/pressure/memory")
 
 
@@ -146,71 +143,50 @@ def test_a_kernel_without_pressure_is_told_of(tmp_path: Path, loop: LoopThread) 
 
 # --- this machine's kernel --------------------------------------------------------------------------------------------
 
-NEEDS_V1 = pytest.mark.skipif(
-    not (os.access(MEMORY_V1, os.W_OK) and (MEMORY_V1 / "cgroup.event_control").exists()),
-    reason="needs memory groups of cgroup v1",
+NEEDS_V1 = pytest.mark.skipif(VERSION != 1 or not MAY_BE_MADE, reason="needs memory groups of cgroup v1")
+NEEDS_PSI = pytest.mark.skipif(
+    not (MAY_BE_MADE and os.access(PSI, os.W_OK)), reason="needs memory groups, and a kernel that measures pressure"
 )
-NEEDS_PSI = pytest.mark.skipif(not os.access(PSI, os.W_OK), reason="needs a kernel that measures pressure")
-
-
-@pytest.fixture
-def group() -> Iterator[Path]:
-    """A memory group of the test's own."""
-    path = MEMORY_V1 / f"actorlet-test-{uuid.uuid4().hex[:8]}"
-    path.mkdir()
-    yield path
-    path.rmdir()
-
-
-def greedy(group: Path, program: str) -> subprocess.Popen[bytes]:
-    """A process in the group that runs the program, then waits for its end."""
-    start = f"open('{group}/cgroup.procs', 'w').write('0')\n"
-    return subprocess.Popen([sys.executable, "-c", f"{start}{program}\ninput()"], stdin=subprocess.PIPE)
 
 
 @NEEDS_V1
-def test_this_kernel_says_when_a_group_passes_a_mark(loop: LoopThread, group: Path, tmp_path: Path) -> None:
+def test_this_kernel_says_when_a_group_passes_a_mark(loop: LoopThread, tmp_path: Path) -> None:
     heard = Heard()
-    # The group stands for all pods: the root of this file system is the machine's, but for that.
-    groups = tmp_path / "sys/fs/cgroup/memory"
-    groups.mkdir(parents=True)
-    (groups / "kubepods").symlink_to(group)
-    put(tmp_path, "proc/meminfo", f"MemTotal: {GIB // 1024} kB\n")
-    (group / "memory.limit_in_bytes").write_text(str(256 * MIB))
-    watch = LocalMemoryNotices(loop, str(tmp_path)).watch((MemoryMark(True, 192 * MIB),), heard)
-    process = None
-    try:
+    with MemoryGroup(limit_bytes=256 * MIB) as group:
+        # The group stands for all pods, on a machine that is made of files otherwise.
+        groups = tmp_path / "sys/fs/cgroup/memory"
+        groups.mkdir(parents=True)
+        (groups / "kubepods").symlink_to(group.directory)
+        put(tmp_path, "proc/meminfo", f"MemTotal: {GIB // 1024} kB\n")
+        watch = LocalMemoryNotices(loop, str(tmp_path)).watch((MemoryMark(True, 192 * MIB),), heard)
         assert watch.renew() == ()
-        process = greedy(group, f"x = bytearray({96 * MIB})")
-        heard.wait()
-    finally:
-        watch.close()
-        if process is not None:
-            process.communicate(b"\n", WAIT)
+        process = group.run(f"x = bytearray({96 * MIB})")
+        try:
+            heard.wait()
+        finally:
+            watch.close()
+            process.kill()
+            process.wait(WAIT)
 
 
-@NEEDS_V1
 @NEEDS_PSI
-def test_this_kernel_says_when_processes_wait_for_memory(loop: LoopThread, group: Path, tmp_path: Path) -> None:
+def test_this_kernel_says_when_processes_wait_for_memory(loop: LoopThread, tmp_path: Path) -> None:
     heard = Heard()
-    (group / "memory.limit_in_bytes").write_text(str(32 * MIB))
     watch = PressureNotices(loop, (MemoryMark(False, 1),), heard, stall_us=1_000)
-    process = None
-    try:
-        assert watch.renew() == ()
-        assert watch.renew() == ()  # the trigger is pulled once
-        file = tmp_path / "more than fits"
-        # Reading again what was just thrown out for want of room is what the kernel calls waiting for memory.
-        program = (
-            f"f = open({str(file)!r}, 'wb+', 0)\n"
-            f"for _ in range(96): f.write(bytes({MIB}))\n"
-            f"import os\nos.fsync(f.fileno())\n"
-            f"for _ in range(30):\n    f.seek(0)\n    while f.read({MIB}): pass"
-        )
-        process = greedy(group, program)
-        heard.wait()
-    finally:
-        watch.close()
-        if process is not None:
+    assert watch.renew() == ()
+    assert watch.renew() == ()  # the trigger is pulled once
+    # Reading again what was just thrown out for want of room is what the kernel calls waiting for memory.
+    program = (
+        f"f = open({str(tmp_path / 'more than fits')!r}, 'wb+', 0)\n"
+        f"for _ in range(96): f.write(bytes({MIB}))\n"
+        "import os\nos.fsync(f.fileno())\n"
+        f"while True:\n    f.seek(0)\n    while f.read({MIB}): pass"
+    )
+    with MemoryGroup(limit_bytes=32 * MIB) as group:
+        process = group.run(program)
+        try:
+            heard.wait()
+        finally:
+            watch.close()
             process.kill()
             process.wait(WAIT)

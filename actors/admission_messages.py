@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from actors.admission.allocation import Allocation
 from actors.kernel import ActorRef, Message
 from config.objects import Pod
 
@@ -27,11 +28,12 @@ class AdmitPod(Message, frozen=True):
 class MakeCgroup(Message, frozen=True):
     """ResourceManagerActor -> CgroupActor: the node has taken the pod; make its cgroup, and tell its worker both.
 
-    `runs`: something of the pod is there, in the cgroup that it was begun in.
+    `allocation`: what it was given. `runs`: something of the pod is there, in the cgroup that it was begun in.
     """
 
     worker: ActorRef
     pod: Pod
+    allocation: Allocation
     runs: bool = False
 
     def coalesce_key(self) -> Hashable:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from actors.start.resources import DEFAULT_PERIOD_US, MINIMUM_SHARES, cpu_quota_us, cpu_shares
+from actors.start.resource_rules import DEFAULT_PERIOD_US
+from actors.start.resources import MINIMUM_SHARES, cpu_quota_us, cpu_shares
 from config.objects import Container, Pod
-from config.pod_identity import QosClass, is_sidecar, qos_class
-from config.pod_requests import Amounts, pod_requests, read_amounts
+from config.pod_identity import QosClass, is_sidecar
+from config.pod_requests import Amounts, read_amounts
 from config.quantity import NANOS, parse_quantity
 from runtime.cgroups.capability import CgroupLimits
 
@@ -51,18 +52,13 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
         return Demand(self.milli_cpu - other.milli_cpu, self.memory_bytes - other.memory_bytes)
 
 
-def pod_limits(pod: Pod, rules: CgroupRules, requests: Amounts | None = None) -> CgroupLimits:
-    """Of one pod. `requests`: its own, where they are known already. Raises QuantityError."""
-    requests = pod_requests(pod) if requests is None else requests
-    limits = _limits(pod)
-    qos = qos_class(pod)
-    shares = cpu_shares(_milli(requests.get(CPU, 0))) if qos is not QosClass.BEST_EFFORT else None
+def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -> CgroupLimits:
+    """Of one pod, of that class, that asks for this. Raises QuantityError."""
+    limits = _limits(pod) if qos is not QosClass.BEST_EFFORT else _NOTHING
     quota = cpu_quota_us(_milli(limits[CPU]), rules.cpu_period_us) if CPU in limits else None
     memory = -(-limits[MEMORY] // NANOS) if MEMORY in limits else None
-    if qos is QosClass.BEST_EFFORT:
-        quota = memory = None
     return CgroupLimits(
-        cpu_shares=MINIMUM_SHARES if shares is None else shares,
+        cpu_shares=cpu_shares(_milli(requests.get(CPU, 0))) if qos is not QosClass.BEST_EFFORT else MINIMUM_SHARES,
         cpu_quota_us=-1 if quota is None or not rules.cpu_quota else quota,
         cpu_period_us=None if quota is None else rules.cpu_period_us,
         memory_bytes=-1 if memory is None else memory,

@@ -30,9 +30,7 @@ from actors.messages import KnownPods, NodeObserved
 from actors.node_object.events import node_event
 from actors.pod_view import DISK_LANE_SIZE
 from actors.start.resources import MINIMUM_SHARES
-from config.objects import Pod
-from config.pod_identity import QosClass, qos_class
-from config.pod_requests import pod_requests
+from config.pod_identity import QosClass
 from config.quantity import QuantityError
 from runtime.cgroups.capability import CgroupLimits, CgroupTree
 from runtime.cgroups.names import CGROUPFS, SYSTEMD
@@ -264,10 +262,10 @@ class CgroupActor(Actor):
     def _group_of(self, request: MakeCgroup) -> PodGroup:
         pod = request.pod
         try:
-            limits = pod_limits(pod, self._plan.rules)
+            limits = pod_limits(pod, request.allocation.qos, request.allocation.requests, self._plan.rules)
         except QuantityError:  # whoever makes its containers says so
             limits = CgroupLimits()
-        return PodGroup(pod.metadata.uid, qos_class(pod), limits, request.runs)
+        return PodGroup(pod.metadata.uid, request.allocation.qos, limits, request.runs)
 
     @handles(PodGroupsMade)
     def made(self, message: PodGroupsMade) -> None:
@@ -282,7 +280,8 @@ class CgroupActor(Actor):
     def _answer(self, request: MakeCgroup, made: PodGroupMade) -> None:
         if made.parent:
             self._failing.pop(made.uid, None)
-            if self._book.put(made.uid, _member(request.pod)):
+            has = request.allocation
+            if self._book.put(made.uid, Member(has.qos, demand_of(has.requests))):
                 for problem in made.problems:
                     self._warn_of(problem)
                 request.worker.tell(PodAdmitted(made.parent))
@@ -418,13 +417,6 @@ class CgroupActor(Actor):
             self._said.add(text)
             self.log.warning("%s", text)
             self._tools.events.tell(node_event(self._plan.node, "Warning", NOT_ENFORCED, text))
-
-
-def _member(pod: Pod) -> Member:
-    try:
-        return Member(qos_class(pod), demand_of(pod_requests(pod)))
-    except QuantityError:
-        return Member(qos_class(pod), demand_of({}))
 
 
 # --- what came of it --------------------------------------------------------------------------------------------------

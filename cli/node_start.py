@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from actors.admission.abilities import Abilities
+from actors.cgroup_plan import TIERED
 from actors.container_gc_rules import GcPolicy
 from actors.kernel import PoolDispatcher
 from actors.node_object.addresses import node_ips
+from actors.node_object.capacity import MEMORY, allocatable, capacity
 from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_version
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
-from actors.start.resources import ResourceRules
+from actors.start.resource_rules import MemoryRules, ResourceRules, SwapRules
 from cli.main import own_version
 from config.feature_gates import FeatureGates
 from config.kubeconfig import ApiAccess
 from config.kubelet import KubeletConfiguration, crash_loop_periods
+from config.quantity import parse_quantity
 from config.start_configuration import StartConfiguration
 from runtime.allocation_file import LocalAllocationFile
 from runtime.api import ApiLines
@@ -69,6 +72,7 @@ CONTAINER_LOGS = "/var/log/containers"
 PUSHED_MANIFESTS = "pushed-manifests"
 """Under the node's directory: what came over HTTP."""
 PLUGINS_REGISTRY = "plugins_registry"
+LIMITED_SWAP = "LimitedSwap"
 SIMULATED_RUNTIME = "simulated"
 MICROSECOND_NS = 1_000
 
@@ -174,12 +178,33 @@ def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Ma
             cgroup_version=machine.cgroup_version,
             # With cgroup v1 the kernel knows no other way (spec 12.2).
             single_process_oom_kill=machine.cgroup_version == 1 if one_process is None else one_process,
+            page_sizes=tuple(size_bytes for size_bytes, _ in machine.facts.huge_pages),
+            swap=_swap(configuration, machine),
+            memory=_memory(configuration, gates, machine),
         ),
         thermal_paths=machine.facts.thermal_paths,
         seccomp_default=configuration.seccomp_default,
         env_files=gates.enabled("EnvFiles"),
         stop_signals=gates.enabled("ContainerStopSignals"),
         restart_all=gates.enabled("RestartAllContainersOnContainerExits"),
+    )
+
+
+def _swap(configuration: KubeletConfiguration, machine: Machine) -> SwapRules | None:
+    """None: nobody counts it (spec 9.8)."""
+    if machine.cgroup_version != 2 or not machine.facts.swap_counted:
+        return None
+    return SwapRules(configuration.memory_swap.swap_behavior == LIMITED_SWAP, machine.facts.swap_bytes)
+
+
+def _memory(configuration: KubeletConfiguration, gates: FeatureGates, machine: Machine) -> MemoryRules | None:
+    if machine.cgroup_version != 2 or not gates.enabled("MemoryQoS"):
+        return None
+    left = allocatable(capacity({}, machine.facts, None, configuration), configuration)[MEMORY]
+    return MemoryRules(
+        tiered=configuration.memory_reservation_policy == TIERED,
+        throttling=configuration.memory_throttling_factor,
+        allocatable_bytes=parse_quantity(left).value(),
     )
 
 
@@ -206,7 +231,11 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         allocations=LocalAllocationFile(facts.root_directory),
         api=api,
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
-        stats=LocalHostStats(facts.root_directory, runtime_socket(plan.configuration.container_runtime_endpoint)),
+        stats=LocalHostStats(
+            facts.root_directory,
+            runtime_socket(plan.configuration.container_runtime_endpoint),
+            cgroup_root=plan.configuration.cgroup_root,
+        ),
         manifest_store=LocalManifestStore(),
         meters=meters,
         cgroups=LocalCgroupTree(CGROUPS, facts.cgroup_version, units=BusSystemdUnits(loop, system_bus_address())),

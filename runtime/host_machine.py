@@ -6,6 +6,7 @@ system is a parameter, so that any tree of files can be a machine. Refuses to kn
 
 from __future__ import annotations
 
+import glob
 import os
 import platform
 import re
@@ -52,6 +53,8 @@ class MachineFacts:
     operating_system: str = "linux"
     architecture: str = "amd64"
     cgroup_version: int = 2
+    swap_counted: bool = False
+    """Whether cgroups can bound what is swapped."""
     pids: int = 0
     """How many processes and threads there can be at once; 0: not known."""
     apparmor: bool = False
@@ -82,6 +85,7 @@ def read_machine(root: str = "/") -> MachineFacts:
         operating_system="linux",
         architecture=architecture_of(platform.machine()),
         cgroup_version=cgroup_version(root),
+        swap_counted=swap_counted(root),
         pids=pid_limit(root),
         apparmor=_first(root, "sys/module/apparmor/parameters/enabled") == "Y",
         thermal_paths=thermal_paths(root),
@@ -96,6 +100,11 @@ def host_name() -> str:
 def cgroup_version(root: str = "/") -> int:
     """2 where the unified hierarchy is at the root, else 1."""
     return 2 if os.path.exists(os.path.join(root, "sys/fs/cgroup/cgroup.controllers")) else 1
+
+
+def swap_counted(root: str = "/") -> bool:
+    """By any cgroup of v2 but the root, which has no such file."""
+    return bool(glob.glob(os.path.join(root, "sys/fs/cgroup/*/memory.swap.max")))
 
 
 def pid_limit(root: str = "/") -> int:

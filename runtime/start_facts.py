@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 
 from config.kubelet.node_resources import parse_cpu_set
-from runtime.cgroups.names import CGROUPFS, SYSTEMD, CgroupNameError, path_of
+from runtime.cgroups.names import paths_of, root_words
 from runtime.host_machine import cgroup_version, pid_limit
 from runtime.swap import swaps
 
@@ -79,14 +79,8 @@ def _offered(root: str) -> frozenset[str]:
 def _is_there(root: str, version: int, name: str) -> bool:
     """Whether a cgroup is there, in the words of either driver: which of them holds the runtime has not said yet."""
     top = os.path.join(root, CGROUPS) if version == 2 else os.path.join(root, CGROUPS, SINGLE)
-    parts = tuple(part for part in name.split("/") if part)
-    paths = {"/" + "/".join(parts)}
-    for driver in (CGROUPFS, SYSTEMD):
-        try:
-            paths.add(path_of(parts, driver))
-        except CgroupNameError:
-            continue
-    return any(os.path.isdir(top + path) for path in sorted(paths))
+    paths = paths_of(root_words(name, per_qos=False))
+    return any(os.path.isdir(top + path) for path in paths)
 
 
 def _online(root: str) -> frozenset[int] | None:

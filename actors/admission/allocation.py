@@ -64,6 +64,9 @@ class Book:
     def __contains__(self, uid: object) -> bool:
         return uid in self._by_uid
 
+    def __getitem__(self, uid: str) -> Allocation:
+        return self._by_uid[uid]
+
     def put(self, allocation: Allocation) -> None:
         """The pod has this now, in place of what it had."""
         self.remove(allocation.uid)

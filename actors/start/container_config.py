@@ -18,7 +18,8 @@ from actors.start.logs import log_path
 from actors.start.mount_abilities import MountAbilities
 from actors.start.mounts import VolumesInside, container_devices, container_mounts
 from actors.start.refusal import StartRefusedError
-from actors.start.resources import ResourceRules, container_resources
+from actors.start.resource_rules import ResourceRules
+from actors.start.resources import container_resources
 from actors.start.security import container_security
 from actors.start.sub_paths import agent_volumes
 from actors.start.termination_message import termination_file

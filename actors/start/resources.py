@@ -1,25 +1,22 @@
-"""What a container may use, in the units of the kernel (spec 3.8, 10.3, 10.6). Pure.
-
-Texts of quantities repeat from pod to pod, so each is parsed once.
-"""
+"""What a container may use, in the units of the kernel (spec 3.8, 10.3, 10.6). Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TypeAlias
 
-import msgspec
-
+from actors.start.resource_rules import DEFAULT_PERIOD_US, ResourceRules, amount_bytes, milli_cpu
+from actors.start.unified import unified
 from config.objects import Container, Pod
 from config.pod_identity import QosClass, is_node_critical, is_sidecar, qos_class
-from config.quantity import parse_quantity
-from runtime.cri.messages import LinuxContainerResources
+from runtime.cgroups.names import page_name
+from runtime.cri.messages import HugepageLimit, LinuxContainerResources
 
 MINIMUM_SHARES = 2
 MAXIMUM_SHARES = 262_144
 MINIMUM_QUOTA_US = 1_000
-DEFAULT_PERIOD_US = 100_000
+
+HUGE_PAGES = "hugepages-"
 
 PROTECTED_OOM_SCORE = -997
 BEST_EFFORT_OOM_SCORE = 1_000
@@ -27,28 +24,6 @@ BEST_EFFORT_OOM_SCORE = 1_000
 _NO_AMOUNTS: Mapping[str, str] = {}
 _Amount: TypeAlias = Callable[[Container], int]
 _Reader: TypeAlias = Callable[[str], int]
-
-
-class ResourceRules(msgspec.Struct, frozen=True):
-    """How this node turns amounts into limits. `memory_capacity_bytes` 0: not known."""
-
-    cpu_quota: bool = True
-    cpu_period_us: int = DEFAULT_PERIOD_US
-    memory_capacity_bytes: int = 0
-    cgroup_version: int = 2
-    single_process_oom_kill: bool = False
-
-
-@lru_cache(maxsize=4096)
-def milli_cpu(text: str) -> int:
-    """Thousandths of a CPU, rounded up."""
-    return parse_quantity(text).milli_value()
-
-
-@lru_cache(maxsize=4096)
-def amount_bytes(text: str) -> int:
-    """Whole bytes, rounded up."""
-    return parse_quantity(text).value()
 
 
 def cpu_shares(milli: int) -> int:
@@ -73,17 +48,25 @@ def container_resources(pod: Pod, container: Container, rules: ResourceRules) ->
     quota_us = 0
     if cpu_limit:
         quota_us = cpu_quota_us(milli_cpu(cpu_limit), rules.cpu_period_us) if rules.cpu_quota else -1
-    unified = {}
-    if rules.cgroup_version == 2 and not rules.single_process_oom_kill:
-        unified["memory.oom.group"] = "1"
     return LinuxContainerResources(
         cpu_shares=cpu_shares(milli_cpu(cpu_request)) if cpu_request else MINIMUM_SHARES,
         cpu_quota=quota_us,
         cpu_period=rules.cpu_period_us if rules.cpu_quota else 0,
         memory_limit_in_bytes=amount_bytes(memory_limit) if memory_limit else 0,
         oom_score_adj=oom_score(pod, container, rules.memory_capacity_bytes),
-        unified=unified,
+        hugepage_limits=_huge_pages(limits, rules.page_sizes),
+        unified=unified(pod, container, rules),
     )
+
+
+def _huge_pages(limits: Mapping[str, str], sizes: tuple[int, ...]) -> tuple[HugepageLimit, ...]:
+    """Of each size that there is: what is asked for, and nothing of every other."""
+    wanted = {
+        amount_bytes(name.removeprefix(HUGE_PAGES)): amount_bytes(text)
+        for name, text in limits.items()
+        if name.startswith(HUGE_PAGES)
+    }
+    return tuple(HugepageLimit(page_size=page_name(size), limit=wanted.get(size, 0)) for size in sizes)
 
 
 def pod_sum(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
@@ -124,11 +107,21 @@ def oom_score(pod: Pod, container: Container, memory_capacity_bytes: int) -> int
         return PROTECTED_OOM_SCORE
     if quality is QosClass.BEST_EFFORT or not memory_capacity_bytes:
         return BEST_EFFORT_OOM_SCORE
-    score = _burstable_score(_memory_request(container), memory_capacity_bytes)
+    share = _share_of_the_rest(pod)
+    score = _burstable_score(_memory_request(container) + share, memory_capacity_bytes)
     if is_sidecar(container) and pod.spec.containers:
         least = min(_memory_request(each) for each in pod.spec.containers)
-        score = min(score, _burstable_score(least, memory_capacity_bytes))
+        score = min(score, _burstable_score(least + share, memory_capacity_bytes))
     return score
+
+
+def _share_of_the_rest(pod: Pod) -> int:
+    """What the pod as a whole asks for of memory beyond its containers is theirs in equal parts (spec 10.6)."""
+    whole = pod.spec.resources.requests.get("memory") if pod.spec.resources is not None else None
+    if whole is None:
+        return 0
+    together = [*pod.spec.containers, *(each for each in pod.spec.init_containers if is_sidecar(each))]
+    return max(0, amount_bytes(whole) - sum(map(_memory_request, together))) // len(together)
 
 
 def _burstable_score(request_bytes: int, capacity_bytes: int) -> int:

@@ -19,7 +19,7 @@ import signal
 from collections.abc import Iterator, Mapping
 
 from runtime.cgroups.capability import CgroupLimits
-from runtime.cgroups.names import CGROUPFS, Words, name_of, path_of, uids_in
+from runtime.cgroups.names import CGROUPFS, Words, name_of, page_name, path_of, uids_in
 
 V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
 V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")
@@ -116,14 +116,6 @@ class LocalCgroups:
 def cpu_weight(shares: int) -> int:
     """The weight of v2 for shares of v1 (spec 10.3)."""
     return 1 + (shares - 2) * 9999 // 262_142
-
-
-def page_name(size_bytes: int) -> str:
-    """How the kernel calls huge pages of that size: 2MB, 1GB."""
-    for unit, name in ((2**30, "GB"), (2**20, "MB")):
-        if size_bytes >= unit:
-            return f"{size_bytes // unit}{name}"
-    return f"{size_bytes // 2**10}KB"
 
 
 # --- what is written --------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from its name again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TypeAlias
 
 from config.pod_identity import QosClass
@@ -80,6 +81,23 @@ def pod_uid(directory: str, driver: str) -> str | None:
 def uids_in(directories: Iterable[str], driver: str) -> tuple[str, ...]:
     """The pods of these directories, sorted."""
     return tuple(sorted(uid for each in directories if (uid := pod_uid(each, driver)) is not None))
+
+
+def paths_of(words: Words) -> tuple[str, ...]:
+    """The paths by each driver that can call it so: which one it is need not be known yet."""
+    found = []
+    for driver in (CGROUPFS, SYSTEMD):
+        with suppress(CgroupNameError):
+            found.append(path_of(words, driver))
+    return tuple(dict.fromkeys(found))
+
+
+def page_name(size_bytes: int) -> str:
+    """How the kernel calls huge pages of that size: 2MB, 1GB."""
+    for unit, name in ((2**30, "GB"), (2**20, "MB")):
+        if size_bytes >= unit:
+            return f"{size_bytes // unit}{name}"
+    return f"{size_bytes // 2**10}KB"
 
 
 def _slices(words: Words) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from runtime.cgroups.names import paths_of, root_words
 from runtime.host_machine import cgroup_version
 from runtime.stats import disk
 from runtime.stats import kernel_files as files
@@ -31,7 +32,6 @@ from runtime.stats.readings import (
 )
 
 SECOND_NS = 1_000_000_000
-PODS_GROUPS = ("/kubepods", "/kubepods.slice")
 _PASSING = ("veth", "docker", "nerdctl", "ifb")
 """Interfaces that come and go with pods: no part of the node's network."""
 _OF_POD = re.compile(r"(^|-)pod[0-9a-f]")
@@ -40,10 +40,11 @@ _OF_POD = re.compile(r"(^|-)pod[0-9a-f]")
 
 class LocalHostStats:
     """See the module. `root_directory`: the agent's, with the pods' directories. `runtime_socket`: where the runtime
-    listens; empty where that is not known.
+    listens; empty where that is not known. `cgroup_root`: below which the cgroup of all pods is.
     """
 
-    def __init__(self, root_directory: str, runtime_socket: str = "", root: str = "/") -> None:
+    def __init__(self, root_directory: str, runtime_socket: str = "", root: str = "/", cgroup_root: str = "/") -> None:
+        self._pods_groups = paths_of(root_words(cgroup_root))
         self._pods = os.path.join(root_directory, "pods")
         self._runtime_socket = runtime_socket
         self._root = root
@@ -137,7 +138,7 @@ class LocalHostStats:
         runtime = listener_of(self._runtime_socket)
         if runtime:
             found.append(self._of_process("runtime", str(runtime), booted_ns, at_ns))
-        for path in PODS_GROUPS:
+        for path in self._pods_groups:
             group = read_cgroup(self._root, self._version, dict.fromkeys(("", "memory", "cpuacct", "cpu"), path), at_ns)
             if group is not None:
                 found.append(SystemContainer("pods", booted_ns, group.cpu, group.memory))

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from actors.cgroup_limits import CgroupRules, Demand, demand_of, node_limits, pod_limits, reserved_limits, tier_limits
-from config.objects import Container, ResourceRequirements
-from config.pod_identity import QosClass
+from config.objects import Container, Pod, ResourceRequirements
+from config.pod_identity import QosClass, qos_class
+from config.pod_requests import pod_requests
 from runtime.cgroups.capability import CgroupLimits
 from tests.actors.pod_pictures import container, pod, sidecar
 
@@ -23,6 +24,10 @@ def of(requests: dict[str, str] | None = None, limits: dict[str, str] | None = N
 
 def app(name: str = "app", **fields: Any) -> Container:
     return container(name, resources=of(**fields))
+
+
+def limits_of(desired: Pod, rules: CgroupRules) -> CgroupLimits:
+    return pod_limits(desired, qos_class(desired), pod_requests(desired), rules)
 
 
 def seen(limits: CgroupLimits) -> tuple[int | None, ...]:
@@ -63,23 +68,23 @@ HALF = {"cpu": "500m", "memory": "512Mi"}
 )
 def test_10_3_pods(containers: list[Any], fields: dict[str, Any], expected: tuple[int, int, int]) -> None:
     desired = pod(*containers, **fields)
-    assert seen(pod_limits(desired, CgroupRules())) == expected
+    assert seen(limits_of(desired, CgroupRules())) == expected
 
 
 def test_10_3_a_quota_is_switched_off_for_the_node() -> None:
-    limits = pod_limits(pod(app(requests=FULL, limits=FULL)), CgroupRules(cpu_quota=False))
+    limits = limits_of(pod(app(requests=FULL, limits=FULL)), CgroupRules(cpu_quota=False))
     assert limits.cpu_quota_us == -1
     assert limits.memory_bytes == GI
 
 
 @pytest.mark.parametrize(("limit", "written"), [(-1, -1), (0, -1), (100, 100)])
 def test_10_3_processes(limit: int, written: int) -> None:
-    assert pod_limits(pod("app"), CgroupRules(pids_limit=limit)).pids == written
+    assert limits_of(pod("app"), CgroupRules(pids_limit=limit)).pids == written
 
 
 def test_10_3_huge_pages_of_every_size() -> None:
     desired = pod(app(requests={"hugepages-2Mi": "4Mi", **FULL}, limits={"hugepages-2Mi": "4Mi", **FULL}))
-    assert pod_limits(desired, CgroupRules(page_sizes=PAGES)).huge_pages == {2**21: 2**22, 2**30: 0}
+    assert limits_of(desired, CgroupRules(page_sizes=PAGES)).huge_pages == {2**21: 2**22, 2**30: 0}
 
 
 @pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (1500, 1536), (1_000_000, 262_144)])
@@ -112,7 +117,7 @@ def test_10_4_memory_that_better_classes_ask_for_is_kept_from_the_others(
     ],
 )
 def test_10_3_memory_is_kept_for_pods_by_their_class(resources: Any, kept: tuple[int | None, int | None]) -> None:
-    limits = pod_limits(pod(container("app", resources=resources)), CgroupRules(keeps_memory=True))
+    limits = limits_of(pod(container("app", resources=resources)), CgroupRules(keeps_memory=True))
     assert (limits.memory_min_bytes, limits.memory_low_bytes) == kept
 
 

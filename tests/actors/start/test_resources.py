@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from actors.start.resources import (
-    ResourceRules,
-    container_resources,
-    cpu_quota_us,
-    cpu_shares,
-    oom_score,
-    pod_overhead,
-    pod_sum,
-)
+from actors.start.resource_rules import MemoryRules, ResourceRules, SwapRules
+from actors.start.resources import container_resources, cpu_quota_us, cpu_shares, oom_score, pod_overhead, pod_sum
 from config.objects import Container, Pod, ResourceRequirements
-from runtime.cri.messages import LinuxContainerResources
+from runtime.cri.messages import HugepageLimit, LinuxContainerResources
 from tests.actors.pod_pictures import container, pod, sidecar
 
 GIB = 2**30
@@ -126,3 +119,74 @@ def test_3_9_overhead_is_request_and_limit_of_the_sandbox() -> None:
     assert (made.cpu_shares, made.cpu_quota, made.cpu_period) == (256, 25_000, 100_000)
     assert made.memory_limit_in_bytes == 64 * 2**20
     assert pod_overhead(pod("a"), ResourceRules()) == LinuxContainerResources()
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "behaviour", "critical", "swap"),
+    [
+        ({"memory": "1Gi"}, {"memory": "2Gi"}, True, False, GIB // 5),
+        ({"memory": "1Gi"}, {}, True, False, GIB // 5),
+        ({"memory": "1Gi"}, {"memory": "2Gi"}, False, False, 0),
+        ({"memory": "1Gi"}, {"memory": "2Gi"}, True, True, 0),
+        ({"memory": "2Gi"}, {"memory": "2Gi"}, True, False, 0),
+        ({"cpu": "1"}, {}, True, False, 0),
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}, True, False, 0),
+        ({}, {}, True, False, 0),
+    ],
+    ids=["burstable", "no limit", "NoSwap", "critical", "limit is request", "no memory", "guaranteed", "best effort"],
+)
+def test_9_8_who_swaps_and_how_much(
+    requests: dict[str, str], limits: dict[str, str], behaviour: bool, critical: bool, swap: int
+) -> None:
+    one = container("a", resources=ResourceRequirements(requests=requests, limits=limits))
+    rules = ResourceRules(memory_capacity_bytes=10 * GIB, swap=SwapRules(behaviour, 2 * GIB))
+    desired = pod(one, priority_class_name="system-node-critical", priority=2_000_001_000) if critical else pod(one)
+    assert container_resources(desired, one, rules).unified["memory.swap.max"] == str(swap)
+
+
+def test_9_8_where_nobody_counts_what_is_swapped_nothing_is_said_of_it() -> None:
+    one = container("a")
+    assert "memory.swap.max" not in container_resources(pod(one), one, ResourceRules()).unified
+    old = ResourceRules(cgroup_version=1, swap=SwapRules(True, GIB))
+    assert container_resources(pod(one), one, old).unified == {}
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "tiered", "expected"),
+    [
+        (
+            {"memory": "1Gi"},
+            {"memory": "2Gi"},
+            True,
+            {"memory.low": GIB, "memory.high": GIB + GIB * 9 // 10 // 4096 * 4096},
+        ),
+        ({"memory": "1Gi"}, {"memory": "2Gi"}, False, {"memory.high": GIB + GIB * 9 // 10 // 4096 * 4096}),
+        ({"memory": "1Gi"}, {}, False, {"memory.high": GIB + 7 * GIB * 9 // 10 // 4096 * 4096}),
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}, True, {"memory.min": GIB}),
+        ({}, {}, True, {}),
+    ],
+    ids=["burstable", "nothing is kept", "up to what the node has", "guaranteed", "best effort"],
+)
+def test_10_3_memory_that_is_kept_and_memory_that_is_slow(
+    requests: dict[str, str], limits: dict[str, str], tiered: bool, expected: dict[str, int]
+) -> None:
+    one = container("a", resources=ResourceRequirements(requests=requests, limits=limits))
+    rules = ResourceRules(single_process_oom_kill=True, memory=MemoryRules(tiered, 0.9, 8 * GIB))
+    said = container_resources(pod(one), one, rules).unified
+    assert {file: int(text) for file, text in said.items()} == expected
+
+
+def test_10_3_huge_pages_of_every_size() -> None:
+    one = container("a", resources=ResourceRequirements(limits={"hugepages-2Mi": "4Mi"}))
+    rules = ResourceRules(page_sizes=(2**21, 2**30))
+    assert container_resources(pod(one), one, rules).hugepage_limits == (
+        HugepageLimit(page_size="2MB", limit=2**22),
+        HugepageLimit(page_size="1GB", limit=0),
+    )
+    assert container_resources(pod(one), one, ResourceRules()).hugepage_limits == ()
+
+
+def test_10_6_what_the_pod_asks_for_beyond_its_containers_protects_all_of_them() -> None:
+    small, other = container("a", resources=ResourceRequirements(requests={"memory": "1Gi"})), container("b")
+    whole = pod(small, other, resources=ResourceRequirements(requests={"memory": "5Gi"}))
+    assert [oom_score(whole, each, 10 * GIB) for each in (small, other)] == [700, 800]

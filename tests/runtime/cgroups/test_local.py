@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from runtime.cgroups.capability import CgroupLimits
-from runtime.cgroups.local import LocalCgroups, cpu_weight, page_name
-from runtime.cgroups.names import SYSTEMD
+from runtime.cgroups.local import LocalCgroups, cpu_weight
+from runtime.cgroups.names import SYSTEMD, page_name
 
 WORDS = ("kubepods", "burstable", "pod1-2")
 LIMITS = CgroupLimits(

@@ -12,13 +12,13 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.node_object.events import node_event
-from runtime.cgroups.names import KUBEPODS, paths_of
+from runtime.cgroups.names import pods_paths
 from runtime.metrics import own as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.oom import OomKill, OomLog
 from runtime.pending import Subscription
 
-PODS_GROUPS = paths_of((KUBEPODS,))
+PODS_GROUPS = pods_paths()
 SYSTEM_OOM = "SystemOOM"
 SECOND_NS = 1_000_000_000
 AGAIN_NS = 60 * SECOND_NS

@@ -243,7 +243,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
         oom_log=KernelOomLog(loop),
         machine_shutdown=Logind(loop, system_bus_address()),
-        memory_notices=LocalMemoryNotices(loop),
+        memory_notices=LocalMemoryNotices(loop, cgroup_root=plan.configuration.cgroup_root),
     )
 
 

@@ -92,6 +92,11 @@ def paths_of(words: Words) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def pods_paths(cgroup_root: str = "/") -> tuple[str, ...]:
+    """The paths that the cgroup of all pods may have below `cgroup_root`."""
+    return paths_of(root_words(cgroup_root))
+
+
 def page_name(size_bytes: int) -> str:
     """How the kernel calls huge pages of that size: 2MB, 1GB."""
     for unit, name in ((2**30, "GB"), (2**20, "MB")):

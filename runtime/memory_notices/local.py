@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from runtime.cgroups.names import pods_paths
 from runtime.event_loop import LoopThread
 from runtime.host_machine import cgroup_version
 from runtime.memory_notices.capability import MemoryMark, MemoryWatch
@@ -12,10 +13,11 @@ from runtime.memory_notices.usage_marks import UsageMarks
 
 
 class LocalMemoryNotices:
-    """See the module. `root`: of the file system."""
+    """See the module. `root`: of the file system; `cgroup_root`: below which the cgroup of all pods is."""
 
-    def __init__(self, loop: LoopThread, root: str = "/") -> None:
+    def __init__(self, loop: LoopThread, root: str = "/", cgroup_root: str = "/") -> None:
         self._loop = loop
+        self._pods = pods_paths(cgroup_root)
         self._root = root
         self._watch: MemoryWatch | None = None
 
@@ -23,5 +25,5 @@ class LocalMemoryNotices:
         if self._watch is not None:
             self._watch.close()
         kind = PressureNotices if cgroup_version(self._root) == 2 else UsageMarks
-        self._watch = kind(self._loop, marks, on_short, self._root)
+        self._watch = kind(self._loop, marks, on_short, self._root, pods=self._pods)
         return self._watch

@@ -14,12 +14,13 @@ import os
 import select
 from collections.abc import Callable
 
+from runtime.cgroups.names import pods_paths
 from runtime.descriptor_watch import DescriptorWatch
 from runtime.event_loop import LoopThread
 from runtime.memory_notices.capability import MemoryMark
-from runtime.stats.host import PODS_GROUPS
 
 PRESSURE = "proc/pressure/memory"
+PODS_PATHS = pods_paths()
 GROUPS = "sys/fs/cgroup"
 STALL_US, WINDOW_US = 300_000, 2_000_000
 """Some process has waited for so long of that: the share is that of the kernel's own example, well above the noise; a
@@ -29,7 +30,9 @@ _MODIFIED = 0x2
 
 
 class PressureNotices:
-    """See the module; `MemoryWatch` of cgroup v2. `root`: of the file system."""
+    """See the module; `MemoryWatch` of cgroup v2. `root`: of the file system; `pods`: paths that the group of all pods
+    may have.
+    """
 
     def __init__(
         self,
@@ -38,7 +41,10 @@ class PressureNotices:
         on_short: Callable[[], None],
         root: str = "/",
         stall_us: int = STALL_US,
+        *,
+        pods: tuple[str, ...] = PODS_PATHS,
     ) -> None:
+        self._pods_paths = pods
         self._on_short = on_short
         self._root = root
         self._stall_us = stall_us
@@ -93,7 +99,7 @@ class PressureNotices:
 
     def _follow_pods(self) -> list[str]:
         """The group of pods may come later, and come anew."""
-        groups = (os.path.join(self._root, GROUPS, name.lstrip("/"), "memory.events") for name in PODS_GROUPS)
+        groups = (os.path.join(self._root, GROUPS, name.lstrip("/"), "memory.events") for name in self._pods_paths)
         path = next((path for path in groups if os.path.exists(path)), "")
         if path and self._libc.inotify_add_watch(self._changes, os.fsencode(path), _MODIFIED) < 0:
             return [f"{path} cannot be watched: {os.strerror(ctypes.get_errno())}"]

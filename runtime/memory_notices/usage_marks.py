@@ -10,26 +10,36 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from runtime.cgroups.names import pods_paths
 from runtime.descriptor_watch import DescriptorWatch
 from runtime.event_loop import LoopThread
 from runtime.host_machine import memory_sizes
 from runtime.memory_notices.capability import MemoryMark
 from runtime.stats import kernel_files as files
 from runtime.stats.cgroups import read_text
-from runtime.stats.host import PODS_GROUPS
 
+PODS_PATHS = pods_paths()
 GROUPS = "sys/fs/cgroup/memory"
 SLACK_BYTES = 1024 * 1024
 """A mark that has moved by less stays where it is."""
 
 
 class UsageMarks:
-    """See the module; `MemoryWatch` of cgroup v1. `root`: of the file system."""
+    """See the module; `MemoryWatch` of cgroup v1. `root`: of the file system; `pods`: paths that the group of all pods
+    may have.
+    """
 
     def __init__(
-        self, loop: LoopThread, marks: tuple[MemoryMark, ...], on_short: Callable[[], None], root: str = "/"
+        self,
+        loop: LoopThread,
+        marks: tuple[MemoryMark, ...],
+        on_short: Callable[[], None],
+        root: str = "/",
+        *,
+        pods: tuple[str, ...] = PODS_PATHS,
     ) -> None:
         self._loop = loop
+        self._pods_paths = pods
         self._marks = marks
         self._on_short = on_short
         self._root = root
@@ -76,7 +86,7 @@ class UsageMarks:
         return found
 
     def _pods(self) -> str:
-        groups = (os.path.join(self._root, GROUPS, name.lstrip("/")) for name in PODS_GROUPS)
+        groups = (os.path.join(self._root, GROUPS, name.lstrip("/")) for name in self._pods_paths)
         return next((group for group in groups if os.path.isdir(group)), "")
 
     def _signalled(self, signal: int) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from runtime.cgroups.names import paths_of, root_words
+from runtime.cgroups.names import pods_paths
 from runtime.host_machine import cgroup_version
 from runtime.stats import disk
 from runtime.stats import kernel_files as files
@@ -44,7 +44,7 @@ class LocalHostStats:
     """
 
     def __init__(self, root_directory: str, runtime_socket: str = "", root: str = "/", cgroup_root: str = "/") -> None:
-        self._pods_groups = paths_of(root_words(cgroup_root))
+        self._pods_groups = pods_paths(cgroup_root)
         self._pods = os.path.join(root_directory, "pods")
         self._runtime_socket = runtime_socket
         self._root = root

@@ -21,6 +21,8 @@ from actors.status_messages import (
     PodReconciled,
     PodStatusChanged,
     StatusManagerStarted,
+    Unwritten,
+    WantUnwritten,
 )
 from config.objects import ObjectMeta, Pod, PodCondition, PodStatus
 from config.pod_identity import CONFIG_SOURCE
@@ -110,6 +112,25 @@ def test_a_pod_that_comes_to_run_costs_one_write(world: World):
     assert body["status"]["phase"] == "Running"
     world.run(2 * ON_ITS_WAY_NS)
     assert len(world.api.calls) == 1
+
+
+def test_who_asks_hears_which_statuses_the_api_has_not_yet(world: World):
+    asker, heard = Recorder.spawn_in(world.system, "asker", Unwritten)
+
+    def unwritten() -> frozenset[str]:
+        world.manager.tell(WantUnwritten(asker, frozenset({"uid-web", "uid-job", "uid-gone"})))
+        world.run()
+        return heard[-1].uids
+
+    world.tell("web", ready())
+    world.tell("job", ready("Failed"), final=True)
+    world.tell("other", ready())
+    assert unwritten() == {"uid-web", "uid-job"}
+    while world.api.open_calls:
+        world.accept()
+    assert unwritten() == frozenset()
+    world.tell("web", PodStatus(phase="Running", message="on its way"))
+    assert unwritten() == {"uid-web"}, "what is kept back is not written"
 
 
 def test_a_pod_that_stays_on_its_way_is_shown_after_a_while(world: World):

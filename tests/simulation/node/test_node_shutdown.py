@@ -9,6 +9,7 @@ import pytest
 from config.kubelet import KubeletConfiguration, ShutdownGracePeriodByPodPriority
 from runtime.metrics.kubelet import GRACEFUL_SHUTDOWN_END, GRACEFUL_SHUTDOWN_START
 from simulation.simulated_node import MAX_PODS
+from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container
 
@@ -215,7 +216,17 @@ def test_the_next_boot_knows_that_it_is_another():
     assert ready(world)[0] == "True"
 
 
-def test_a_bus_that_goes_away_is_waited_for():
+def test_an_api_server_that_is_away_holds_nothing_up():
+    world = cluster()
+    create(world, "web")
+    world.until(lambda: world.all_are("Running", 1))
+    world.api.down(300 * SECOND)
+    assert down_after(world, begin(world)) < 5
+    assert world.node.cri.state.containers
+    assert not [each for each in world.node.containers() if each.state.name == "CONTAINER_RUNNING"]
+
+
+def test_a_bus_that_goes_away_is_waited_for(caplog):
     world = cluster()
     create(world, "web")
     world.until(lambda: world.all_are("Running", 1))
@@ -226,6 +237,7 @@ def test_a_bus_that_goes_away_is_waited_for():
     asked = machine.asked
     world.run(300 * SECOND)
     assert machine.asked - asked <= 6, "it is tried again, but not all the time"
+    assert len([each for each in caplog.messages if "told when the machine goes down" in each]) == 1
     machine.bus_is_there = True
     world.run(61 * SECOND)
     assert down_after(world, begin(world)) <= 30
@@ -240,7 +252,7 @@ def test_a_node_that_gives_no_time_asks_for_none():
     assert world.node.node.system.find("/node/shutdown") is None
 
 
-@pytest.mark.parametrize("seed", range(6))
+@over_seeds(5)
 def test_whatever_happens_the_machine_waits_no_longer_than_it_was_asked_to(seed):
     world = cluster(seed, whole=20, critical=5)
     chance = world.dispatcher.chance

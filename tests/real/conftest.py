@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.kernel_tunables import WANTED
 from runtime.cri.client import GrpcCri
+from runtime.kernel_parameters import LocalKernelParameters
 from tests.real import images as made
 from tests.real import newer_runtime
 from tests.real.agent import Agent
@@ -25,6 +27,24 @@ from tests.real.containerd import Containerd
 from tests.real.crash_loop import CrashLoop
 from tests.real.pods import Truth
 from tests.real.registry import Registry
+
+
+_KERNEL = LocalKernelParameters()
+_AS_FOUND = pytest.StashKey[dict[str, int]]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Agents set the kernel of their node. The first process of a session, not each worker, notes how it was."""
+    if not hasattr(session.config, "workerinput"):
+        found = {name: _KERNEL.get(name) for name, _ in WANTED}
+        session.config.stash[_AS_FOUND] = {name: value for name, value in found.items() if value is not None}
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The machine is left as it was found."""
+    for name, value in session.config.stash.get(_AS_FOUND, {}).items():
+        if _KERNEL.get(name) != value:
+            _KERNEL.set(name, value)
 
 
 @pytest.fixture(scope="session")

@@ -88,6 +88,8 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
     machine = this_machine(SIMULATED_NODE if simulated else "")
     logs = os.path.join(root, "log")
     flags = [f"--pod-manifest-path={manifests}", f"--pod-logs-dir={logs}/pods", "--file-check-frequency=5s"]
+    # A node to try things with leaves the tree of cgroups to others, who may have a kubelet on this machine.
+    flags += ["--cgroups-per-qos=false", "--enforce-node-allocatable=none"]
     if simulated:
         flags.append(
             "--cluster-dns=10.0.0.10"

@@ -43,6 +43,9 @@ def flags(directory: Path, *more: str) -> list[str]:
         "--fail-swap-on=false",
         "--healthz-port=0",
         "--enable-server=false",
+        # Pods of a simulated runtime have no processes here.
+        "--cgroups-per-qos=false",
+        "--enforce-node-allocatable=none",
         *more,
     ]
 

@@ -195,6 +195,7 @@ def test_flags_alone_configure_it_as_they_do_a_kubelet(agent: Agent, truth: Trut
         f"--pod-logs-dir={agent.pod_logs}",
         f"--container-runtime-endpoint={agent.endpoint}",
         f"--hostname-override={NODE}",
+        f"--cgroup-root={agent.cgroup_root}",
         "--fail-cgroupv1=false",
         "--fail-swap-on=false",
         "--node-ip=192.0.2.7",

@@ -28,7 +28,6 @@ from tests.real.crash_loop import CrashLoop
 from tests.real.pods import Truth
 from tests.real.registry import Registry
 
-
 _KERNEL = LocalKernelParameters()
 _AS_FOUND = pytest.StashKey[dict[str, int]]()
 

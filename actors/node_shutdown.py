@@ -38,6 +38,7 @@ from actors.shutdown_rules import (
     REASON,
     Group,
     Shutdown,
+    fitted,
     grace_seconds,
     group_of,
     has_ended,
@@ -148,6 +149,8 @@ class ShutdownActor(Actor):
         self._tools = tools
         self._groups = tuple(groups)
         self._whole_ns = whole_ns(groups)
+        self._fitted = self._groups
+        """In the time that the machine gives this time."""
         self._node_name = node_name
         self._path = path
         self._stage = Stage.WATCHING
@@ -246,10 +249,11 @@ class ShutdownActor(Actor):
             self._shutdown = Shutdown(wall_ns)
             self._say(BEGINS)
             self._save()
-        self.log.warning("the machine goes down: pods have %s to end", format_duration_ns(self._whole_ns))
         self._measure()
-        more_ns = 0 if self._hold is None else min(max(0, self._hold.delay_ns - self._whole_ns), SPARE_NS)
-        self._until_ns = now_ns + self._whole_ns + more_ns - (wall_ns - self._shutdown.began_ns)
+        delay_ns = self._whole_ns if self._hold is None else self._hold.delay_ns
+        self._fitted = fitted(self._groups, delay_ns)
+        self._until_ns = now_ns + min(delay_ns, self._whole_ns + SPARE_NS) - (wall_ns - self._shutdown.began_ns)
+        self.log.warning("the machine goes down: pods have %s to end", format_duration_ns(whole_ns(self._fitted)))
         self._sources_until_ns = min(now_ns + SOURCES_NS, self._until_ns)
         self._group, self._statuses_until_ns = -1, None
         self._told, self._awaited = set(), set()
@@ -348,7 +352,7 @@ class ShutdownActor(Actor):
     def _turn_to(self, group: int, now_ns: int) -> None:
         if group != self._group:
             self._group, self._awaited = group, set()
-            self._group_until_ns = min(now_ns + self._groups[group].period_ns, self._until_ns)
+            self._group_until_ns = min(now_ns + self._fitted[group].period_ns, self._until_ns)
             self.after(max(0, self._group_until_ns - now_ns), Poll(), key="group")
 
     def _tell_to_end(self, pods: Sequence[PodHere], now_ns: int) -> None:

@@ -54,6 +54,16 @@ def whole_ns(groups: Sequence[Group]) -> int:
     return sum(group.period_ns for group in groups)
 
 
+def fitted(groups: Sequence[Group], available_ns: int) -> tuple[Group, ...]:
+    """The same groups where the machine waits for so long only: what is missing is taken from those that end first."""
+    missing_ns, found = max(0, whole_ns(groups) - available_ns), []
+    for group in groups:
+        taken_ns = min(missing_ns, group.period_ns)
+        missing_ns -= taken_ns
+        found.append(Group(group.priority, group.period_ns - taken_ns))
+    return tuple(found)
+
+
 def group_of(groups: Sequence[Group], pod: Pod) -> int:
     """Which of `groups` the pod belongs to, by its place; one below all belongs to the first."""
     mine = priority_of(pod)

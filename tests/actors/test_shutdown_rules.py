@@ -8,6 +8,7 @@ from actors.shutdown_rules import (
     NO_SHUTDOWN,
     Group,
     Shutdown,
+    fitted,
     grace_seconds,
     group_of,
     groups_of,
@@ -53,6 +54,17 @@ def test_the_groups_of_a_configuration(configuration, expected):
     groups = groups_of(configuration)
     assert [(group.priority, group.period_ns // SECOND_NS) for group in groups] == expected
     assert whole_ns(groups) == sum(seconds for _, seconds in expected) * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("available", "expected"),
+    [(100, [20, 10, 5]), (35, [20, 10, 5]), (30, [15, 10, 5]), (12, [0, 7, 5]), (3, [0, 0, 3]), (0, [0, 0, 0])],
+)
+def test_time_that_is_missing_is_taken_from_those_who_end_first(available, expected):
+    groups = groups_of(by_priority((0, 20), (100, 10), (CRITICAL, 5)))
+    found = fitted(groups, available * SECOND_NS)
+    assert [group.period_ns // SECOND_NS for group in found] == expected
+    assert [group.priority for group in found] == [0, 100, CRITICAL]
 
 
 def pod(priority: int | None = None, name: str | None = None, grace: int | None = None) -> Pod:

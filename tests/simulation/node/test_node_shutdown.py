@@ -11,7 +11,7 @@ from runtime.metrics.kubelet import GRACEFUL_SHUTDOWN_END, GRACEFUL_SHUTDOWN_STA
 from simulation.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import MS, SECOND, container
+from tests.simulation.node.worlds import MS, SECOND, container, manifest
 
 CRITICAL = 2_000_000_000
 NODE_CRITICAL = 2_000_001_000
@@ -25,14 +25,14 @@ DEAF = {"simulated.actorlet.dev/ignore-stop-signal": "true"}
 MESSAGE = "Pod was terminated in response to imminent node shutdown."
 
 
-def cluster(seed=1, whole=30, critical=10, **fields):
+def cluster(seed=1, whole=30, critical=10, manifests=None, **fields):
     if "shutdown_grace_period_by_pod_priority" not in fields:
         fields |= {
             "shutdown_grace_period": whole * SECOND,
             "shutdown_grace_period_critical_pods": critical * SECOND,
         }
     configuration = KubeletConfiguration(max_pods=MAX_PODS, enforce_node_allocatable=(), **fields)
-    world = Cluster(seed, configuration=configuration)
+    world = Cluster(seed, manifests=manifests, configuration=configuration)
     world.run(5 * SECOND)
     return world
 
@@ -224,6 +224,31 @@ def test_an_api_server_that_is_away_holds_nothing_up():
     assert down_after(world, begin(world)) < 5
     assert world.node.cri.state.containers
     assert not [each for each in world.node.containers() if each.state.name == "CONTAINER_RUNNING"]
+
+
+def test_a_machine_that_waits_less_leaves_critical_pods_their_time():
+    world = cluster(whole=30, critical=10)
+    world.node.shutdown.longest_ns = 14 * SECOND
+    world.node.restart_agent()
+    create(world, "web", annotations=DEAF)
+    create(world, "dns", priority=CRITICAL, annotations=DEAF, grace=7)
+    world.until(lambda: world.all_are("Running", 2))
+    began = begin(world)
+    assert down_after(world, began) < 14
+    assert ends(world, began) == {"web": pytest.approx(4, abs=1), "dns": pytest.approx(11, abs=1.5)}
+
+
+def test_after_the_boot_static_pods_run_again_and_no_others():
+    world = cluster(manifests={"static.json": manifest("static", terminationGracePeriodSeconds=1)})
+    create(world, "web")
+    world.until(lambda: world.all_are("Running", 2))
+    down_after(world, begin(world))
+    assert world.phases() == {"static-node": "Failed", "web": "Failed"}
+    world.node.kill()
+    world.node.shutdown.going_down = False
+    world.node.restart_agent()
+    world.until(lambda: world.phases() == {"static-node": "Running", "web": "Failed"}, 30 * SECOND)
+    assert "reason" not in world.pods()["static-node"]["status"]
 
 
 def test_a_bus_that_goes_away_is_waited_for(caplog):

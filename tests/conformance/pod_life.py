@@ -64,6 +64,7 @@ _OBJECTS = f"{_OF_OBJECTS}::test_13_2_variables_of_config_maps_and_secrets_and_t
 _REASONS = f"{_ENVIRONMENT}::test_3_7_the_reasons_for_which_a_container_waits"
 _ROTATION = f"{_LOGS}::test_logs_of_a_chatty_container_are_rotated_without_loss_and_go_with_it"
 _PRIVILEGES = f"{_IDENTITY}::test_17_4_users_groups_and_privileges"
+_CGROUPS = "tests/real/test_agent_cgroups.py::test_10_2_to_10_5_every_pod_is_in_its_tier_and_its_limits_are_in_force"
 _TOLD = f"{_SECURITY}::test_3_8_and_3_9_what_the_runtime_is_told_of_selinux_overhead_and_resources"
 
 ON_CONTAINERD: dict[str, tuple[str, ...]] = {
@@ -188,6 +189,7 @@ ON_CONTAINERD: dict[str, tuple[str, ...]] = {
         f"{_IDENTITY}::test_what_this_runtime_cannot_do_is_refused_not_left_out",
     ),
     "pods: overhead is told to the runtime": (_TOLD,),
+    "pods: overhead in force": (_CGROUPS,),
     "pods: every condition, with observedGeneration": (_ALL_CONDITIONS, _GATE, _SIDECARS_END),
     "environment: downward API, fields and amounts": (_ITSELF,),
     "environment: downward API in files": (
@@ -237,7 +239,6 @@ _NO_SIGNAL_IN_CRI = (
 )
 _TEN_MINUTES = "the quiet time is ten minutes and no configuration shortens it: too long for a test on a real clock"
 _VIRTUAL = "is about the agent's own clock and chance; shown in virtual time, where it can be counted"
-_NO_POD_CGROUP = "runc makes no cgroup of the pod with the overhead on top; runtimes with virtual machines do"
 
 ELSEWHERE: dict[str, tuple[str, tuple[str, ...]]] = {
     "containers: stop signal of the pod (lifecycle.stopSignal)": (
@@ -279,9 +280,5 @@ ELSEWHERE: dict[str, tuple[str, tuple[str, ...]]] = {
     "security: SELinux in force": (
         _NO_SELINUX,
         ("tests/actors/start/test_security.py::test_the_rest_is_passed_on",),
-    ),
-    "pods: overhead in force": (
-        _NO_POD_CGROUP,
-        ("tests/simulation/node/test_identity.py::test_overhead_is_told_beside_the_sum_of_the_containers",),
     ),
 }

@@ -210,6 +210,17 @@ def test_a_machine_whose_root_group_has_no_memory_is_completed_from_proc(tmp_pat
     assert (node.swap_bytes, node.swap_free_bytes) == (8 * 1024, 6 * 1024)
 
 
+@pytest.mark.parametrize("place", ["own/kubepods", "own.slice/own-kubepods.slice"])
+def test_7_1_what_all_pods_use_of_what_they_may_is_read_below_the_root_of_cgroups(tmp_path: Path, place: str) -> None:
+    files = {"cgroup.controllers": "memory\n", "kubepods/memory.current": "1\n"}
+    own = {"memory.current": "700\n", "memory.max": "1000\n", "memory.stat": "inactive_file 100\n"}
+    root = tree(tmp_path, {**files, **{f"{place}/{name}": text for name, text in own.items()}})
+    node = LocalHostStats(root, root=root, cgroup_root="/own").node()
+    [pods] = [each for each in node.system if each.name == "pods"]
+    assert pods.memory is not None
+    assert (pods.memory.working_set, pods.memory.available, pods.memory.limit) == (600, 400, 1000)
+
+
 def test_this_machine_says_what_it_uses(tmp_path: Path) -> None:
     host = LocalHostStats(str(tmp_path))
     node = host.node()

@@ -64,6 +64,15 @@ class AdmissionWaits(Message, frozen=True):
     text: str
 
 
+class PodTurnedAway(Message, frozen=True):
+    """PodWorker -> SyncLoopActor: the node does not take this pod; it ends without having begun."""
+
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return ("away", self.uid)
+
+
 class AllocationReleased(Message, frozen=True):
     """PodWorker -> ResourceManagerActor, SyncLoopActor, CgroupActor: nothing of the pod runs any more, and nothing
     will.

@@ -14,17 +14,18 @@ ENDED = ("Succeeded", "Failed")
 
 class PodHere(msgspec.Struct, frozen=True):
     """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will.
-    `finished`: its volumes are taken down as well.
+    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it.
     """
 
     pod: Pod
     worker: ActorRef | None
     released: bool = False
     finished: bool = False
+    turned_away: bool = False
 
     def may_be_evicted(self) -> bool:
-        """Whether there is anything to end."""
-        return self.worker is not None and not self.released
+        """Whether there is anything to end. Who was turned away uses nothing: its end helps nobody."""
+        return self.worker is not None and not self.released and not self.turned_away
 
     def has_ended(self) -> bool:
         """Whether its source shows it as ended: the API knows."""

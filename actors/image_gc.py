@@ -133,6 +133,11 @@ class ImageGCActor(Actor):
         self.every(PASS_NS, BeginPass())
         self._look(_Pass(self._leases.begin_look(), only_look=True))
 
+    @property
+    def leases(self) -> ImageLeases:
+        """The book, for those who watch a simulation."""
+        return self._leases
+
     # --- leases -----------------------------------------------------------------------------------------------------
 
     @handles(LeaseImages)

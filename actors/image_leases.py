@@ -80,6 +80,10 @@ class ImageLeases:
         """Short forms of all that is leased, or was since the look began."""
         return self._count.keys() | self._ended_since
 
+    def is_leased(self, image: Image) -> bool:
+        """Whether somebody holds it now, and has been told so."""
+        return any(not keys.isdisjoint(forms(image)) for uid, keys in self._held.items() if uid not in self._waiting)
+
     def is_free(self, image: Image) -> bool:
         """Whether it may be removed: nobody has leased it, now or since the look began, and it is not leaving."""
         return image.id not in self._leaving and self._nobody_has(image)

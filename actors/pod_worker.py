@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.admission_messages import AdmissionWaits, AllocationReleased, PodAdmitted, PodRejected
+from actors.admission_messages import AdmissionWaits, AllocationReleased, PodAdmitted, PodRejected, PodTurnedAway
 from actors.container_stops import EndNoted, StopEnded
 from actors.event_messages import pod_event
 from actors.history_messages import HistorianStarted, PodWait
@@ -265,6 +265,7 @@ class PodWorker(Actor):
     def rejected(self, message: PodRejected) -> None:
         self._view.forced = self._sync.admission.rejected(message)
         self._services.meters.count(names.ADMISSION_REJECTIONS, message.reason)
+        self._services.sync_loop.tell(PodTurnedAway(self._uid))
         self._view.say("Warning", message.reason, message.message)
         self._look_soon()
 

@@ -33,6 +33,7 @@ class Entry:
         "source",
         "standing",
         "static",
+        "turned_away",
         "waits_for",
         "worker",
     )
@@ -52,6 +53,8 @@ class Entry:
         """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
         self.released = False
         """Nothing of it runs any more, and nothing will."""
+        self.turned_away = False
+        """The node does not take it."""
         self.finished = False
         """Nor is anything mounted for it."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.admission_messages import AllocationReleased, ResourceManagerStarted
+from actors.admission_messages import AllocationReleased, PodTurnedAway, ResourceManagerStarted
 from actors.count_messages import CountPods, PodCount
 from actors.event_messages import pod_event
 from actors.eviction.local_limits import has_local_limits
@@ -328,7 +328,7 @@ class SyncLoopActor(Actor):
         if services.image_gc is not None:
             services.image_gc.tell(PodWorkerEnded(uid))
         if entry.restart is not None:
-            entry.ended = entry.released = entry.finished = False
+            entry.ended = entry.released = entry.turned_away = entry.finished = False
             entry.adopt(entry.restart, entry.source)
             # What was published of the life before is final; the new one begins with nothing.
             self._services.status_manager.tell(PodForgotten(uid))
@@ -470,6 +470,12 @@ class SyncLoopActor(Actor):
         if entry is not None:
             entry.released = True
 
+    @handles(PodTurnedAway)
+    def pod_turned_away(self, message: PodTurnedAway) -> None:
+        entry = self._entries.get(message.uid)
+        if entry is not None:
+            entry.turned_away = True
+
     @handles(PodFinished)
     def pod_finished(self, message: PodFinished) -> None:
         entry = self._entries.get(message.uid)
@@ -479,7 +485,7 @@ class SyncLoopActor(Actor):
     @handles(WantPods)
     def want_pods(self, message: WantPods) -> None:
         here = (
-            PodHere(each.pod, each.worker, each.released, each.finished)
+            PodHere(each.pod, each.worker, each.released, each.finished, each.turned_away)
             for each in self._entries.values()
             if each.pod is not None
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from config.pod_identity import SYSTEM_CRITICAL_PRIORITY
 from runtime.cri.enums import ContainerState
 from simulation import invariants
 from simulation.apiserver.store import DELETED, Version
@@ -49,6 +50,9 @@ class PodSeen:
     restarts: int = 0
     running_ns: int | None = None
     deleted_ns: int | None = None
+    critical: bool = False
+    doomed: bool = False
+    """Whether an agent has published that it goes."""
     containers: dict[str, ContainerSeen] = field(default_factory=dict)
     writes: int = 0
     """How often its status was written after it was bound to its node; counted where its mix asks."""
@@ -83,6 +87,8 @@ class Chronicle:
         self.pods: dict[str, PodSeen] = {}
         """By uid: those that are in the API."""
         self.nodes_ready: dict[str, bool] = {}
+        self.pressures: dict[str, list[str]] = {}
+        """By node: which of its conditions of pressure are true."""
         self.violations: list[Violation] = []
         self.sometimes = Sometimes()
         self.startups_ns: list[int] = []
@@ -195,6 +201,7 @@ class Chronicle:
         if pod is None:
             policy = value["spec"].get("restartPolicy", "Always")
             pod = PodSeen(version.name, policy, self._now_ns(), self.mix_of(version.name))
+            pod.critical = (value["spec"].get("priority") or 0) >= SYSTEM_CRITICAL_PRIORITY
             self.pods[uid] = pod
         if pod.mix is not None and pod.mix.writes_until_running is not None and pod.node:
             pod.writes += 1
@@ -232,6 +239,17 @@ class Chronicle:
         pod.ready = invariants.is_ready(status)
         pod.was_ready = pod.was_ready or pod.ready
 
+    def pod_doomed(self, uid: str) -> None:
+        """An agent has published that it ends this pod."""
+        pod = self.pods.get(uid)
+        if pod is None:
+            return
+        pod.doomed = True
+        self.sometimes.happened("pod-evicted")
+        fault = invariants.a_critical_pod_stays(pod)
+        if fault:
+            self.violated("a-critical-pod-stays", fault)
+
     def _judge_start(self, pod: PodSeen) -> None:
         fault = invariants.starts_in_time(pod)
         if fault:
@@ -253,12 +271,19 @@ class Chronicle:
         """Told by the store."""
         name = version.name
         ready = kind != DELETED and invariants.is_ready(version.object.get("status") or {})
+        self.pressures[name] = invariants.pressures_in(version.object.get("status") or {})
+        if self.pressures[name]:
+            self.sometimes.happened("node-under-pressure")
         was = self.nodes_ready.get(name)
         self.nodes_ready[name] = ready
         if was and not ready:
             self.sometimes.happened("node-not-ready")
             if self.must_stay_ready:
                 self.violated("a-node-stays-ready", f"node {name} is shown not Ready any more")
+
+    def evicts(self, node: str) -> bool:
+        """Whether some pod of the node has been decided on and has not ended."""
+        return any(pod.doomed and pod.node == node and pod.phase not in invariants.ENDED for pod in self.pods.values())
 
     def on_its_way(self, node: str) -> tuple[bool, bool]:
         """Whether some pod of the node starts, and whether some is being deleted."""

@@ -1,7 +1,8 @@
 """`SimulatedHostStats`: what is used on a simulated machine, as `runtime.stats.capability.HostStats` tells it.
 
-The node uses what its containers use, and a little of its own; its one disk has what lies in the simulated file tree,
-and the images of the runtime. Files have sizes and no blocks here. Where the tree hangs, so does who counts there.
+The node uses what its containers use, a little of its own, and what something else on it takes (`taken`). Its disk has
+what lies in the simulated file tree, and the images and writable layers of the runtime, unless these have a disk of
+their own (`image_disk_bytes`). Files have sizes and no blocks here. Where the tree hangs, so does who counts there.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from runtime.stats.readings import (
 )
 from simulation.cri.simulated_cri import SimulatedCri
 from simulation.cri.verbs import usage
+from simulation.cri.views import is_running
 from simulation.file_tree import FileTree
 from simulation.host_facts import INTERFACE, SimulatedHostFacts
 
@@ -45,21 +47,31 @@ class SimulatedHostStats:
         self._cri = cri
         self._machine = machine
         self._tree = tree
+        self.root = root
+        self.image_directory = cri.image_directory
         self._volumes = f"{root.rstrip('/')}/pods"
         self._booted_ns = dispatcher.wall_ns()
         self.disk_bytes = machine.root_disk_bytes
         self.used_bytes = 10 * GIB
         self.own_memory_bytes = OWN_MEMORY_BYTES
         self.pids_limit = 32_768
+        self.image_disk_bytes: int | None = None
+        """Of a disk for images and layers; None: they lie on the node's."""
+        self.taken: dict[str, int] = {}
+        """By what, how much something else on the node takes (`simulation.shortages`)."""
+        self.readings = 0
+        """How often somebody has looked at the node."""
 
     def node(self) -> NodeReading:
+        self.readings += 1
         at_ns = self._dispatcher.wall_ns()
         up_ns = at_ns - self._booted_ns
         running = self._running(at_ns)
         own_ns = up_ns * OWN_CPU_MILLI // 1000
-        cpu = CpuReading(at_ns, own_ns + sum(used_ns for used_ns, _ in running))
+        cpu = CpuReading(at_ns, own_ns + sum(used_ns for used_ns, _, _ in running))
         total = self._machine.machine_facts.memory_bytes
-        used = self.own_memory_bytes + sum(memory for _, memory in running)
+        used = self.own_memory_bytes + sum(memory for _, memory, _ in running) + self.taken.get("memory", 0)
+        processes = OWN_PROCESSES + sum(1 + each for _, _, each in running) + self.taken.get("pids", 0)
         memory = MemoryReading(at_ns, working_set=used, usage=used * 5 // 4, rss=used * 3 // 4, limit=total)
         traffic = up_ns // 10**9 * BYTES_PER_S
         interface = InterfaceReading(INTERFACE, rx_bytes=traffic, tx_bytes=traffic)
@@ -69,30 +81,31 @@ class SimulatedHostStats:
             at_ns,
             booted_ns=self._booted_ns,
             cpus=self._machine.machine_facts.cpus,
-            cgroup=CgroupReading("/", cpu=cpu, memory=memory, tasks=OWN_PROCESSES + 2 * len(running)),
+            cgroup=CgroupReading("/", cpu=cpu, memory=memory, tasks=processes),
             memory_bytes=total,
             swap_bytes=0,
             swap_free_bytes=0,
             network=NetworkReading(at_ns, INTERFACE, (interface,)),
             pids_limit=self.pids_limit,
-            pids=OWN_PROCESSES + 2 * len(running),
+            pids=processes,
             system=(SystemContainer("kubelet", self._booted_ns, own_cpu, own_memory),),
         )
 
-    def _running(self, at_ns: int) -> list[tuple[int, int]]:
-        """(CPU time, memory) of each container that runs."""
+    def _running(self, at_ns: int) -> list[tuple[int, int, int]]:
+        """(CPU time, memory, processes) of each container that runs."""
         found = []
         for record in tuple(self._cri.state.containers.values()):
-            stats = usage.container_stats(record, at_ns, "")
-            if stats.cpu is not None and stats.memory is not None:
-                used, working_set = stats.cpu.usage_core_nano_seconds, stats.memory.working_set_bytes
-                found.append((used.value if used else 0, working_set.value if working_set else 0))
+            if is_running(record):
+                cpu_ns = usage.cpu_used_ns(record, at_ns)
+                found.append((cpu_ns, usage.memory_bytes(record, at_ns), usage.processes(record, at_ns)))
         return found
 
     def processes(self, pids: Sequence[int]) -> Mapping[int, ProcessReading]:
         return {}
 
     def filesystem(self, path: str) -> FsReading:
+        if self.image_disk_bytes is not None and path == self.image_directory:
+            return self._tree.gate(path, self._image_disk)
         return self._tree.gate(path, self._file_system)
 
     def pod_disk(self, uid: str, log_directory: str) -> PodDisk:
@@ -110,12 +123,34 @@ class SimulatedHostStats:
         return self._tree.gate_all((directory, log_directory), count)
 
     def _file_system(self) -> FsReading:
-        images = sum(image.size for image in tuple(self._cri.state.images.values()))
-        used = self.used_bytes + self._tree.used_bytes + images
-        left = max(0, self.disk_bytes - used)
-        free = INODES * left // max(1, self.disk_bytes)
+        used = self.used_bytes + self._tree.used_bytes + self.taken.get("disk", 0)
+        if self.image_disk_bytes is not None:
+            return self._reading(self.disk_bytes, used, self.taken.get("inodes", 0), device=1)
+        layers, inodes = self._layers()
+        used += self._images() + layers + self.taken.get("image-disk", 0)
+        return self._reading(self.disk_bytes, used, inodes + self.taken.get("inodes", 0), device=1)
+
+    def _image_disk(self) -> FsReading:
+        layers, inodes = self._layers()
+        used = self._images() + layers + self.taken.get("image-disk", 0)
+        return self._reading(self.image_disk_bytes or 0, used, inodes, device=2)
+
+    def _reading(self, capacity: int, used: int, inodes: int, *, device: int) -> FsReading:
+        """Inodes go with the bytes, and some besides."""
+        left = max(0, capacity - used)
+        free = max(0, INODES * left // max(1, capacity) - inodes)
         at_ns = self._dispatcher.wall_ns()
-        return FsReading(at_ns, self.disk_bytes, left, used, INODES, free, INODES - free, device=1)
+        return FsReading(at_ns, capacity, left, used, INODES, free, INODES - free, device=device)
+
+    def _images(self) -> int:
+        return sum(image.size for image in tuple(self._cri.state.images.values()))
+
+    def _layers(self) -> tuple[int, int]:
+        """Bytes and inodes of all writable layers, those of dead containers included."""
+        at_ns = self._dispatcher.wall_ns()
+        records = tuple(self._cri.state.containers.values())
+        used = sum(usage.layer_bytes(record, at_ns) for record in records)
+        return used, sum(usage.layer_inodes(record, at_ns) for record in records)
 
     def _names(self, path: str) -> tuple[str, ...]:
         return tuple(sorted(self._tree.names_in(path))) if self._tree.exists(path) else ()

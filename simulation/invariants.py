@@ -17,6 +17,7 @@ from simulation.cri.behaviour_values import duration_ns
 from simulation.simulated_node import ROOT
 
 if TYPE_CHECKING:
+    from runtime.cri.messages import Image
     from simulation.chronicle import ContainerSeen, PodSeen
     from simulation.static_pods import StaticPod
     from simulation.world import World
@@ -165,6 +166,40 @@ def starts_in_time(pod: PodSeen) -> str | None:
     return f"{pod.name} took {took_ns / SECOND_NS:g} s to run; at most {pod.mix.starts_within} are allowed"
 
 
+# --- when an agent has decided, or removed something ------------------------------------------------------------------
+
+
+def one_kill_for_one_reading(kills: int, fresh_readings: int) -> str | None:
+    """Who ends two pods by what it has seen once has ended one too many (pains 12, spec 7.2)."""
+    if kills <= min(1, fresh_readings):
+        return None
+    return f"{kills} pods are to go by {fresh_readings} new looks at the node"
+
+
+def a_critical_pod_stays(pod: PodSeen) -> str | None:
+    """The cluster itself is made of them: a node that ends them to save itself is of no use (spec 7.5)."""
+    return f"{pod.name} is critical, and is to go" if pod.critical else None
+
+
+def evictions_are_published_first(pod: PodSeen, status: Json) -> str | None:
+    """Who is killed before that is written down is forgotten by the next agent, which kills another (pains 12)."""
+    if status.get("reason") == "Evicted" and pod.phase not in ENDED and pod.containers and not pod.doomed:
+        return f"{pod.name} was evicted, and nobody had published that it would be"
+    return None
+
+
+def what_is_in_use_stays(image: Image, users: list[str]) -> str | None:
+    """A container whose image has gone cannot be made again, and some runtimes lose its layers (pains 11)."""
+    return f"{', '.join(image.repo_tags)} was removed, and {users[0]} is made of it" if users else None
+
+
+def what_is_leased_stays(image: Image, leased: bool) -> str | None:
+    """A pod that starts has looked: who removes its image then has it pulled again, or fails the start (pains 11)."""
+    if image.pinned:
+        return f"{', '.join(image.repo_tags)} is pinned, and was removed"
+    return f"{', '.join(image.repo_tags)} was removed, and a pod has a lease of it" if leased else None
+
+
 OF_STARTS: tuple[Callable[[PodSeen, str, ContainerSeen], str | None], ...] = (
     never_two_live_containers,
     never_means_once,
@@ -177,6 +212,7 @@ OF_STATUSES: tuple[Callable[[PodSeen, Json], str | None], ...] = (
     the_ended_do_not_run,
     the_steady_stay_ready,
     few_writes_on_the_way,
+    evictions_are_published_first,
 )
 
 
@@ -316,12 +352,28 @@ def unsaid(world: World) -> Iterator[str]:
             yield f"no event {pod.mix.says} tells of {pod.name}" + (f": {words}" if words else "")
 
 
+def under_pressure(world: World) -> Iterator[str]:
+    """A shortage that is over is over for the cluster, too: a node that never says so gets no more pods (spec 7.2)."""
+    for name, pressures in world.chronicle.pressures.items():
+        if pressures:
+            yield f"node {name} has {', '.join(pressures)}, and is short of nothing"
+
+
+def forgotten_victims(world: World) -> Iterator[str]:
+    """Whom one agent has decided on the next one ends, and nobody else instead (pains 12)."""
+    for pod in world.chronicle.pods.values():
+        if pod.doomed and pod.phase not in ENDED:
+            yield f"{pod.name} was to be evicted, and is {pod.phase}"
+
+
 AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
     unsettled,
     untrue,
     left_behind,
     other_than_its_manifest,
     unsaid,
+    under_pressure,
+    forgotten_victims,
 )
 
 
@@ -348,6 +400,12 @@ def running_in(status: Json) -> set[str]:
         for each in status.get("containerStatuses") or ()
         if (each.get("state") or {}).get("running") is not None
     }
+
+
+def pressures_in(status: Json) -> list[str]:
+    """Types of the conditions of pressure of a node that are true."""
+    found = status.get("conditions") or ()
+    return [each["type"] for each in found if each["type"].endswith("Pressure") and each["status"] == "True"]
 
 
 def restarts_in(status: Json) -> int:

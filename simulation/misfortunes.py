@@ -30,6 +30,7 @@ from simulation.scenario_faults import (
     LostMessages,
     Network,
     NetworkCuts,
+    NodeShortage,
     RuntimeCalls,
     RuntimeEvents,
     RuntimeOutage,
@@ -37,6 +38,7 @@ from simulation.scenario_faults import (
     names_of_nodes,
 )
 from simulation.scenario_words import Range
+from simulation.shortages import PassingShortage
 from simulation.world import World
 
 LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
@@ -155,6 +157,9 @@ class Misfortunes:
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
                     world.after(at_ns, _kill(world, name, self._draw(fault.away)))
+        elif isinstance(fault, NodeShortage):
+            for name in world.nodes:
+                PassingShortage(world, name, fault).begin()
         elif isinstance(fault, Volumes):
             self._volumes.append(fault)
 

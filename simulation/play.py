@@ -18,15 +18,15 @@ import msgspec
 
 from simulation import invariants
 from simulation.chronicle import PodSeen
-from simulation.cri.behaviour_values import duration_ns
+from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.misfortunes import Misfortunes, api_plan, link_faults, lost_messages, runtime_plan
-from simulation.scenario import Scenario, configuration_of
+from simulation.scenario import NodeRules, Scenario, configuration_of
 from simulation.scenario_faults import FrozenActor
 from simulation.scenario_pods import SETTINGS, PodMix, body_of, images_of, metadata_of
 from simulation.scenario_words import Range
 from simulation.simulated_node import ROOT
 from simulation.trace import Moment
-from simulation.world import World
+from simulation.world import Machine, World
 
 SECOND_NS = 10**9
 HOUR_NS = 3600 * SECOND_NS
@@ -80,6 +80,7 @@ class Play:
             seed,
             nodes=scenario.nodes,
             images=images_of(scenario.pods),
+            machine=_machine_of(scenario.node),
             configuration=configuration_of(scenario.node)[0],
             runtime_faults=runtime_plan(scenario),
             api_faults=api_plan(scenario),
@@ -322,3 +323,12 @@ class Play:
 def with_nodes(scenario: Scenario, nodes: int) -> Scenario:
     """The same scenario on that many nodes."""
     return msgspec.structs.replace(scenario, nodes=nodes)
+
+
+def _machine_of(node: NodeRules) -> Machine:
+    return Machine(
+        image_disk_bytes=None if node.image_disk is None else size_bytes(node.image_disk),
+        image_bytes=size_bytes(node.image_size),
+        spare_images=node.spare_images,
+        dead_containers=node.dead_containers,
+    )

@@ -21,7 +21,7 @@ from simulation.scenario_faults import AnyFault
 from simulation.scenario_faults import faults_in as faults_of_fault
 from simulation.scenario_pods import PodMix
 from simulation.scenario_pods import faults_in as faults_of_mix
-from simulation.scenario_words import Duration, Part
+from simulation.scenario_words import Duration, Part, Size
 from simulation.sometimes import KNOWN
 
 DEFAULT = "everyday"
@@ -41,6 +41,14 @@ class NodeRules(Part, frozen=True):
     """Fields of a KubeletConfiguration."""
     mailboxes: Annotated[int, Meta(ge=0)] = 0
     """So many messages may wait for an actor; 0: as many as it has room for."""
+    image_disk: Size | None = None
+    """Of a disk that images and writable layers have for themselves; without it, they lie on the node's."""
+    image_size: Size = "20Mi"
+    """Of each image that is there from the start, or is pulled."""
+    spare_images: Annotated[int, Meta(ge=0, le=1000)] = 0
+    """So many more are there from the start, which no pod asks for."""
+    dead_containers: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    """So many are left on each node from before, of pods that nobody knows any more."""
 
 
 class Scenario(Part, frozen=True):

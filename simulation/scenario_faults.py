@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from simulation.cri.behaviour_values import duration_ns
-from simulation.scenario_words import Duration, Part, Range, Share, Times
+from simulation.cri.behaviour_values import duration_ns, size_bytes
+from simulation.scenario_words import Duration, Part, Range, Share, Size, Times
+from simulation.shortages import Scarce
 
 EVERYWHERE = "*"
 
@@ -143,6 +144,22 @@ class FrozenActor(Fault, frozen=True, tag="frozen-actor"):
     path: str = ""
 
 
+# --- what nodes are short of ------------------------------------------------------------------------------------------
+
+
+class NodeShortage(Fault, frozen=True, tag="node-shortage"):
+    """Something else on each node takes so much of it that just `leaves` is left at that moment, for a while, again and
+    again. `image-disk`: the disk of images and layers, where it is one of its own, else the node's.
+    """
+
+    what: Scarce
+    leaves: tuple[Size, Size]
+    """Drawn each time."""
+    lasts: Range
+    pauses: Range
+    """Before each of them."""
+
+
 # --- disks ------------------------------------------------------------------------------------------------------------
 
 
@@ -177,6 +194,7 @@ AnyFault = (
     | FrozenActor
     | Volumes
     | DiskFull
+    | NodeShortage
 )
 
 
@@ -184,7 +202,9 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
     """What is wrong with it in a scenario that `lasts` so long."""
     if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
-    for name in ("away", "lasts", "delay", "by"):
+    if isinstance(fault, NodeShortage) and size_bytes(fault.leaves[0]) > size_bytes(fault.leaves[1]):
+        yield f"{path}.leaves: write the smaller of {fault.leaves[0]} and {fault.leaves[1]} first"
+    for name in ("away", "lasts", "delay", "by", "pauses"):
         stretch = getattr(fault, name, None)
         if isinstance(stretch, tuple) and duration_ns(stretch[0]) > duration_ns(stretch[1]):
             yield f"{path}.{name}: write the shorter of {stretch[0]} and {stretch[1]} first"

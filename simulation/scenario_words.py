@@ -1,4 +1,4 @@
-"""What all parts of a scenario are written with: durations, shares, names, stretches."""
+"""What all parts of a scenario are written with: durations, sizes, shares, names, stretches."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ Duration = Annotated[
 Share = Annotated[float, Meta(ge=0, le=1)]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$")]
 Range = tuple[Duration, Duration]
+Size = Annotated[
+    str, Meta(pattern=r"^[0-9]+(\.[0-9]+)?(k|[MGT]|[KMGT]i)?$", description="bytes, or so many: 64Mi, 2G, 500")
+]
 Times = Annotated[int, Meta(ge=1, le=1000)]
 
 

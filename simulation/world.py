@@ -8,6 +8,7 @@ to the chronicle, which judges it; every message goes into the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -31,6 +32,8 @@ from simulation.frozen import Frozen
 from simulation.mortal import MortalDispatcher
 from simulation.narrow_mailboxes import NarrowMailboxes
 from simulation.network import Link, LinkFaults
+from simulation.node_eye import NodeEye
+from simulation.remains import leave_dead_containers
 from simulation.scenario_faults import names_of_nodes
 from simulation.simulated_node import MAX_PODS, ROOT, SimulatedNode
 from simulation.static_pods import StaticPods
@@ -50,6 +53,22 @@ class RefusedError(Exception):
     """The API server refused what the world asked of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What each node of a world is like, and what is on it before its agent. `image_disk_bytes` None: images and layers
+    lie on the node's own disk.
+    """
+
+    image_disk_bytes: int | None = None
+    image_bytes: int = 20 * 2**20
+    spare_images: int = 0
+    dead_containers: int = 0
+
+    def images(self) -> tuple[str, ...]:
+        """Those that no pod asks for."""
+        return tuple(f"registry.example/spare:{number}" for number in range(self.spare_images))
+
+
 class World:
     """See the module. `images` are on every node from the start; `runtime_faults`, `api_faults`, `links`,
     `lost_messages`: until `heal`. `mailboxes`: so much is in them at most, where it is not 0.
@@ -61,6 +80,7 @@ class World:
         *,
         nodes: int = 1,
         images: tuple[str, ...] = (),
+        machine: Machine = Machine(),
         configuration: KubeletConfiguration | None = None,
         runtime_faults: FaultPlan | None = None,
         api_faults: FaultPlan | None = None,
@@ -99,6 +119,8 @@ class World:
         self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
         self._images = images
+        self._machine = machine
+        self.healed = False
         base = configuration or KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local")
         self.configuration = base
         self._configuration = msgspec.structs.replace(base, max_pods=MAX_PODS)
@@ -125,7 +147,9 @@ class World:
             main = LimitedApi(api, bucket, self.dispatcher.now_ns, self.dispatcher.schedule)
         node = SimulatedNode(
             self.dispatcher,
-            settings=Settings(seed=seed, images=self._images),
+            settings=Settings(
+                seed=seed, images=self._images + self._machine.images(), image_size_bytes=self._machine.image_bytes
+            ),
             faults=faults,
             configuration=self._configuration,
             name=name,
@@ -136,6 +160,9 @@ class World:
         )
         node.on_probe = self.chronicle.probed
         node.cri.state.on_change = self.chronicle.container_changed
+        node.usage.image_disk_bytes = self._machine.image_disk_bytes
+        remains = leave_dead_containers(node.cri, self._machine.dead_containers, node.cri.sandbox_image)
+        NodeEye(node, self.chronicle, remains)
         self.nodes[name] = node
         self.apis[name] = api
         self._faults += [faults] if faults is not None else []
@@ -205,6 +232,7 @@ class World:
         sometimes.happened("agent-killed")
         sometimes.happened("agent-killed-while-pods-started", int(starts))
         sometimes.happened("agent-killed-while-pods-ended", int(ends))
+        sometimes.happened("agent-killed-while-pods-were-evicted", int(self.chronicle.evicts(name)))
         self.note(f"kills the agent of {name}")
         node = self.nodes[name]
         node.kill()
@@ -294,6 +322,7 @@ class World:
     def heal(self) -> None:
         """No more faults: from now on all must become as desired."""
         self.note("is healed")
+        self.healed = True
         for faults in (*self._faults, *self._api_faults):
             faults.heal()
         if self._mailboxes is not None:
@@ -302,6 +331,7 @@ class World:
             link.heal()
         for node, api in zip(self.nodes.values(), self.apis.values(), strict=True):
             node.cri.come_back()
+            node.usage.taken.clear()
             api.come_back()
 
     # --- looking ----------------------------------------------------------------------------------------------------

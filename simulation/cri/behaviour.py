@@ -15,10 +15,13 @@ from typing import Any, TypeVar
 from simulation.cri.behaviour_values import (
     CallKind,
     CallRule,
+    Curve,
     HookDeed,
     ProbeDeed,
     call_rules,
+    count,
     cpu_milli,
+    curve,
     duration_ns,
     each,
     exit_code,
@@ -34,6 +37,8 @@ from simulation.cri.behaviour_values import (
 T = TypeVar("T")
 
 PREFIX = "simulated.actorlet.dev/"
+
+_MEMORY, _DISK, _INODES, _PROCESSES = (Curve(((0, amount),)) for amount in (16 * 2**20, 8192, 4, 1))
 
 
 class BehaviourError(ValueError):
@@ -66,8 +71,13 @@ class ContainerBehaviour:
     output_every: int = 0
     """ns between two times of the output; 0 writes it once, at the start."""
     termination_message: str = ""
-    memory: int = 16 * 2**20
+    memory: Curve = _MEMORY
     """Bytes of the working set."""
+    disk: Curve = _DISK
+    """Bytes of its writable layer, which stay when it ends."""
+    inodes: Curve = _INODES
+    """Of that layer."""
+    processes: Curve = _PROCESSES
     cpu: int = 10
     """Thousandths of a core."""
     exec_exit_code: tuple[int, ...] = (0,)
@@ -125,7 +135,10 @@ KNOBS: Mapping[str, Callable[[str], Any]] = {
     "output": lines,
     "output-every": duration_ns,
     "termination-message": str,
-    "memory": size_bytes,
+    "memory": curve(size_bytes),
+    "disk": curve(size_bytes),
+    "inodes": curve(count),
+    "processes": curve(count),
     "cpu": cpu_milli,
     "exec-exit-code": each(exit_code),
     "exec-delay": duration_ns,

@@ -105,6 +105,51 @@ def cpu_milli(text: str) -> int:
     return _amount(text).milli_value()
 
 
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """An amount that changes while a container runs: `points` are (ns since its start, amount), in order of time.
+    Between two points it goes straight, before the first and after the last it stays.
+    """
+
+    points: tuple[tuple[int, int], ...]
+
+    def at(self, ns: int) -> int:
+        """The amount at that time."""
+        before_ns, before = self.points[0]
+        if len(self.points) == 1 or ns <= before_ns:
+            return before
+        for at_ns, amount in self.points[1:]:
+            if ns < at_ns:
+                return before + (amount - before) * (ns - before_ns) // (at_ns - before_ns)
+            before_ns, before = at_ns, amount
+        return before
+
+
+def curve(read: Callable[[str], int]) -> Callable[[str], Curve]:
+    """`64Mi`, or `64Mi, 1m=2Gi, 3m=64Mi`: what it is at the start, and then."""
+
+    def values(text: str) -> Curve:
+        points: list[tuple[int, int]] = []
+        for part in text.split(","):
+            when, equals, amount = part.strip().rpartition("=")
+            if not equals and points:
+                raise ValueError(f"{part.strip()!r} does not say when; write it as 1m={part.strip()}")
+            at_ns = duration_ns(when) if equals else 0
+            if points and at_ns <= points[-1][0]:
+                raise ValueError(f"{part.strip()!r} does not come after what stands before it")
+            points.append((at_ns, read(amount)))
+        return Curve(tuple(points))
+
+    return values
+
+
+def count(text: str) -> int:
+    """A number of things."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is no number of things")
+    return int(text)
+
+
 def exit_code(text: str) -> int:
     """0 to 255."""
     if not text.isascii() or not text.isdigit() or int(text) > 255:

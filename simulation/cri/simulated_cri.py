@@ -10,7 +10,8 @@ UNAVAILABLE, containers run on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from actors.kernel.dispatcher import Dispatcher
@@ -107,9 +108,28 @@ class SimulatedCri:
         return self._runtime.state
 
     @property
+    def image_directory(self) -> str:
+        """Where images and writable layers lie."""
+        return self._runtime.settings.image_directory
+
+    @property
+    def sandbox_image(self) -> str:
+        """What sandboxes are made from."""
+        return self._runtime.settings.sandbox_image
+
+    @property
     def in_flight(self) -> int:
         """Calls that have not been answered."""
         return len(self._in_flight)
+
+    @contextlib.contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Calls that no fault of the world meets: for what was there before anything went wrong."""
+        faults, self._faults = self._faults, None
+        try:
+            yield
+        finally:
+            self._faults = faults
 
     def set_ready(self, *, runtime: bool = True, network: bool = True) -> None:
         """What Status answers from now on; without a network no sandbox is made but those of the host's."""

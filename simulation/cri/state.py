@@ -102,6 +102,9 @@ class RuntimeState:
         self.version = 0
         self.on_change: Callable[[ContainerRecord], None] | None = None
         """Told of each container that has changed, under the lock: for invariants."""
+        self.on_image_removed: Callable[[Image], None] | None = None
+        """Told of each image that has gone, in the same way."""
+        self.on_container_removed: Callable[[ContainerRecord], None] | None = None
         self.sandboxes: dict[str, SandboxRecord] = {}
         self.containers: dict[str, ContainerRecord] = {}
         self.images: dict[str, Image] = {}
@@ -140,6 +143,8 @@ class RuntimeState:
         del self.containers[record.id]
         del record.sandbox.containers[record.id]
         _drop(self._containers_of, _uid_label(record.config.labels), record.id)
+        if self.on_container_removed is not None:
+            self.on_container_removed(record)
 
     def changed(self, record: ContainerRecord | SandboxRecord) -> None:
         """`record` has been changed: what was made of it is made anew when somebody asks."""
@@ -224,6 +229,8 @@ class RuntimeState:
         del self.images[image.id]
         for name in (*image.repo_tags, *image.repo_digests):
             self.image_names.pop(name, None)
+        if self.on_image_removed is not None:
+            self.on_image_removed(image)
 
 
 def _uid_label(labels: Mapping[str, str]) -> str:

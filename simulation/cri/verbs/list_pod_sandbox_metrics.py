@@ -19,6 +19,7 @@ from simulation.cri.runtime import Runtime
 from simulation.cri.state import ContainerRecord
 from simulation.cri.verbs.list_metric_descriptors import CPU_USAGE, MEMORY_WORKING_SET
 from simulation.cri.verbs.parts import parts_of
+from simulation.cri.verbs.usage import memory_bytes
 from simulation.cri.views import is_ready, is_running
 
 
@@ -67,7 +68,7 @@ def _of_container(record: ContainerRecord, now_ns: int) -> ContainerMetrics:
                 timestamp=now_ns,
                 metric_type=MetricType.GAUGE,
                 label_values=labels,
-                value=UInt64Value(value=record.behaviour.memory),
+                value=UInt64Value(value=memory_bytes(record, now_ns)),
             ),
         ),
     )

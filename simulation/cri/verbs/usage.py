@@ -20,7 +20,6 @@ from runtime.cri.messages import (
 from simulation.cri.state import ContainerRecord, SandboxRecord
 from simulation.cri.views import is_running
 
-WRITABLE_LAYER_BYTES = 8192
 NETWORK_BYTES_PER_S = 1000
 _MILLI_TO_NANO = 10**6
 
@@ -34,15 +33,15 @@ def container_stats(record: ContainerRecord, now_ns: int, image_directory: str) 
     layer = FilesystemUsage(
         timestamp=now_ns,
         fs_id=FilesystemIdentifier(mountpoint=image_directory),
-        used_bytes=UInt64Value(value=WRITABLE_LAYER_BYTES),
-        inodes_used=UInt64Value(value=4),
+        used_bytes=UInt64Value(value=layer_bytes(record, now_ns)),
+        inodes_used=UInt64Value(value=layer_inodes(record, now_ns)),
     )
     if not is_running(record):
         return ContainerStats(attributes=attributes, writable_layer=layer)
     return ContainerStats(
         attributes=attributes,
-        cpu=_cpu(_cpu_used_ns(record, now_ns), record.behaviour.cpu, now_ns),
-        memory=_memory(record.behaviour.memory, _memory_limit(record), now_ns),
+        cpu=_cpu(cpu_used_ns(record, now_ns), record.behaviour.cpu, now_ns),
+        memory=_memory(memory_bytes(record, now_ns), _memory_limit(record), now_ns),
         writable_layer=layer,
     )
 
@@ -58,15 +57,17 @@ def pod_stats(record: SandboxRecord, now_ns: int, image_directory: str) -> PodSa
     )
     linux = LinuxPodSandboxStats(
         cpu=_cpu(
-            sum(_cpu_used_ns(container, now_ns) for container in running),
+            sum(cpu_used_ns(container, now_ns) for container in running),
             sum(container.behaviour.cpu for container in running),
             now_ns,
         ),
-        memory=_memory(sum(container.behaviour.memory for container in running), 0, now_ns),
+        memory=_memory(sum(memory_bytes(container, now_ns) for container in running), 0, now_ns),
         network=None
         if record.host_network
         else NetworkUsage(timestamp=now_ns, default_interface=interface, interfaces=(interface,)),
-        process=ProcessUsage(timestamp=now_ns, process_count=UInt64Value(value=1 + len(running))),
+        process=ProcessUsage(
+            timestamp=now_ns, process_count=UInt64Value(value=1 + sum(processes(each, now_ns) for each in running))
+        ),
         containers=tuple(container_stats(container, now_ns, image_directory) for container in running),
     )
     attributes = PodSandboxAttributes(
@@ -75,7 +76,32 @@ def pod_stats(record: SandboxRecord, now_ns: int, image_directory: str) -> PodSa
     return PodSandboxStats(attributes=attributes, linux=linux)
 
 
-def _cpu_used_ns(record: ContainerRecord, now_ns: int) -> int:
+def memory_bytes(record: ContainerRecord, now_ns: int) -> int:
+    """The working set of a container that runs, at wall time `now_ns`."""
+    return record.behaviour.memory.at(now_ns - record.started_at)
+
+
+def processes(record: ContainerRecord, now_ns: int) -> int:
+    """Those of a container that runs."""
+    return record.behaviour.processes.at(now_ns - record.started_at)
+
+
+def layer_bytes(record: ContainerRecord, now_ns: int) -> int:
+    """What it has written; what it had written when it ended."""
+    return record.behaviour.disk.at(_has_run_ns(record, now_ns))
+
+
+def layer_inodes(record: ContainerRecord, now_ns: int) -> int:
+    """As `layer_bytes`."""
+    return record.behaviour.inodes.at(_has_run_ns(record, now_ns))
+
+
+def _has_run_ns(record: ContainerRecord, now_ns: int) -> int:
+    return (record.finished_at or now_ns) - record.started_at if record.started_at else 0
+
+
+def cpu_used_ns(record: ContainerRecord, now_ns: int) -> int:
+    """Of a container that runs, since its start."""
     return max(0, now_ns - record.started_at) * record.behaviour.cpu // 1000
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.cri.errors import StatusCode
 from simulation.cri.behaviour import KNOBS, PREFIX, BehaviourError, at, parse_behaviour
-from simulation.cri.behaviour_values import CallKind, CallRule
+from simulation.cri.behaviour_values import CallKind, CallRule, Curve
 
 SECOND = 10**9
 
@@ -30,7 +30,9 @@ SECOND = 10**9
         ("output", "one\ntwo", ("one", "two")),
         ("output-every", "500us", 500_000),
         ("termination-message", "bye", "bye"),
-        ("memory", "64Mi", 64 * 2**20),
+        ("memory", "64Mi", Curve(((0, 64 * 2**20),))),
+        ("disk", "1Ki, 1m=2Ki", Curve(((0, 1024), (60 * SECOND, 2048)))),
+        ("processes", "5s=3, 1m=4", Curve(((5 * SECOND, 3), (60 * SECOND, 4)))),
         ("cpu", "250m", 250),
         ("cpu", "1.5", 1500),
         ("exec-exit-code", "1,0", (1, 0)),
@@ -65,6 +67,9 @@ def test_a_knob_reads_its_value(knob: str, text: str, value: object) -> None:
         ("exit-code", "²", "is no exit code"),
         ("ignore-stop-signal", "yes", "'yes' is neither true nor false"),
         ("memory", "much", "'much' is no quantity"),
+        ("memory", "1Mi, 2Mi", "'2Mi' does not say when; write it as 1m=2Mi"),
+        ("disk", "1m=1Mi, 30s=2Mi", "'30s=2Mi' does not come after what stands before it"),
+        ("inodes", "1.5", "'1.5' is no number of things"),
         ("pull-rate", "0", "moves nothing"),
         ("cpu", "-1", "'-1' is below zero"),
         ("fail", "Start", "'Start' is no verb of the CRI"),
@@ -114,3 +119,9 @@ def test_the_documentation_has_every_knob() -> None:
     text = (Path(__file__).parents[3] / "docs/simulated-runtime.md").read_text()
     documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
     assert sorted(documented) == sorted(KNOBS)
+
+
+@pytest.mark.parametrize(("seconds", "amount"), [(0, 100), (10, 100), (15, 150), (20, 200), (30, 0), (99, 0)])
+def test_a_curve_goes_straight_between_its_points_and_stays_outside(seconds: int, amount: int) -> None:
+    curve = Curve(((10 * SECOND, 100), (20 * SECOND, 200), (30 * SECOND, 0)))
+    assert curve.at(seconds * SECOND) == amount

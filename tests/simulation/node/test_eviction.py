@@ -41,7 +41,7 @@ def squeeze(world, left):
     """So much memory is left on the node."""
     node = world.node.usage
     used = sum(
-        each.behaviour.memory
+        each.behaviour.memory.at(0)
         for each in world.node.cri.state.containers.values()
         if each.state.name == "CONTAINER_RUNNING"
     )

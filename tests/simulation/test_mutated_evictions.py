@@ -1,0 +1,113 @@
+"""Scenarios of nodes that run short can fail: agents that were changed so that a pain comes back do not get through
+(pains 11, 12, 15). As `tests.simulation.test_mutated_agents`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+import actors.container_gc_rules
+import actors.eviction.choice
+import actors.eviction_manager
+import actors.image_gc_rules
+from actors.eviction.choice import first_to_go
+from actors.eviction.decisions import Remembered, Victim
+from actors.eviction.thresholds import Layout, Threshold
+from actors.eviction.usage import Candidate
+from actors.eviction_manager import EvictionActor
+from actors.eviction_messages import PodHere
+from actors.image_leases import ImageLeases
+from simulation.play import Outcome, Play
+from simulation.scenario import library_scenario
+
+STEP_NS = 10 * 10**9
+
+
+def played(name: str, lasts: str, dead: int = 0) -> Outcome:
+    scenario = library_scenario(name)
+    node = msgspec.structs.replace(scenario.node, dead_containers=dead)
+    scenario = msgspec.structs.replace(scenario, node=node, nodes=1, lasts=lasts, converges_within="2m")
+    play = Play(scenario, 1)
+    while not play.done:
+        play.advance(STEP_NS)
+    return play.outcome()
+
+
+def broken(outcome: Outcome) -> set[str]:
+    return {violation["invariant"] for violation in outcome.violations}
+
+
+def by_priority(candidates: list[Candidate]) -> list[Candidate]:
+    """Who matters most goes first."""
+    return sorted(candidates, key=lambda each: -(each.pod.spec.priority or 0))
+
+
+# --- pain 11: image GC deletes what is needed -------------------------------------------------------------------------
+
+
+def test_pain_11_an_agent_without_leases_is_found_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
+    monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
+    assert "what-is-leased-stays" in broken(played("image-collections", "3m"))
+
+
+def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
+    monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
+    monkeypatch.setattr(actors.image_gc_rules, "needed_by", lambda _: frozenset())
+    assert "what-is-in-use-stays" in broken(played("image-collections", "3m"))
+
+
+# --- pain 12: eviction too late, too much, forgotten ------------------------------------------------------------------
+
+
+def test_pain_12_an_agent_that_ends_two_for_one_look_is_found_out(monkeypatch: pytest.MonkeyPatch):
+    def two(manager: EvictionActor, threshold: Threshold, candidates: list[Candidate]) -> None:
+        found = [first_to_go(threshold, None, [each], Layout(), 0) for each in candidates]
+        chosen = [each for each in found if each is not None][:2]
+        if chosen:
+            manager._evict(chosen)
+        else:
+            manager._end_pass()
+
+    monkeypatch.setattr(EvictionActor, "_choose", two)
+    assert "one-kill-for-one-reading" in broken(played("evictions", "5m"))
+
+
+def test_pain_12_an_agent_that_ends_critical_pods_is_found_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(actors.eviction.choice, "victims", lambda _, __, candidates, ___: by_priority(candidates))
+    assert "a-critical-pod-stays" in broken(played("evictions", "5m"))
+
+
+def test_pain_12_an_agent_that_ends_a_pod_before_it_has_said_so_is_found_out(monkeypatch: pytest.MonkeyPatch):
+    def save(manager: EvictionActor, *, decides: bool = False) -> None:
+        if decides:
+            manager._ask_for_pods()
+
+    monkeypatch.setattr(EvictionActor, "_save", save)
+    assert "evictions-are-published-first" in broken(played("evictions", "5m"))
+
+
+def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypatch: pytest.MonkeyPatch):
+    told: list[str] = []
+
+    def tell(manager: EvictionActor, victim: Victim, there: PodHere) -> None:
+        told.append(victim.uid)  # and dies before the worker hears of it
+
+    monkeypatch.setattr(actors.eviction_manager, "remembered_in", lambda _: Remembered())
+    monkeypatch.setattr(EvictionActor, "_tell", tell)
+    assert "forgotten-victims" in broken(played("evictions", "5m"))
+    assert told
+
+
+# --- pain 15: too many dead containers --------------------------------------------------------------------------------
+
+
+def test_pain_15_an_agent_that_lets_dead_containers_lie_is_found_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(actors.container_gc_rules, "_is_dead", lambda *_: False)
+    outcome = played("dead-containers", "1m", dead=200)
+    assert "left-behind" in broken(outcome)
+    assert not outcome.converged

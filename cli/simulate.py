@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
+from cli import hollow_nodes
 from cli.failed_runs import Played, tell_failure
 from cli.play_watch import Interrupt, interruptible, watch
 from cli.simulation_report import Json, all_seeds_line, report_lines, report_of
@@ -37,7 +38,10 @@ SEEDS_AT_MOST = 100_000
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
-    options = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    if any(word.partition("=")[0] == "--kubeconfig" for word in words):
+        return hollow_nodes.main(words)
+    options = _parser().parse_args(words)
     try:
         scenario = _scenario(options)
     except (ScenarioError, OSError) as error:
@@ -152,6 +156,11 @@ def _parser() -> argparse.ArgumentParser:
         "--failures", default=".", metavar="DIR", help="where runs that failed are saved (default: here)"
     )
     parser.add_argument("--quiet", action="store_true", help="no bar")
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="no scenario, but simulated nodes that join a real API server: see `--kubeconfig FILE --help`",
+    )
     parser.set_defaults(seeds=range(1, 2))
     return parser
 

@@ -16,6 +16,7 @@ from actors.container_gc_rules import GcPolicy
 from actors.kernel import Dispatcher, broken
 from actors.kernel.dispatcher import Trace
 from actors.node import Node
+from actors.node_object.settings import Registration
 from actors.node_supervisor import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
@@ -48,6 +49,7 @@ from simulation.sub_paths import SimulatedSubPaths
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
 MEMORY_BYTES = 16 * 2**30
+NO_LABELS: Mapping[str, str] = {}
 MAX_PODS = 20_000
 """Pods on a simulated node, unless its configuration says otherwise: here the number of pods is the point."""
 
@@ -85,6 +87,8 @@ class SimulatedNode:
         trace: Trace | None = None,
         mailboxes: Mailboxes | None = None,
         before_call: BeforeCall | None = None,
+        address: str = ADDRESS,
+        labels: Mapping[str, str] = NO_LABELS,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -94,7 +98,7 @@ class SimulatedNode:
             facts=NodeFacts(
                 name=name,
                 root_directory=ROOT,
-                host_ips=(ADDRESS,),
+                host_ips=(address,),
                 runtime_name="simulated",
                 cgroup_version=2,
                 memory_capacity_bytes=MEMORY_BYTES,
@@ -110,6 +114,7 @@ class SimulatedNode:
             gc_policy=gc_policy or GcPolicy(),
             gates=gates or FeatureGates({}),
             pushed_manifests=f"{ROOT}/pushed-manifests" if accept_manifests else "",
+            registration=Registration(labels=labels),
         )
         self.host = SimulatedHost(
             pod_logs=configuration.pod_logs_dir, container_logs=self.plan.facts.container_logs_directory
@@ -123,7 +128,7 @@ class SimulatedNode:
         self.oom_log = SimulatedOomLog()
         self.shutdown = SimulatedMachineShutdown(dispatcher)
         self.memory_notices = SimulatedMemoryNotices()
-        self.machine = SimulatedHostFacts(name)
+        self.machine = SimulatedHostFacts(name, addresses=(address,))
         self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT)
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)

@@ -32,6 +32,8 @@ from runtime.api.tls import Pair, TlsContexts, TlsError
 IDLE_SECONDS = 60.0
 """An API server closes what is idle for 90 s; who closes first never sends into a closed connection."""
 CONNECT_SECONDS = 10.0
+DOUBT_SECONDS = 10.0
+"""Connections that are so young are not given up because others were silent."""
 
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/:@-]*", re.ASCII)
 _PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
@@ -73,6 +75,7 @@ class ApiConnections:
         self._session: aiohttp.ClientSession | None = None
         self._users: dict[Loser, None] = {}
         self._closing: dict[asyncio.Task[None], None] = {}
+        self._suspected_at: float | None = None
 
     async def send(
         self,
@@ -117,6 +120,13 @@ class ApiConnections:
             closing = asyncio.get_running_loop().create_task(session.close())
             self._closing[closing] = None
             closing.add_done_callback(self._closing.pop)
+
+    def suspect(self) -> None:
+        """As `reset`, unless that was done a moment ago: of many nodes on the same connections each has its doubts."""
+        now = asyncio.get_running_loop().time()
+        if self._suspected_at is None or now - self._suspected_at >= DOUBT_SECONDS:
+            self._suspected_at = now
+            self.reset()
 
     async def close(self) -> None:
         """See the class."""

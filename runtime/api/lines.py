@@ -33,6 +33,8 @@ class HttpApiLines(ApiLines):
     connections: ApiConnections
     loop: LoopThread
     closers: tuple[LimitedApi | ApiClient, ...]
+    shared: bool = False
+    """The connections are those of others, too."""
 
     def reset_connections(self) -> None:
         """Close every connection, also those in use, and make new ones as they are needed. Returns at once."""
@@ -42,6 +44,8 @@ class HttpApiLines(ApiLines):
         """See the class. May be called more than once, and after the end of the loop."""
         for closer in self.closers:
             closer.close()
+        if self.shared:
+            return
         try:
             self.loop.submit(self.connections.close()).result(5)
         except (RuntimeError, TimeoutError):
@@ -57,15 +61,20 @@ def api_lines(
     burst: int = DEFAULT_BURST,
     event_qps: float | None = DEFAULT_QPS,
     event_burst: int = DEFAULT_BURST,
+    connections: ApiConnections | None = None,
 ) -> HttpApiLines:
     """The lines to the server of `access`. Nothing is sent, and no file read, before the first call.
+
+    `connections`: those of another, who closes them, and whose user agent it is; for many nodes in one process.
 
     `qps` and `burst` as in kubeAPIQPS and kubeAPIBurst, `event_` as in eventRecordQPS and eventBurst: 0 takes
     the default of a client (5 and 10); None as `qps` lifts the limit.
     """
-    connections = ApiConnections(access, user_agent)
+    shared = connections is not None
+    connections = connections or ApiConnections(access, user_agent)
     main = ApiClient(connections, loop, in_flight=IN_FLIGHT_AT_MOST)
-    leases = ApiClient(connections, loop, in_flight=LEASES_IN_FLIGHT_AT_MOST, on_silence=connections.reset)
+    on_silence = connections.suspect if shared else connections.reset
+    leases = ApiClient(connections, loop, in_flight=LEASES_IN_FLIGHT_AT_MOST, on_silence=on_silence)
     events = ApiClient(connections, loop, in_flight=EVENTS_IN_FLIGHT_AT_MOST)
     limited_main, limited_events = _limited(main, loop, qps, burst), _limited(events, loop, event_qps, event_burst)
     closers = [line for line in (limited_main, limited_events) if isinstance(line, LimitedApi)]
@@ -77,6 +86,7 @@ def api_lines(
         connections=connections,
         loop=loop,
         closers=(*closers, main, leases, events),
+        shared=shared,
     )
 
 

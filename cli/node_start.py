@@ -254,6 +254,7 @@ def simulated_capabilities(
     logs, links = plan.configuration.pod_logs_dir, plan.facts.container_logs_directory
     host = SimulatedHost(pod_logs=logs, container_logs=links)
     cri = SimulatedCri(dispatcher, settings, files=host.container_files)
+    cgroups = SimulatedCgroups(cri)
     machine, root = SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips), plan.facts.root_directory
     return NodeCapabilities(
         cri=cri,
@@ -271,8 +272,8 @@ def simulated_capabilities(
         allocations=SimulatedAllocationFile(host.tree, plan.facts.root_directory),
         host=machine,
         api=api,
-        cgroups=SimulatedCgroups(cri),
-        stats=SimulatedHostStats(dispatcher, cri, machine, host.tree, root),
+        cgroups=cgroups,
+        stats=SimulatedHostStats(dispatcher, cri, machine, host.tree, root, cgroups),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from runtime.cgroups.capability import CgroupLimits, Cgroups
-from runtime.cgroups.names import CGROUPFS, POD, Words, name_of, uids_in, words_of
+from runtime.cgroups.names import CGROUPFS, KUBEPODS, POD, Words, name_of, path_of, uids_in, words_of
 from runtime.cri.enums import ContainerState
 from simulation.cri.simulated_cri import SimulatedCri
 from simulation.cri.state import POD_UID_LABEL
@@ -47,6 +47,16 @@ class SimulatedCgroups:
     def problems(self, where: str) -> tuple[str, ...]:
         """Why nothing can be done there now."""
         return (f"{where} cannot be made: {self.broken}",) if self.broken else ()
+
+    def pods(self) -> dict[str, str]:
+        """UID -> path of every pod's cgroup."""
+        of_pods = (each for each in self.written if each[-1].startswith(POD))
+        return {each[-1].removeprefix(POD): path_of(each, CGROUPFS) for each in of_pods}
+
+    def memory_of_pods(self) -> int:
+        """What all pods together may have of memory, in bytes; 0: that is not bounded."""
+        whole = self.written.get((KUBEPODS,))
+        return max(0, whole.memory_bytes or 0) if whole is not None else 0
 
     def names_below(self, words: Words) -> tuple[str, ...]:
         """Last words of those right below."""

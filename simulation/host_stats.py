@@ -22,6 +22,7 @@ from runtime.stats.readings import (
     ProcessReading,
     SystemContainer,
 )
+from simulation.cgroups import SimulatedCgroups
 from simulation.cri.simulated_cri import SimulatedCri
 from simulation.cri.verbs import usage
 from simulation.cri.views import is_running
@@ -41,8 +42,15 @@ class SimulatedHostStats:
     """See the module. `root`: the agent's directory. Any number may be changed at any time."""
 
     def __init__(
-        self, dispatcher: Dispatcher, cri: SimulatedCri, machine: SimulatedHostFacts, tree: FileTree, root: str
+        self,
+        dispatcher: Dispatcher,
+        cri: SimulatedCri,
+        machine: SimulatedHostFacts,
+        tree: FileTree,
+        root: str,
+        cgroups: SimulatedCgroups | None = None,
     ) -> None:
+        self._cgroups = cgroups
         self._dispatcher = dispatcher
         self._cri = cri
         self._machine = machine
@@ -88,8 +96,17 @@ class SimulatedHostStats:
             network=NetworkReading(at_ns, INTERFACE, (interface,)),
             pids_limit=self.pids_limit,
             pids=processes,
-            system=(SystemContainer("kubelet", self._booted_ns, own_cpu, own_memory),),
+            system=(SystemContainer("kubelet", self._booted_ns, own_cpu, own_memory), *self._of_pods(running, at_ns)),
         )
+
+    def _of_pods(self, running: Sequence[tuple[int, int, int]], at_ns: int) -> tuple[SystemContainer, ...]:
+        """The cgroup of all pods, where there is one."""
+        limit = 0 if self._cgroups is None else self._cgroups.memory_of_pods()
+        if not limit:
+            return ()
+        cpu = CpuReading(at_ns, sum(used_ns for used_ns, _, _ in running))
+        used = sum(memory for _, memory, _ in running)
+        return (SystemContainer("pods", self._booted_ns, cpu, MemoryReading(at_ns, working_set=used, limit=limit)),)
 
     def _running(self, at_ns: int) -> list[tuple[int, int, int]]:
         """(CPU time, memory, processes) of each container that runs."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from config.quantity import parse_quantity
+from runtime.cri.enums import PodSandboxState
 from runtime.log_files import HALF
 from runtime.pod_logs import pod_log_directory
 from simulation.cri.behaviour_values import duration_ns
@@ -327,6 +328,8 @@ def left_behind(world: World) -> Iterator[str]:
         for sandbox in state.sandboxes.values():
             if sandbox.pod_uid not in there:
                 yield f"sandbox {sandbox.name} of a pod that is gone is left on {name}"
+        for uid in sorted(node.cgroups.pods().keys() - there):
+            yield f"the cgroup of pod {uid}, which is gone, is left on {name}"
         directory = f"{ROOT}/pods"
         if node.host.tree.is_directory(directory):
             for uid in node.host.tree.names_in(directory):
@@ -335,6 +338,17 @@ def left_behind(world: World) -> Iterator[str]:
         for path in sorted(node.volumes.mounted):
             if path.startswith(f"{directory}/") and path.removeprefix(f"{directory}/").partition("/")[0] not in there:
                 yield f"{path}, a mount of a pod that is gone, is left on {name}"
+
+
+def out_of_bounds(world: World) -> Iterator[str]:
+    """A pod that runs outside of its cgroup takes from others what was promised to them (spec 10.2)."""
+    for name, node in world.nodes.items():
+        bounded = node.cgroups.pods()
+        for sandbox in node.cri.state.sandboxes.values():
+            linux = sandbox.config.linux
+            parent = "" if linux is None else linux.cgroup_parent
+            if sandbox.state is PodSandboxState.SANDBOX_READY and bounded.get(sandbox.pod_uid) != parent:
+                yield f"sandbox {sandbox.name} on {name} is in {parent or 'no cgroup of ours'}, which is not its pod's"
 
 
 def unsaid(world: World) -> Iterator[str]:
@@ -370,6 +384,7 @@ AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
     unsettled,
     untrue,
     left_behind,
+    out_of_bounds,
     other_than_its_manifest,
     unsaid,
     under_pressure,

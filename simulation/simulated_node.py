@@ -129,7 +129,7 @@ class SimulatedNode:
         self.shutdown = SimulatedMachineShutdown(dispatcher)
         self.memory_notices = SimulatedMemoryNotices()
         self.machine = SimulatedHostFacts(name, addresses=(address,))
-        self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT)
+        self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT, self.cgroups)
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
         self._api = api

@@ -62,7 +62,7 @@ def observe(
         each.condition: now_ns for each in met
     }
     due = tuple(each for each in met if now_ns - first_met_ns[each] >= (each.grace_ns or 0))
-    fresh = [each for each in due if _is_newer(each.signal, readings, before.readings)]
+    fresh = [each for each in due if _is_another(each.signal, readings, before.readings)]
     after = PressureState(due, first_met_ns, conditions_ns, readings)
     # Memory first: what is short of it is short at once. Otherwise the order of the thresholds.
     return Observed(after, tuple(sorted(fresh, key=lambda each: each.resource != "memory")))
@@ -73,9 +73,10 @@ def _is_met(threshold: Threshold, readings: Mapping[str, SignalReading], before:
     return reading is not None and is_met(threshold, reading, with_reclaim=threshold in before.due)
 
 
-def _is_newer(signal: str, readings: Mapping[str, SignalReading], before: Mapping[str, SignalReading]) -> bool:
+def _is_another(signal: str, readings: Mapping[str, SignalReading], before: Mapping[str, SignalReading]) -> bool:
+    """Whether it was read anew. Not whether that was later: a clock that was set back would keep everybody alive."""
     last = before.get(signal)
-    return last is None or readings[signal].at_ns > last.at_ns
+    return last is None or readings[signal].at_ns != last.at_ns
 
 
 # --- over a restart ---------------------------------------------------------------------------------------------------

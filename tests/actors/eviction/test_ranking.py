@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from actors.eviction.choice import first_to_go, grace_of, over_their_limits
 from actors.eviction.local_limits import has_local_limits, over_limits
-from actors.eviction.ranking import victims
+from actors.eviction.ranking import used_of, victims
 from actors.eviction.thresholds import Amount, Layout, Threshold
 from actors.eviction.usage import Candidate
 from actors.eviction.words import eviction_words
 from actors.node_signals import CONTAINER_FS, IMAGE_FS, MEMORY, NODE_FS, NODE_FS_INODES, PIDS, SignalReading
-from config.objects import Pod
+from config.objects import Pod, ResourceRequirements, Volume
 from runtime.stats.readings import FsReading, LayerUsage, MemoryReading, PodDisk
 from runtime.stats.samples import ContainerSample, PodSample
 
@@ -54,7 +55,7 @@ def order(signal, resource, candidates, layout=SINGLE):
     return [each.pod.metadata.name for each in victims(signal, resource, candidates, layout)]
 
 
-def test_by_memory_those_above_their_request_go_first_then_lower_priority_then_the_most_above():
+def test_7_4_by_memory_those_above_their_request_go_first_then_lower_priority_then_the_most_above():
     pods = [
         candidate("within", request={"memory": "500Mi"}, memory=400),
         candidate("within-more-above", request={"memory": "450Mi"}, memory=449),
@@ -67,7 +68,77 @@ def test_by_memory_those_above_their_request_go_first_then_lower_priority_then_t
     assert order(MEMORY, "memory", pods) == expected
 
 
-def test_critical_pods_are_never_among_the_victims():
+@pytest.mark.parametrize(("signal", "resource"), [(MEMORY, "memory"), (NODE_FS, "ephemeral-storage"), (PIDS, "pids")])
+def test_7_4_who_is_not_known_goes_first_whatever_is_short(signal, resource):
+    known = candidate("known", priority=-10, memory=900, layer=900, processes=900)
+    unknown = candidate("unknown", priority=1000, request={"memory": "1Gi", "ephemeral-storage": "1Gi"}, unknown=True)
+    assert order(signal, resource, [known, unknown]) == ["unknown", "known"]
+
+
+@pytest.mark.parametrize("resource", ["ephemeral-storage", "inodes"])
+def test_7_4_by_disk_above_the_request_then_lower_priority_then_the_most_above(resource):
+    signal = NODE_FS if resource == "ephemeral-storage" else NODE_FS_INODES
+    pods = [
+        candidate("within", request={"ephemeral-storage": "500Mi"}, layer=400),
+        candidate("important", priority=10, layer=900),
+        candidate("a-little", layer=1),
+        candidate("a-lot", layer=300),
+    ]
+    # Nobody can ask for inodes: there all are above what they asked for.
+    expected = ["a-lot", "a-little", "important", "within"] if resource == "ephemeral-storage" else None
+    assert order(signal, resource, pods) == (expected or ["within", "a-lot", "a-little", "important"])
+
+
+def test_7_4_of_volumes_those_count_that_end_with_the_pod_and_lie_on_the_disk():
+    volumes = (
+        ("kubernetes.io/empty-dir", "scratch", fs(1 * MIB, 1)),
+        ("kubernetes.io/configmap", "settings", fs(2 * MIB, 2)),
+        ("kubernetes.io/csi", "data", fs(400 * MIB, 400)),
+        ("kubernetes.io/empty-dir", "not-of-this-pod", fs(800 * MIB, 800)),
+    )
+    whole = candidate("x")
+    named = msgspec.convert([{"name": name} for name in ("scratch", "settings", "data")], tuple[Volume, ...])
+    spec = msgspec.structs.replace(whole.pod.spec, volumes=named)
+    sample = msgspec.structs.replace(whole.sample, disk=PodDisk(0, volumes=volumes))
+    pod = Candidate(msgspec.structs.replace(whole.pod, spec=spec), sample)
+    assert used_of(pod, NODE_FS, "ephemeral-storage", SINGLE) == 3 * MIB
+    assert used_of(pod, NODE_FS_INODES, "inodes", SINGLE) == 3
+    assert used_of(pod, IMAGE_FS, "ephemeral-storage", SPLIT) == 0
+
+
+@pytest.mark.parametrize(
+    ("grace_ns", "own", "longest", "seconds"),
+    [
+        (None, 30, 60, 1),
+        (None, None, 60, 1),
+        (90 * 10**9, 30, 60, 30),
+        (90 * 10**9, 90, 60, 60),
+        (90 * 10**9, None, 60, 60),
+        (90 * 10**9, 30, 0, 0),
+    ],
+)
+def test_7_5_a_hard_threshold_leaves_a_second_and_a_soft_one_the_shorter_of_two_times(grace_ns, own, longest, seconds):
+    pod = candidate("x")
+    spec = msgspec.structs.replace(pod.pod.spec, termination_grace_period_seconds=own)
+    pod = msgspec.structs.replace(pod, pod=msgspec.structs.replace(pod.pod, spec=spec))
+    assert grace_of(Threshold(MEMORY, Amount(100), grace_ns), pod, longest) == seconds
+
+
+def test_7_5_who_goes_for_the_node_is_disrupted_and_who_is_over_a_limit_is_not():
+    hoard = candidate("hoard", empty_dir={"sizeLimit": "1Mi"}, volume=2, memory=100)
+    for_node = first_to_go(Threshold(MEMORY, Amount(100)), None, [hoard], SINGLE, 0)
+    assert for_node is not None
+    assert (for_node.uid, for_node.grace_seconds, for_node.disrupted, for_node.signal) == ("hoard", 1, True, MEMORY)
+    (for_limit,) = over_their_limits([hoard], SINGLE)
+    assert (for_limit.uid, for_limit.grace_seconds, for_limit.disrupted) == ("hoard", 1, False)
+    assert for_limit.annotations == ()
+
+
+def test_7_5_nobody_may_go_where_all_are_critical():
+    assert first_to_go(Threshold(MEMORY, Amount(1)), None, [candidate("c", priority=2_000_000_000)], SINGLE, 0) is None
+
+
+def test_7_5_critical_pods_are_never_among_the_victims():
     static = {"kubernetes.io/config.source": "file"}
     pods = [
         candidate("critical", priority=2_000_000_000, memory=9),
@@ -80,7 +151,7 @@ def test_critical_pods_are_never_among_the_victims():
     )
 
 
-def test_by_processes_priority_then_number():
+def test_7_4_by_processes_priority_then_number():
     pods = [candidate("few", processes=2), candidate("many", processes=9), candidate("first", priority=-1, processes=1)]
     assert order(PIDS, "pids", pods) == ["first", "many", "few"]
 
@@ -92,15 +163,20 @@ def test_by_processes_priority_then_number():
         (NODE_FS, DEDICATED, ["volumes", "logs", "layers"]),
         (IMAGE_FS, DEDICATED, ["layers", "logs", "volumes"]),
         (CONTAINER_FS, DEDICATED, ["layers", "logs", "volumes"]),
+        (CONTAINER_FS, SINGLE, ["layers", "volumes", "logs"]),
+        (IMAGE_FS, SINGLE, ["layers", "volumes", "logs"]),
         (NODE_FS, SPLIT, ["layers", "volumes", "logs"]),
+        (CONTAINER_FS, SPLIT, ["layers", "volumes", "logs"]),
+        # Nothing of pods lies with images alone: they are alike, and go by their names.
+        (IMAGE_FS, SPLIT, ["layers", "logs", "volumes"]),
     ],
 )
-def test_by_disk_what_counts_is_what_lies_there(signal, layout, expected):
+def test_7_4_by_disk_what_counts_is_what_lies_there(signal, layout, expected):
     pods = [candidate("layers", layer=30), candidate("logs", logs=10), candidate("volumes", volume=20)]
     assert order(signal, "ephemeral-storage", pods, layout) == expected
 
 
-def test_an_empty_dir_in_memory_is_not_on_the_disk_and_inodes_count_by_number():
+def test_7_4_an_empty_dir_in_memory_is_not_on_the_disk_and_inodes_count_by_number():
     in_memory = candidate("tmpfs", volume=100, empty_dir={"medium": "Memory"})
     pods = [in_memory, candidate("disk", volume=1), candidate("asked", request={"ephemeral-storage": "1Gi"}, volume=9)]
     assert order(NODE_FS, "ephemeral-storage", pods) == ["disk", "tmpfs", "asked"]
@@ -132,12 +208,12 @@ LIMIT = {"limits": {"ephemeral-storage": "10Mi"}}
         ({"layer": 100}, SINGLE, "", ""),
     ],
 )
-def test_a_pod_over_a_limit_of_its_own(what, layout, signal, message):
+def test_7_6_a_pod_over_a_limit_of_its_own(what, layout, signal, message):
     found = over_limits([candidate("x", **what)], layout)
     assert [(each.signal, each.message) for each in found] == ([(signal, message)] if signal else [])
 
 
-def test_a_container_over_its_own_limit_where_the_pod_is_within_the_sum():
+def test_7_6_a_container_over_its_own_limit_where_the_pod_is_within_the_sum():
     whole = candidate("x", **LIMIT, layer=8, logs=3)
     other = msgspec.structs.replace(whole.pod.spec.containers[0], name="other")
     spec = msgspec.structs.replace(whole.pod.spec, containers=(*whole.pod.spec.containers, other))
@@ -148,7 +224,30 @@ def test_a_container_over_its_own_limit_where_the_pod_is_within_the_sum():
     ]
 
 
-def test_pods_with_limits_of_the_disk_are_told_from_those_without():
+@pytest.mark.parametrize("policy", ["Always", None])
+def test_7_6_sidecars_and_init_containers_are_held_to_their_limits(policy):
+    whole = candidate("x", layer=2)
+    init = msgspec.structs.replace(
+        whole.pod.spec.containers[0],
+        restart_policy=policy,
+        resources=msgspec.convert({"limits": {"ephemeral-storage": "1Mi"}}, ResourceRequirements),
+    )
+    other = msgspec.structs.replace(
+        init, name="other", resources=msgspec.convert({"limits": {"ephemeral-storage": "1Gi"}}, ResourceRequirements)
+    )
+    spec = msgspec.structs.replace(whole.pod.spec, containers=(other,), init_containers=(init,))
+    pod = msgspec.structs.replace(whole, pod=msgspec.structs.replace(whole.pod, spec=spec))
+    assert [each.signal for each in over_limits([pod], SINGLE)] == ["ephemeralcontainerfs.limit"]
+
+
+def test_7_6_of_a_container_with_its_layer_on_another_disk_the_logs_count():
+    whole = candidate("x", **LIMIT, layer=100, logs=9)
+    assert over_limits([whole], DEDICATED) == []
+    (over,) = over_limits([candidate("x", **LIMIT, layer=100, logs=11)], DEDICATED)
+    assert over.signal == "ephemeralpodfs.limit"
+
+
+def test_7_6_pods_with_limits_of_the_disk_are_told_from_those_without():
     assert has_local_limits(candidate("x", empty_dir={"sizeLimit": "1Mi"}).pod)
     assert has_local_limits(candidate("x", limits={"ephemeral-storage": "1Mi"}).pod)
     assert not has_local_limits(candidate("x", limits={"memory": "1Mi"}).pod)
@@ -157,7 +256,7 @@ def test_pods_with_limits_of_the_disk_are_told_from_those_without():
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_words_name_the_threshold_and_the_containers_that_use_more_than_they_asked_for():
+def test_7_5_the_words_name_the_threshold_and_the_containers_that_use_more_than_they_asked_for():
     pod = candidate("x", request={"memory": "100Mi"}, memory=300)
     threshold = Threshold(MEMORY, Amount(percent=10.0))
     message, annotations = eviction_words(threshold, SignalReading(50 * MIB, 1000 * MIB, 0), pod, SINGLE)
@@ -170,3 +269,12 @@ def test_the_words_name_the_threshold_and_the_containers_that_use_more_than_they
         "offending_containers_usage": "300Mi",
         "starved_resource": "memory",
     }
+
+
+def test_7_5_of_a_pod_that_asks_as_a_whole_the_whole_is_named():
+    whole = candidate("web", memory=300)
+    asks = msgspec.convert({"requests": {"memory": "100Mi"}}, ResourceRequirements)
+    spec = msgspec.structs.replace(whole.pod.spec, resources=asks)
+    pod = msgspec.structs.replace(whole, pod=msgspec.structs.replace(whole.pod, spec=spec))
+    _, annotations = eviction_words(Threshold(MEMORY, Amount(1)), None, pod, SINGLE)
+    assert (dict(annotations)["offending_pod"], dict(annotations)["offending_pod_usage"]) == ("web", "300Mi")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.eviction.pressure import PressureState, observe
+from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
 from actors.eviction.reclaim import BOTH, Reclaim, reclaimable
 from actors.eviction.thresholds import Amount, Layout, Threshold, configured_thresholds, is_met, thresholds_for
 from actors.node_signals import (
@@ -164,3 +164,51 @@ def test_memory_comes_first_and_a_signal_nobody_can_read_meets_nothing():
     disk = Threshold(NODE_FS, Amount(100))
     assert follow((disk, HARD), (0, {NODE_FS: (1, 1), MEMORY: (1, 1)}))[0][0] == [MEMORY, NODE_FS]
     assert follow((disk, HARD), (0, {}))[0] == ([], [])
+
+
+def test_a_reading_after_the_clock_was_set_back_is_a_reading():
+    assert follow((HARD,), (0, {MEMORY: (99, 100)}), (10, {MEMORY: (99, 50)}))[1][0] == [MEMORY]
+
+
+# --- over a restart -------------------------------------------------------------------------------------------------
+
+WALL = 10**18
+
+
+@pytest.mark.parametrize(
+    ("seen", "stays"),
+    [
+        ({"MemoryPressure": WALL - 299 * SECOND}, 299),
+        ({"MemoryPressure": WALL - 300 * SECOND}, None),
+        ({"MemoryPressure": WALL + 3600 * SECOND}, 0),
+        ({"OfAnotherVersion": WALL}, None),
+        ({}, None),
+    ],
+)
+def test_what_an_earlier_agent_has_seen_stays_for_what_is_left_of_its_time(seen, stays):
+    state = recalled(seen, 1000 * SECOND, WALL, FIVE_MINUTES)
+    expected = {} if stays is None else {"MemoryPressure": (1000 - stays) * SECOND}
+    assert state.conditions_ns == expected
+
+
+def test_what_is_remembered_comes_back_as_it_was():
+    state = PressureState(conditions_ns={"DiskPressure": 40 * SECOND})
+    seen = seen_by_the_clock(state, 100 * SECOND, WALL, FIVE_MINUTES)
+    assert seen == {"DiskPressure": WALL - 60 * SECOND}
+    assert recalled(seen, 7 * SECOND, WALL + 10 * SECOND, FIVE_MINUTES).conditions_ns == {"DiskPressure": -63 * SECOND}
+    assert seen_by_the_clock(state, 100 * SECOND, WALL, 0) == {}, "nothing stays"
+
+
+@pytest.mark.parametrize(
+    ("written", "seen", "worth"),
+    [
+        (None, {}, True),
+        ({}, {}, False),
+        ({}, {"MemoryPressure": 0}, True),
+        ({"MemoryPressure": 0}, {"MemoryPressure": 59 * SECOND}, False),
+        ({"MemoryPressure": 0}, {"MemoryPressure": 60 * SECOND}, True),
+        ({"MemoryPressure": 0}, {}, True),
+    ],
+)
+def test_a_condition_is_written_down_when_it_comes_and_goes_and_each_minute_while_it_lasts(written, seen, worth):
+    assert is_worth_writing(written, seen, FIVE_MINUTES) is worth

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from config.kubelet import KubeletConfiguration
+from simulation.shortages import Scarce, give_back, leave
 from simulation.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
@@ -206,6 +207,50 @@ def test_after_a_crash_in_the_middle_the_same_pod_ends(after_ms):
     ended = evicted(world)
     assert [world.pods()[name]["metadata"]["uid"] for name in ended] == chosen
     assert ended == ["pod-2"]
+
+
+SHORTAGES: tuple[tuple[Scarce, int], ...] = (
+    ("memory", GIB // 2),
+    ("disk", 5 * GIB),
+    ("image-disk", 3 * GIB),
+    ("inodes", 10_000),
+    ("pids", 500),
+)
+THRESHOLDS = {
+    "memory.available": "1Gi",
+    "nodefs.available": "10%",
+    "imagefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "pid.available": "1000",
+}
+
+
+@over_seeds(15)
+def test_after_a_crash_at_any_step_those_who_were_chosen_end_and_nobody_else(seed):
+    world = cluster(seed, eviction_hard=THRESHOLDS)
+    usage, tree = world.node.usage, world.node.host.tree
+    usage.image_disk_bytes = 40 * GIB
+    for number in range(3):
+        uses = {"memory": f"{number + 1}Gi", "disk": f"{number + 1}Gi", "processes": f"{number + 1}0"}
+        world.create(
+            f"pod-{number}", annotations={f"simulated.actorlet.dev/{knob}": each for knob, each in uses.items()}
+        )
+    world.create("critical", annotations={MEMORY: "4Gi"}, priorityClassName="system-cluster-critical")
+    world.until(lambda: world.all_are("Running", 4))
+    chosen: list[str] = []
+    tree.watch("/var/lib/actorlet/evictions", lambda: chosen.extend(set(_decided(world)) - set(chosen)))
+    what, left = SHORTAGES[seed % len(SHORTAGES)]
+    readings = usage.readings
+    leave(usage, what, left)
+    world.until(lambda: usage.readings > readings + 1, MINUTE)
+    for _ in range(world.dispatcher.chance.randint(1, 400)):
+        world.dispatcher.step(world.dispatcher.now_ns() + 20 * SECOND)
+    world.node.restart_agent()
+    give_back(usage, what)
+    world.run(2 * MINUTE)
+    ended = {world.pods()[name]["metadata"]["uid"] for name in evicted(world)}
+    assert ended == set(chosen)
+    assert "critical" not in evicted(world)
 
 
 @over_seeds(10)

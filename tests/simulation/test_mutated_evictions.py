@@ -19,15 +19,16 @@ from actors.eviction_manager import EvictionActor
 from actors.eviction_messages import PodHere
 from actors.image_leases import ImageLeases
 from simulation.play import Outcome, Play
-from simulation.scenario import library_scenario
+from simulation.scenario import library_scenario, with_pods
 
 STEP_NS = 10 * 10**9
 
 
-def played(name: str, lasts: str, dead: int = 0) -> Outcome:
-    scenario = library_scenario(name)
+def played(name: str, pods: int, lasts: str, dead: int = 0) -> Outcome:
+    """On one node, with fewer pods and for less time than the scenario says: enough to be found out."""
+    scenario = with_pods(library_scenario(name), pods)
     node = msgspec.structs.replace(scenario.node, dead_containers=dead)
-    scenario = msgspec.structs.replace(scenario, node=node, nodes=1, lasts=lasts, converges_within="2m")
+    scenario = msgspec.structs.replace(scenario, node=node, nodes=1, lasts=lasts, converges_within="1m")
     play = Play(scenario, 1)
     while not play.done:
         play.advance(STEP_NS)
@@ -49,7 +50,7 @@ def by_priority(candidates: list[Candidate]) -> list[Candidate]:
 def test_pain_11_an_agent_without_leases_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
     monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
-    assert "what-is-leased-stays" in broken(played("image-collections", "3m"))
+    assert "what-is-leased-stays" in broken(played("image-collections", 8, "90s"))
 
 
 def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_found_out(
@@ -58,7 +59,7 @@ def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_fou
     monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
     monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
     monkeypatch.setattr(actors.image_gc_rules, "needed_by", lambda _: frozenset())
-    assert "what-is-in-use-stays" in broken(played("image-collections", "3m"))
+    assert "what-is-in-use-stays" in broken(played("image-collections", 8, "90s"))
 
 
 # --- pain 12: eviction too late, too much, forgotten ------------------------------------------------------------------
@@ -74,12 +75,12 @@ def test_pain_12_an_agent_that_ends_two_for_one_look_is_found_out(monkeypatch: p
             manager._end_pass()
 
     monkeypatch.setattr(EvictionActor, "_choose", two)
-    assert "one-kill-for-one-reading" in broken(played("evictions", "5m"))
+    assert "one-kill-for-one-reading" in broken(played("evictions", 20, "150s"))
 
 
 def test_pain_12_an_agent_that_ends_critical_pods_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(actors.eviction.choice, "victims", lambda _, __, candidates, ___: by_priority(candidates))
-    assert "a-critical-pod-stays" in broken(played("evictions", "5m"))
+    assert "a-critical-pod-stays" in broken(played("evictions", 20, "150s"))
 
 
 def test_pain_12_an_agent_that_ends_a_pod_before_it_has_said_so_is_found_out(monkeypatch: pytest.MonkeyPatch):
@@ -88,7 +89,7 @@ def test_pain_12_an_agent_that_ends_a_pod_before_it_has_said_so_is_found_out(mon
             manager._ask_for_pods()
 
     monkeypatch.setattr(EvictionActor, "_save", save)
-    assert "evictions-are-published-first" in broken(played("evictions", "5m"))
+    assert "evictions-are-published-first" in broken(played("evictions", 20, "150s"))
 
 
 def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypatch: pytest.MonkeyPatch):
@@ -99,7 +100,7 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
 
     monkeypatch.setattr(actors.eviction_manager, "remembered_in", lambda _: Remembered())
     monkeypatch.setattr(EvictionActor, "_tell", tell)
-    assert "forgotten-victims" in broken(played("evictions", "5m"))
+    assert "forgotten-victims" in broken(played("evictions", 20, "150s"))
     assert told
 
 
@@ -108,6 +109,6 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
 
 def test_pain_15_an_agent_that_lets_dead_containers_lie_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(actors.container_gc_rules, "_is_dead", lambda *_: False)
-    outcome = played("dead-containers", "1m", dead=200)
+    outcome = played("dead-containers", 4, "30s", dead=50)
     assert "left-behind" in broken(outcome)
     assert not outcome.converged

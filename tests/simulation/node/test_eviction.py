@@ -225,7 +225,7 @@ THRESHOLDS = {
 }
 
 
-@over_seeds(15)
+@over_seeds(8)
 def test_after_a_crash_at_any_step_those_who_were_chosen_end_and_nobody_else(seed):
     world = cluster(seed, eviction_hard=THRESHOLDS)
     usage, tree = world.node.usage, world.node.host.tree
@@ -253,7 +253,7 @@ def test_after_a_crash_at_any_step_those_who_were_chosen_end_and_nobody_else(see
     assert "critical" not in evicted(world)
 
 
-@over_seeds(10)
+@over_seeds(6)
 def test_under_pressure_that_comes_and_goes_one_goes_per_reading_and_never_a_critical_pod(seed):
     world = cluster(seed)
     chance = world.dispatcher.chance

@@ -163,6 +163,8 @@ class CgroupActor(Actor):
         self._capacity: Mapping[str, str] = {}
         self._enforced: dict[str, CgroupLimits] = {}
         self._written: Mapping[QosClass, CgroupLimits] = {}
+        self._unheard: frozenset[str] | None = None
+        """What was told of known pods before there was anything to compare it with."""
         self._settles = False
         self._said: set[str] = set()
         self._failing: dict[str, str] = {}
@@ -229,6 +231,7 @@ class CgroupActor(Actor):
             self._warn(f"not every limit of cgroups holds: {'; '.join(ground.problems)}")
         self._enforce()
         self._go_on()
+        self._look_for_strangers()
 
     # --- pods come --------------------------------------------------------------------------------------------------
 
@@ -322,11 +325,17 @@ class CgroupActor(Actor):
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
         """What an earlier life has left goes, and the cgroups of pods that have never said goodbye."""
-        hands = self._hands
-        if hands is None or self._ground is None or not self._ground.usable:
+        self._unheard = message.uids
+        self._look_for_strangers()
+
+    def _look_for_strangers(self) -> None:
+        """As soon as there is a ground to look at. Who has come since is in the book, and is no stranger."""
+        known, hands = self._unheard, self._hands
+        if known is None or hands is None or not self._is_usable():
             return
-        self._book.expel(self._book.forgotten(message.uids))
-        self._on_lane("list", _listed(message.uids), hands.uids)
+        self._unheard = None
+        self._book.expel(self._book.forgotten(known))
+        self._on_lane("list", _listed(known), hands.uids)
         self._go_on()
 
     @handles(PodGroupsListed)

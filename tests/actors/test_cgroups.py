@@ -239,6 +239,18 @@ def test_10_7_cgroups_of_pods_that_nobody_knows_go_when_every_source_has_spoken(
     assert set(scene.tree.names_below(tier_words(PLACE, BURSTABLE))) == {"podknown"}
 
 
+def test_10_7_whose_pods_are_known_may_be_told_before_the_runtime_says_who_manages_cgroups() -> None:
+    scene = Scene(faults=silent(StatusCode.UNAVAILABLE))
+    scene.tree.make((KUBEPODS, "burstable", "podold"))
+    scene.start()
+    scene.tell(KnownPods(frozenset()))
+    scene.ask(asking("new"))
+    assert scene.faults is not None
+    scene.faults.heal()
+    scene.dispatcher.run_for(3 * SECOND_NS)
+    assert scene.tree.names_below(tier_words(PLACE, BURSTABLE)) == ("podnew",)
+
+
 def test_10_7_the_cgroup_of_an_earlier_life_goes_with_its_pod() -> None:
     scene = Scene()
     scene.tree.make((KUBEPODS, "podold"))

@@ -123,6 +123,8 @@ class PlegActor(Actor):
         self._picture: Picture = NOTHING
         self._lists: tuple[ListPodSandboxResponse, ListContainersResponse] | None = None
         """What the picture was made of."""
+        self._all_known = False
+        """Each pod that runs in the picture has a worker."""
         self._listed_at_ns: int | None = None
         self._asked_at_ns: int | None = None
         self._listing_failed = ""
@@ -157,6 +159,7 @@ class PlegActor(Actor):
     @handles(PodWorkerEnded)
     def worker_ended(self, message: PodWorkerEnded) -> None:
         self._workers.pop(message.uid, None)
+        self._all_known = False
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
@@ -233,9 +236,12 @@ class PlegActor(Actor):
             picture = self._picture = picture_of(sandboxes.items, containers.containers)
             self._lists = (sandboxes, containers)
             self._tell(difference(before, picture))
-        unknown = tuple(pod for uid, pod in picture.pods.items() if pod.running and uid not in self._workers)
-        if unknown or first:
-            self._sync_loop.tell(UnknownPodsObserved(unknown))
+            self._all_known = False
+        if not self._all_known:
+            unknown = tuple(pod for uid, pod in picture.pods.items() if pod.running and uid not in self._workers)
+            self._all_known = not unknown
+            if unknown or first:
+                self._sync_loop.tell(UnknownPodsObserved(unknown))
 
     def _tell(self, changes: Difference) -> None:
         workers = self._workers

@@ -59,6 +59,7 @@ from config.pod_identity import is_sidecar
 from runtime.probes import Check, Outcome, ProbeAnswer
 
 SECOND_NS = 1_000_000_000
+_SUCCESS = Outcome.SUCCESS
 
 
 class ProbeKey(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
@@ -94,6 +95,7 @@ class _Asker(msgspec.Struct, frozen=True):
     """What a probe needs again and again, made once for each look at the pod: what it asks, and where it is counted."""
 
     check: Check
+    kind: str
     meter: ProbeMeter
 
 
@@ -119,6 +121,7 @@ class ProbeRunner(Actor):
         super().__init__()
         self._worker = worker
         self._services = services
+        self._probe = services.prober.probe
         self._seen: ContainersSeen | None = None
         self._containers: dict[str, Container] = {}
         self._running: dict[str, RunningContainer] = {}
@@ -215,10 +218,10 @@ class ProbeRunner(Actor):
             self._tell()
             return
         # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
-        begun = self._begun(key, life, asker.check)
-        if begun.done() and _answer_of(begun).outcome is Outcome.SUCCESS:
+        begun = self._begun(life, asker)
+        if begun.done() and _answer_of(begun).outcome is _SUCCESS:
             self._lives[key] = after
-            asker.meter.answered(Outcome.SUCCESS, 0)
+            asker.meter.answered(_SUCCESS, 0)
             self.after(after.due_ns - now_ns, message, key)
         else:
             self._meet(key, Due(now_ns), begun)
@@ -250,13 +253,13 @@ class ProbeRunner(Actor):
     def _ask(self, key: ProbeKey, life: ProbeLife, begun: Pending[ProbeAnswer] | None) -> None:
         """Begin the check that the probe has come to; a timer gives it up should it never end."""
         try:
-            check = self._asker_of(key).check
+            asker = self._asker_of(key)
         except CheckImpossibleError as failure:
             self._say(key, ProbeAnswer(Outcome.UNKNOWN, str(failure)))
             self._meet(key, Answered(life.check, Outcome.UNKNOWN, self.now_ns(), final=True))
             return
-        pending = begun or self._begun(key, life, check)
-        asked = self._asked[key] = _Asked(check, pending)
+        pending = begun or self._begun(life, asker)
+        asked = self._asked[key] = _Asked(asker.check, pending)
         number = life.check
         if pending.done():
             self._answered(key, number, _answer_of(pending))
@@ -268,9 +271,9 @@ class ProbeRunner(Actor):
         self.begin(lambda: pending, then)
         self.after(life.terms.timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
 
-    def _begun(self, key: ProbeKey, life: ProbeLife, check: Check) -> Pending[ProbeAnswer]:
+    def _begun(self, life: ProbeLife, asker: _Asker) -> Pending[ProbeAnswer]:
         try:
-            return self._services.prober.probe(life.container_id, key.kind.value, check, life.terms.timeout_ns)
+            return self._probe(life.container_id, asker.kind, asker.check, life.terms.timeout_ns)
         except Exception as failure:
             return broken(failure)
 
@@ -281,7 +284,7 @@ class ProbeRunner(Actor):
             assert seen is not None, "who asks has been told whom"
             check = check_of(self._containers[key.container], self._probe_of(key), seen.ip)
             meter = ProbeMeter(self._services.meters, seen.pod, key.container, key.kind)
-            asker = self._askers[key] = _Asker(check, meter)
+            asker = self._askers[key] = _Asker(check, key.kind.value, meter)
         return asker
 
     def _probe_of(self, key: ProbeKey) -> Probe:

@@ -139,19 +139,17 @@ def test_10_2_where_cgroups_cannot_be_made_pods_run_all_the_same_and_it_is_said_
     assert f"the cgroup {half} does not exist: make it, or change cgroupRoot" in said.message
 
 
-def test_10_2_without_tiers_pods_are_right_below_the_root(agent: Agent, truth: Truth) -> None:
-    agent.configure(cgroupsPerQOS=False, enforceNodeAllocatable=["none"])
+def test_10_2_without_tiers_pods_are_right_below_the_root_and_10_6_the_agent_where_it_is_told(
+    agent: Agent, truth: Truth
+) -> None:
+    # On v2 a cgroup with others in it takes no process.
+    own = f"{agent.cgroup_root}/agent" if VERSION == 1 else ""
+    agent.configure(cgroupsPerQOS=False, enforceNodeAllocatable=["none"], kubeletCgroups=own)
     agent.drop("free.json", pod("free"))
     agent.start()
     agent.await_running("free")
     assert not agent.cgroup_of(KUBEPODS)
     [life] = truth.lives("free")
     assert agent.cgroup_of(life.id)
-
-
-@pytest.mark.skipif(VERSION == 2, reason="on v2 a cgroup with others in it takes no process")
-def test_10_6_the_agent_is_in_the_cgroup_that_it_is_given(agent: Agent) -> None:
-    own = f"{agent.cgroup_root}/agent"
-    agent.configure(kubeletCgroups=own)
-    agent.start()
-    until(lambda: group_of(agent.pid) == own, 10, agent.said)
+    if own:
+        until(lambda: group_of(agent.pid) == own, 10, agent.said)

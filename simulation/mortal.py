@@ -41,12 +41,14 @@ class MortalDispatcher(Dispatcher):
 
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
         self.alive = True
+        self.timed = world.timed
+        if trace is not None:
+            self.trace = trace
         self.mailboxes: Mailboxes = Mailbox
         self._awake = True
         self._late: list[Callable[[], object]] = []
         self._waiting: list[Cell] = []
         self._frozen = ""
-        self._own_trace = trace
         self.chance = world.chance
         self.now_ns = world.now_ns  # type: ignore[method-assign]  # asked several times a message: no call between
         self.wall_ns = world.wall_ns  # type: ignore[method-assign]
@@ -139,13 +141,11 @@ class MortalDispatcher(Dispatcher):
         """Ends the agent, not the world."""
         self.kill()
 
-    @property
-    def trace(self) -> Trace | None:
-        return self._own_trace or self._world.trace
-
-    @trace.setter
-    def trace(self, trace: Trace | None) -> None:
-        self._world.trace = trace
+    def __getattr__(self, name: str) -> Trace | None:
+        """Of an agent without a trace of its own: that of the world."""
+        if name != "trace":
+            raise AttributeError(name)
+        return self._world.trace
 
 
 class _MortalLane:

@@ -64,14 +64,15 @@ class ActorTimers:
         """Replace the timer of that key. Raises ValueError for a period in which time would stand still."""
         if every_ns is not None and every_ns <= 0:
             raise ValueError(f"a periodic timer needs a period of at least 1 ns, not {every_ns}")
-        self.cancel(key)
+        before = self._by_key.get(key)
+        if before is not None:
+            before.cancel()
         timer = self._by_key[key] = Timer(self, key, message, every_ns)
-        timer.start(first_ns)
+        timer.handle = self.dispatcher.schedule(first_ns, timer.fire)
 
     def cancel(self, key: Hashable) -> None:
-        timer = self._by_key.pop(key, None)
-        if timer is not None:
-            timer.cancel()
+        if key in self._by_key:
+            self._by_key.pop(key).cancel()
 
     def cancel_all(self) -> None:
         while self._by_key:

@@ -159,7 +159,9 @@ class Cell:
         now_ns = self.dispatcher.now_ns()
         with self.lock:
             posted = self.mailbox.post(message, reply_to, sender, now_ns, key)
-            queue = self._needs_turn()
+            queue = self._turn_state is _IDLE and self._has_work()
+            if queue:
+                self._turn_state = _IN_QUEUE
         if queue:
             self.dispatcher.enqueue(self)
         if posted in _TAKEN:
@@ -270,7 +272,7 @@ class Cell:
             return self._has_work_for(self.task)
         life = self.life
         if life is _ALIVE:
-            return self.stop_requested or self.mailbox.has_messages()
+            return self.stop_requested or self.mailbox.length > 0
         if life is Life.STOPPED:
             return False
         if life is Life.STOPPING:
@@ -301,9 +303,23 @@ class Cell:
         """Take at most `turns` turns on this thread, then leave or queue again. Called by the dispatcher only."""
         context.cell = self
         self._turn_state = _AT_WORK
+        mailbox = self.mailbox
         try:
-            while turns > 0 and self._turn():
+            while turns > 0:
                 turns -= 1
+                if self.task is not None:
+                    if not self._turn_of_task(self.task):
+                        break
+                elif self.life is not _ALIVE or self.stop_requested:
+                    if not self._turn_of_life():
+                        break
+                elif mailbox.length:
+                    with self.lock:
+                        item = mailbox.take()
+                    if item is not None and (type(item.key) is not Timer or item.key.claim()):
+                        handling.handle(self, item)
+                else:
+                    break
         finally:
             context.cell = None
             with self.lock:
@@ -311,21 +327,6 @@ class Cell:
                 self._turn_state = _IN_QUEUE if again else _IDLE
             if again:
                 self.dispatcher.enqueue(self)
-
-    def _turn(self) -> bool:
-        """Do the next thing; False when there is none."""
-        if self.task is not None:
-            return self._turn_of_task(self.task)
-        if self.life is not _ALIVE or self.stop_requested:
-            return self._turn_of_life()
-        mailbox = self.mailbox
-        if not mailbox.has_messages():
-            return False
-        with self.lock:
-            item = mailbox.take()
-        if item is not None and (type(item.key) is not Timer or item.key.claim()):
-            handling.handle(self, item)
-        return True
 
     def _turn_of_life(self) -> bool:
         if self.life is Life.STOPPED:

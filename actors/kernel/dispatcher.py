@@ -45,7 +45,9 @@ class Lane(Protocol):
 class Dispatcher(abc.ABC):
     """Runs cells, keeps time, draws chance, makes names."""
 
-    trace: Trace | None = None
+    trace: Trace | None
+    timed: bool = True
+    """Whether time passes during a turn, so that turns are worth measuring."""
     chance: random.Random
     """What actors draw from. Not what orders them: the two streams do not disturb each other."""
 

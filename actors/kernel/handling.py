@@ -6,7 +6,6 @@ handler's end; the cell owns everything before and after.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,9 @@ def handle(cell: Cell, item: Item) -> None:
         _unhandled(cell, item)
         return
     dispatcher = cell.dispatcher
-    started_ns = cell.slice_since_ns = dispatcher.now_ns()
+    started_ns = 0
+    if dispatcher.timed:
+        started_ns = cell.slice_since_ns = dispatcher.now_ns()
     try:
         result = handler(cell.actor, message)
     except BaseException as failure:
@@ -47,22 +48,24 @@ def handle(cell: Cell, item: Item) -> None:
         _failed(cell, item, failure)
         return
     if type(result) is CoroutineType:
-        task = Task(result, item, type(message).__name__, started_ns)
+        task = Task(result, item, type(message).__name__, started_ns or dispatcher.now_ns())
         cell.task = task
         _drive(cell, task, _BEGIN, None)
         return
     # What `_measure` and `_ended` do, without their calls: this is the way of nearly every message.
-    cell.slice_since_ns = None
     cell.handled += 1
-    took_ns = dispatcher.now_ns() - started_ns
-    cell.busy_ns += took_ns
-    if took_ns > cell.slowest_ns:
-        cell.slowest_ns = took_ns
-        cell.slowest_message = describe(item.message)
+    if started_ns:
+        cell.slice_since_ns = None
+        took_ns = dispatcher.now_ns() - started_ns
+        cell.busy_ns += took_ns
+        if took_ns > cell.slowest_ns:
+            cell.slowest_ns = took_ns
+            cell.slowest_message = describe(item.message)
     if item.reply_to is not None:
         item.reply_to.set(result)
-    if dispatcher.trace is not None:
-        _trace(cell, item, "", "ok")
+    trace = dispatcher.trace
+    if trace is not None:
+        trace(dispatcher.now_ns(), cell.path, item.label(), "ok")
 
 
 def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
@@ -148,7 +151,10 @@ def _drive_with(cell: Cell, task: Task, pending: Any) -> None:
 def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) -> None:
     """Run the handler's coroutine until it waits for something that is not there yet, or ends."""
     coroutine = task.coroutine
-    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
+    dispatcher = cell.dispatcher
+    started_ns = 0
+    if dispatcher.timed:
+        started_ns = cell.slice_since_ns = dispatcher.now_ns()
     if value is _BEGIN:
         value = None
     while True:
@@ -242,7 +248,12 @@ def _answer(cell: Cell, item: Item | None, result: Any, failure: BaseException |
 
 
 def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
-    """Remember how long messages held a thread, all of them and the longest; waiting does not count."""
+    """Remember how long messages held a thread, all of them and the longest; waiting does not count.
+
+    `started_ns` 0: time does not pass during turns of this dispatcher, and there is nothing to remember.
+    """
+    if not started_ns:
+        return
     cell.slice_since_ns = None
     took_ns = cell.dispatcher.now_ns() - started_ns
     cell.busy_ns += took_ns
@@ -254,5 +265,4 @@ def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") ->
 def _trace(cell: Cell, item: Item | None, label: str, outcome: str) -> None:
     trace = cell.dispatcher.trace
     if trace is not None:
-        message = label if item is None else describe(item.message)
-        trace(cell.dispatcher.now_ns(), cell.path, sys.intern(message) if len(message) < 40 else message, outcome)
+        trace(cell.dispatcher.now_ns(), cell.path, label if item is None else item.label(), outcome)

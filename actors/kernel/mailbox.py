@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Any
 
-from actors.kernel.message import MailboxOverflowed, Message, Signal, key_of
+from actors.kernel.message import MailboxOverflowed, Message, Signal, describe, key_of
 from actors.kernel.promise import AskFuture
 
 logger = logging.getLogger("actorlet.kernel")
@@ -36,6 +36,16 @@ class Item:
         self.sender = sender
         self.since_ns = since_ns
         self.key = key
+
+    def label(self) -> str:
+        """The message in a few words, as `describe` says them; its key is not asked for twice."""
+        key, message_type = self.key, type(self.message)
+        if type(key) is tuple and key[0] is message_type:
+            return f"{message_type.__name__}({key[1]})"
+        nature = _natures.get(message_type)
+        if nature is not None and not nature.keyed:
+            return message_type.__name__
+        return describe(self.message)
 
 
 class Posted(enum.Enum):
@@ -75,9 +85,19 @@ def _nature_of(message_type: type[Any]) -> _Nature:
 
 
 class Mailbox:
-    """See the module. `dropped_total` counts refused messages over the mailbox's whole life."""
+    """See the module. `length`: how many messages wait. `dropped_total`: those refused over the mailbox's whole life."""
 
-    __slots__ = ("_by_key", "_first_interrupt", "_system", "_user", "capacity", "closed", "dropped_total", "overflow")
+    __slots__ = (
+        "_by_key",
+        "_first_interrupt",
+        "_system",
+        "_user",
+        "capacity",
+        "closed",
+        "dropped_total",
+        "overflow",
+        "length",
+    )
 
     def __init__(self, capacity: int) -> None:
         if capacity < 1:
@@ -86,6 +106,7 @@ class Mailbox:
         self.closed = False
         self.dropped_total = 0
         self.overflow = 0
+        self.length = 0
         self._system: deque[Item] | None = None
         self._user: deque[Item] | None = None
         self._by_key: dict[Hashable, Item] | None = None
@@ -128,6 +149,7 @@ class Mailbox:
             return _REFUSED
         item = Item(message, reply_to, sender, now_ns, key)
         lane.append(item)
+        self.length += 1
         if key is not None and self._by_key is not None:
             self._by_key[key] = item
         if nature.interrupts and self._first_interrupt is None:
@@ -153,6 +175,7 @@ class Mailbox:
             item = lane.popleft()
             if not lane:
                 self._user = None
+        self.length -= 1
         if item.key is not None and self._by_key is not None:
             del self._by_key[item.key]
             if not self._by_key:
@@ -169,17 +192,18 @@ class Mailbox:
         self.closed = True
         left = self.waiting()
         self._system = self._user = self._by_key = self._first_interrupt = None
+        self.length = 0
         return left
 
     def has_messages(self) -> bool:
-        return self._user is not None or self._system is not None
+        return self.length > 0
 
     def waiting(self) -> list[Item]:
         """What waits, in the order in which it will be taken; left where it is."""
         return [*(self._system or ()), *(self._user or ())]
 
     def depth(self) -> int:
-        return len(self._system or ()) + len(self._user or ())
+        return self.length
 
     def oldest_since_ns(self) -> int | None:
         """When the oldest waiting message arrived, ns; None when nothing waits. May be asked without the lock."""

@@ -74,6 +74,7 @@ class PoolDispatcher(Dispatcher):
     def enqueue(self, cell: Cell) -> None:
         self._queue.put(cell)
 
+    trace = None
     now_ns = staticmethod(time.monotonic_ns)  # no call of ours between an actor and the clock
 
     def wall_ns(self) -> int:

@@ -65,9 +65,14 @@ class Promise(Generic[T]):
         return self._done
 
     def set_result(self, value: T) -> None:
-        if self._claim():
-            self._value = value
-            self._finish()
+        try:
+            self._callbacks.remove(_OPEN)
+        except ValueError:
+            return
+        self._value = value
+        self._done = True
+        if self._callbacks:
+            self._run_callbacks()
 
     def set_exception(self, exception: BaseException) -> None:
         if self._claim():
@@ -87,13 +92,15 @@ class Promise(Generic[T]):
 
     def result(self, timeout: float | None = None) -> T:
         """The value, or raise the failure. Never blocks: a promise is awaited, or asked for once done."""
-        self._require_done()
+        if not self._done:
+            self._require_done()
         if self._exception is not None:
             raise self._exception
         return self._value  # type: ignore[return-value]  # set together with _done
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        self._require_done()
+        if not self._done:
+            self._require_done()
         return self._exception
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
@@ -133,7 +140,9 @@ class Promise(Generic[T]):
 def kept(value: T) -> Promise[T]:
     """A promise that is already kept."""
     promise: Promise[T] = Promise()
-    promise.set_result(value)
+    promise._callbacks.clear()
+    promise._value = value
+    promise._done = True
     return promise
 
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from actors.kernel.dispatcher import Dispatcher
+from actors.kernel.dispatcher import Dispatcher, Trace
 from actors.kernel.lanes import LaneReport
 from actors.kernel.promise import Pending
 from actors.kernel.simulated_lane import SimulatedLane
@@ -27,6 +27,9 @@ EPOCH_WALL_NS = 1_767_225_600_000_000_000
 class SimulatedDispatcher(Dispatcher):
     """See the module. `steps` counts the slices given to actors so far."""
 
+    trace: Trace | None = None
+    timed = False
+
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.steps = 0
@@ -35,6 +38,7 @@ class SimulatedDispatcher(Dispatcher):
         self._order = random.Random(f"order {seed}")
         self._names = random.Random(f"names {seed}")
         self._ready: list[Cell] = []
+        self.enqueue = self._ready.append  # type: ignore[method-assign]  # of every message: no call of ours between
         self._now_ns = 0
         self._timers = TimerHeap()
         self._lanes: dict[str, SimulatedLane] = {}
@@ -90,13 +94,13 @@ class SimulatedDispatcher(Dispatcher):
             self.steps += 1
             cell.run(1)
             return True
-        due_ns = self._timers.next_due_ns()
-        if due_ns is None or (until_ns is not None and due_ns > until_ns):
+        timer = self._timers.pop_until(until_ns)
+        if timer is None:
             return False
-        self._now_ns = max(self._now_ns, due_ns)
-        fn = self._timers.pop_due(self._now_ns)
-        if fn is not None:
-            fn()
+        due_ns, fn = timer
+        if due_ns > self._now_ns:
+            self._now_ns = due_ns
+        fn()
         return True
 
     def run_until_idle(self) -> None:

@@ -33,6 +33,9 @@ class Suspension(Generic[T]):
         self.what = what
 
     def __await__(self) -> Generator[Suspension[T], Any, T]:
+        pending = self.pending
+        if pending is not None and pending.done():
+            return pending.result()  # there already: the kernel need not be asked
         result: T = yield self
         return result
 

@@ -56,6 +56,22 @@ class TimerHeap:
         fn, handle.fn = handle.fn, None
         return fn
 
+    def pop_until(self, until_ns: int | None) -> tuple[int, Callable[[], object]] | None:
+        """The next thing of all, with its time, unless it is due after `until_ns` (None: whenever that is)."""
+        heap = self._heap
+        while heap:
+            due_ns, _, handle = heap[0]
+            fn = handle.fn
+            if fn is None:
+                heapq.heappop(heap)
+                continue
+            if until_ns is not None and due_ns > until_ns:
+                return None
+            heapq.heappop(heap)
+            handle.fn = None
+            return due_ns, fn
+        return None
+
     def __len__(self) -> int:
         return len(self._heap)
 

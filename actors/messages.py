@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from actors.kernel import ActorRef, Message
+from actors.runtime_shown import Shown, both
 from config.objects import Node, Pod
 
 
@@ -161,10 +162,30 @@ class TerminatePod(Message, frozen=True):
 
 
 class LookAgain(Message, frozen=True):
-    """Anybody -> PodWorker: something about your pod may have changed; a flag, not an event."""
+    """Anybody -> PodWorker: something about your pod may have changed; a flag, not an event.
+
+    `runtime` False: an answer has come that says nothing of the runtime, and what was seen there just now will do.
+    """
+
+    runtime: bool = True
 
     def coalesce_key(self) -> Hashable:
         return "look"
+
+    def merged(self, waiting: Self) -> Self:
+        return self if self.runtime else waiting
+
+
+class RuntimeTold(Message, frozen=True):
+    """PlegActor -> PodWorker: the runtime has told this of your pod; look, unless you have seen all of it."""
+
+    shown: Shown
+
+    def coalesce_key(self) -> Hashable:
+        return "told"
+
+    def merged(self, waiting: RuntimeTold) -> RuntimeTold:
+        return RuntimeTold(both(self.shown, waiting.shown))
 
 
 # --- PLEG -------------------------------------------------------------------------------------------------------------

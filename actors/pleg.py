@@ -2,8 +2,10 @@
 
 It lists all sandboxes and containers, compares with the last list (`runtime_listing`), and tells the worker of each
 pod that changed. It never says *what* happened: the worker looks for itself, so a lost, doubled or late word does no
-harm. Where the runtime serves an event stream, each event is one more hint and the full list becomes a slow safety
-net; where it does not, the list is taken every second (spec 2.1, 2.5).
+harm. It does pass on how far things have come, and a worker that has seen them so far leaves the look out
+(`runtime_shown`): most of what a runtime tells is the echo of what the worker has just done. Where the runtime serves
+an event stream, each event is one more hint and the full list becomes a slow safety net; where it does not, the list
+is taken every second (spec 2.1, 2.5).
 
 What may fail: a list (kept as "not known", never as "nothing runs"), the stream (opened again with back-off). A list
 that does not come back is given up after its deadline, and hints are passed on meanwhile; one pod's hanging status
@@ -32,10 +34,12 @@ from actors.messages import (
     PlegStarted,
     PodWorkerEnded,
     PodWorkerStarted,
+    RuntimeTold,
     UnknownPodsObserved,
 )
 from actors.node_messages import RuntimeListed
 from actors.runtime_listing import NOTHING, Difference, Picture, count_of, difference, picture_of
+from actors.runtime_shown import Shown, both, shown_by
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
     ContainerEventResponse,
@@ -78,12 +82,20 @@ class OpenStream(Message, frozen=True):
 
 
 class EventHint(Message, frozen=True):
-    """To itself, from the stream's thread: something happened to this pod. Empty UID: to a pod not named."""
+    """To itself, from the stream's thread: something happened to this pod. Empty UID: to a pod not named. `shown`: how
+    the pod is now, as far as that was told.
+    """
 
     uid: str
+    shown: Shown | None = None
 
     def coalesce_key(self) -> str:
         return self.uid
+
+    def merged(self, waiting: EventHint) -> EventHint:
+        if self.shown is None or waiting.shown is None:
+            return EventHint(self.uid)
+        return EventHint(self.uid, both(self.shown, waiting.shown))
 
 
 class StreamEnded(Message, frozen=True):
@@ -245,10 +257,10 @@ class PlegActor(Actor):
 
     def _tell(self, changes: Difference) -> None:
         workers = self._workers
-        for uid in changes.changed:
+        for uid, shown in changes.changed.items():
             worker = workers.get(uid)
             if worker is not None:
-                worker.tell(LookAgain())
+                worker.tell(RuntimeTold(shown))
         for uid, name in changes.died:
             self._gc.tell(ContainersDied(uid, name))
 
@@ -261,7 +273,7 @@ class PlegActor(Actor):
         def on_item(event: ContainerEventResponse) -> None:
             status = event.pod_sandbox_status
             meta = None if status is None else status.metadata
-            ref.tell(EventHint("" if meta is None else meta.uid))
+            ref.tell(EventHint("" if meta is None else meta.uid, shown_by(event)))
 
         def on_end(failure: CriError | None) -> None:
             if self._stopping:
@@ -275,7 +287,7 @@ class PlegActor(Actor):
     def event_hint(self, message: EventHint) -> None:
         worker = self._workers.get(message.uid)
         if worker is not None:
-            worker.tell(LookAgain())
+            worker.tell(LookAgain() if message.shown is None else RuntimeTold(message.shown))
         else:
             self._list_within(RELIST_NS)
 

@@ -46,9 +46,12 @@ class DeedEnded(Message, frozen=True):
 
 
 class Deeds:
-    """See the module. One per worker; `actor` is the worker that waits."""
+    """See the module. One per worker; `actor` is the worker that waits. `begun` is told of each deed: from then on what
+    was seen of the runtime is old.
+    """
 
-    def __init__(self, actor: Actor, cri: Cri) -> None:
+    def __init__(self, actor: Actor, cri: Cri, begun: Callable[[], None]) -> None:
+        self._begun = begun
         self._actor = actor
         self._cri = cri
         self._under_way: dict[str, Pending[Any]] = {}
@@ -92,10 +95,12 @@ class Deeds:
 
     def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container: after the grace it is killed. What is gone is stopped."""
+        self._begun()
         return self._cri.call(STOP_CONTAINER, StopContainerRequest(container_id=container_id, timeout=grace_seconds))
 
     async def remove_container(self, container_id: str) -> None:
         """Remove a container that does not run; its log stays. What is gone is removed. Raises CriError."""
+        self._begun()
         call = self._cri.call(REMOVE_CONTAINER, RemoveContainerRequest(container_id=container_id))
         try:
             await self._actor.wait(call, what=f"the removal of container {container_id[:13]}")
@@ -105,6 +110,7 @@ class Deeds:
 
     async def stop_sandbox(self, sandbox_id: str) -> None:
         """Stop a sandbox with all that is still in it. What is gone is stopped. Raises CriError."""
+        self._begun()
         call = self._cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
         try:
             await self._actor.wait(call, what=f"the stop of sandbox {sandbox_id[:13]}")
@@ -113,6 +119,7 @@ class Deeds:
                 raise
 
     async def _do(self, name: str, begin: Callable[[], Pending[T]], what: str) -> T:
+        self._begun()
         pending = self._under_way[name] = begin()
         try:
             return await self._actor.wait(pending, what=what)

@@ -25,6 +25,7 @@ class PodLeases:
         self._image_gc = services.image_gc
         self._wanted = _NONE
         self._leased = _NONE
+        self._held_up = False
         self._question = Question(worker, "image leases")
 
     def pod_desired(self, pod: Pod) -> None:
@@ -45,15 +46,17 @@ class PodLeases:
         if self._image_gc is None or self._wanted <= self._leased:
             return True
         self._ask(pod)
+        self._held_up = True
         return False
 
     def leased(self, message: ImagesLeased) -> bool:
-        """Take the answer; whether it is the one that is waited for."""
+        """Take the answer; whether a pass has waited for it."""
         if message.images != self._wanted:
             return False  # the pod names others by now
         self._question.answered()
         self._leased = message.images
-        return True
+        held_up, self._held_up = self._held_up, False
+        return held_up
 
     def release(self, uid: str) -> None:
         """The pod has ended."""

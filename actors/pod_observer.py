@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from actors.runtime_shown import Shown, is_known
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
     Container,
@@ -97,6 +98,12 @@ class PodObserver:
         else:
             if response.status is not None:
                 self._containers[container_id] = response.status
+
+    def has_seen(self, shown: Shown) -> bool:
+        """Whether nothing of what the runtime has told is news."""
+        known = {key: int(each.state) for key, each in self._sandboxes.items()}
+        known.update((key, int(each.state)) for key, each in self._containers.items())
+        return is_known(shown, known)
 
     def seen(self) -> Look:
         """What the last look and the refreshes since have shown."""

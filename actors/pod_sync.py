@@ -146,16 +146,7 @@ class PodSync:
             return False
         if not self._volumes_are_ready(pod):
             return False
-        actions = compute_pod_actions(
-            pod,
-            observed,
-            wall_ns=self._worker.wall_ns(),
-            crash_loop=self._services.crash_loop,
-            probes=self._probes.results,
-            in_flight=in_flight_of(view.deeds.under_way(), self.starts.busy() | view.stops.busy()),
-            killed=view.stops.killed,
-            owed=view.decided.owed,
-        )
+        actions = self._actions(pod, observed)
         self._note_backing_off(pod, actions.backing_off)
         view.history.decided(actions)
         failure: CriError | None = None
@@ -167,6 +158,8 @@ class PodSync:
             except CriError as raised:
                 failure = raised
             observed = view.seen()
+            if failure is None and view.has_done_something() and not self._actions(pod, observed).idle:
+                self._worker.ref.tell(LookAgain())  # one thing leads to the next: after a sidecar, an init container
         elif not self.starts.busy():
             self._references.rest()
         terminal = await self._show.publish(observed, life) in TERMINAL
@@ -174,6 +167,20 @@ class PodSync:
         if failure is not None:
             raise failure
         return terminal
+
+    def _actions(self, pod: Pod, observed: ObservedPod) -> PodActions:
+        """What is to be done of what is seen."""
+        stops = self._view.stops
+        return compute_pod_actions(
+            pod,
+            observed,
+            wall_ns=self._worker.wall_ns(),
+            crash_loop=self._services.crash_loop,
+            probes=self._probes.results,
+            in_flight=in_flight_of(self._view.deeds.under_way(), self.starts.busy() | stops.busy()),
+            killed=stops.killed,
+            owed=self._view.decided.owed,
+        )
 
     def waits(self) -> tuple[PodWait, ...]:
         """What the pod waits for, after a pass."""

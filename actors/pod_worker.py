@@ -31,6 +31,7 @@ from actors.messages import (
     PodWorkerStarted,
     RuntimePod,
     RuntimeStateObserved,
+    RuntimeTold,
     SyncPod,
     TerminatePod,
 )
@@ -94,6 +95,7 @@ class PodWorker(Actor):
         self._end = PodEnd(self, services, self._view, self._show)
         self._runtime = RuntimeStateObserved("", "")
         self._last_trouble = ""
+        self._given_back_ns: int | None = None
         self._measures = WorkerMeasures(services.meters)
 
     def on_start(self) -> None:
@@ -106,6 +108,7 @@ class PodWorker(Actor):
 
     @handles(AnnounceYourself)
     def announce(self, _: AnnounceYourself) -> None:
+        self._given_back_ns = None
         started = PodWorkerStarted(self._uid, self.ref)
         services = self._services
         for listener in (services.pleg, services.container_gc, services.sync_loop, services.resources):
@@ -135,7 +138,7 @@ class PodWorker(Actor):
         # What others write into the status is a reason to look only where our part depends on it: the echo of
         # every status that we have written comes by here.
         if message.operation is not Operation.RECONCILE or before is not self._life.stage or pod.spec.readiness_gates:
-            self._look_soon()
+            self._go_on()
 
     def _as_this_node_reads_it(self, pod: Pod) -> Pod:
         """Without what a feature gate of this node has switched off."""
@@ -171,17 +174,30 @@ class PodWorker(Actor):
     def _look_soon(self) -> None:
         self.ref.tell(LookAgain())
 
-    def _look_soon_if(self, waited_for: bool) -> None:
+    def _go_on(self) -> None:
+        """What was asked for has come; of the runtime that says nothing."""
+        self.ref.tell(LookAgain(runtime=False))
+
+    def _go_on_if(self, waited_for: bool) -> None:
         if waited_for:
-            self._look_soon()
+            self._go_on()
 
     def _look_in(self, ns: int) -> None:
         self.after(ns, LookAgain(), key="look")
 
+    @handles(RuntimeTold)
+    def runtime_told(self, message: RuntimeTold) -> None:
+        """Of a pod whose containers have ended only the remains are there, and whoever collects them says when."""
+        ended = self._life.stage in (Stage.TERMINATED, Stage.FINISHED)
+        if not ended and not self._view.has_seen(message.shown):
+            self._look_soon()
+
     @handles(LookAgain)
-    async def look(self, _: LookAgain) -> None:
+    async def look(self, message: LookAgain) -> None:
         """One pass: do what the state of the pod asks for, and go on as long as that changes the state."""
         self.cancel_timer("look")
+        if message.runtime:
+            self._view.look_anew()
         failed: PodWait | None = None
         before: Stage | None = None
         began, began_ns = self._life.stage, self.now_ns()
@@ -222,9 +238,7 @@ class PodWorker(Actor):
             await self._end.terminate(self._life)
             self._meet(ContainersStopped())
         elif stage is Stage.TERMINATED:
-            for listener in (self._services.resources, self._services.sync_loop, self._services.cgroups):
-                if listener is not None:
-                    listener.tell(AllocationReleased(self._uid))
+            self._give_back()
             self._show.publish_final()
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
@@ -244,6 +258,14 @@ class PodWorker(Actor):
         if self._life.stage is Stage.FINISHED and pod is not None and has_ended(pod) and not is_static(pod):
             self._services.container_gc.tell(PodFinished(self._uid))
 
+    def _give_back(self) -> None:
+        """What the node had promised the pod is free. Told with the first pass, and again to whoever was restarted."""
+        if self._given_back_ns is None or self.now_ns() - self._given_back_ns >= RETRY_NS:
+            self._given_back_ns = self.now_ns()
+            for listener in (self._services.resources, self._services.sync_loop, self._services.cgroups):
+                if listener is not None:
+                    listener.tell(AllocationReleased(self._uid))
+
     def _say_trouble(self, text: str) -> None:
         """An event for each new trouble, not for each retry; none where the whole runtime is away."""
         if text == self._last_trouble or self._runtime.error:
@@ -259,7 +281,7 @@ class PodWorker(Actor):
 
     @handles(PodAdmitted)
     def admitted(self, message: PodAdmitted) -> None:
-        self._look_soon_if(self._sync.admission.admitted(message))
+        self._go_on_if(self._sync.admission.admitted(message))
 
     @handles(PodRejected)
     def rejected(self, message: PodRejected) -> None:
@@ -276,24 +298,24 @@ class PodWorker(Actor):
 
     @handles(ObjectsRead)
     def objects_read(self, message: ObjectsRead) -> None:
-        self._look_soon_if(self._references.objects_read(message))
+        self._go_on_if(self._references.objects_read(message))
 
     @handles(SurroundingsRead)
     def surroundings_read(self, message: SurroundingsRead) -> None:
-        self._look_soon_if(self._references.surroundings_read(message))
+        self._go_on_if(self._references.surroundings_read(message))
 
     @handles(RuntimeClassRead)
     def runtime_class_read(self, message: RuntimeClassRead) -> None:
-        self._look_soon_if(self._references.runtime_class_read(message))
+        self._go_on_if(self._references.runtime_class_read(message))
 
     @handles(ObjectsChanged)
     def objects_changed(self, _: ObjectsChanged) -> None:
         """What a container has waited for may be there now."""
-        self._look_soon()
+        self._go_on()
 
     @handles(ProbesJudged)
     def probes_judged(self, message: ProbesJudged) -> None:
-        self._look_soon_if(self._probes.judged(message))
+        self._go_on_if(self._probes.judged(message))
 
     @handles(ProbeRunnerStarted)
     def probe_runner_started(self, _: ProbeRunnerStarted) -> None:
@@ -302,11 +324,11 @@ class PodWorker(Actor):
     @handles(IdsAssigned)
     def ids_assigned(self, message: IdsAssigned) -> None:
         self._sync.users.assigned(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(ImagesLeased)
     def images_leased(self, message: ImagesLeased) -> None:
-        self._look_soon_if(self._sync.leases.leased(message))
+        self._go_on_if(self._sync.leases.leased(message))
 
     @handles(PullWaits)
     def pull_waits(self, message: PullWaits) -> None:
@@ -316,22 +338,22 @@ class PodWorker(Actor):
     @handles(ImagePulled)
     def image_pulled(self, message: ImagePulled) -> None:
         self._sync.starts.image_pulled(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(ImagePullFailed)
     def image_pull_failed(self, message: ImagePullFailed) -> None:
         self._sync.starts.image_pull_failed(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(VolumesPrepared)
     def volumes_prepared(self, message: VolumesPrepared) -> None:
         if self._sync.volumes_prepared(message):
-            self._look_soon()
+            self._go_on()
 
     @handles(SubPathsPrepared)
     def sub_paths_prepared(self, message: SubPathsPrepared) -> None:
         self._sync.starts.mounts.sub_paths.prepared(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(RenewVolumes)
     def renew_volumes(self, _: RenewVolumes) -> None:
@@ -342,12 +364,12 @@ class PodWorker(Actor):
     @handles(VolumesReleased)
     def volumes_released(self, message: VolumesReleased) -> None:
         self._end.volumes_released(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(PodCollected)
     def pod_collected(self, message: PodCollected) -> None:
         self._end.pod_collected(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(DeedEnded)
     def deed_ended(self, message: DeedEnded) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from actors.count_messages import RunningCount
 from actors.messages import RuntimePod
+from actors.runtime_shown import GONE, Shown
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
@@ -49,9 +50,11 @@ def count_of(picture: Picture) -> RunningCount:
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """`changed`: UIDs in the order of listing. `died`: (uid, container name) of containers that no longer run."""
+    """`changed`: by UID, in the order of listing, what has changed of it. `died`: (uid, container name) of containers
+    that no longer run.
+    """
 
-    changed: tuple[str, ...]
+    changed: Mapping[str, Shown]
     died: tuple[tuple[str, str], ...]
 
 
@@ -86,18 +89,18 @@ def picture_of(sandboxes: Iterable[PodSandbox], containers: Iterable[Container])
 
 def difference(before: Picture, now: Picture) -> Difference:
     """What happened between two pictures. Cost is linear in what they hold."""
-    changed: dict[str, None] = {}
+    changed: dict[str, dict[str, int]] = {}
     died: dict[tuple[str, str], None] = {}
     old = before.entries
     for entry_id, entry in now.entries.items():
         was = old.get(entry_id)
         if was is None or was.state != entry.state:
-            changed[entry.uid] = None
+            changed.setdefault(entry.uid, {})[entry_id] = entry.state
             if entry.name and not entry.running and was is not None and was.running:
                 died[entry.uid, entry.name] = None
     for entry_id, was in old.items():
         if entry_id not in now.entries:
-            changed[was.uid] = None
+            changed.setdefault(was.uid, {})[entry_id] = GONE
             if was.name and was.running:
                 died[was.uid, was.name] = None
-    return Difference(tuple(changed), tuple(died))
+    return Difference(changed, tuple(died))

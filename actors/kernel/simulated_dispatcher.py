@@ -38,7 +38,7 @@ class SimulatedDispatcher(Dispatcher):
         self._order = random.Random(f"order {seed}")
         self._names = random.Random(f"names {seed}")
         self._ready: list[Cell] = []
-        self.enqueue = self._ready.append  # type: ignore[method-assign]  # of every message: no call of ours between
+        self.enqueue = self._ready.append  # type: ignore[method-assign,assignment]  # no call between
         self._now_ns = 0
         self._timers = TimerHeap()
         self._lanes: dict[str, SimulatedLane] = {}

@@ -14,6 +14,7 @@ from actors.messages import (
     PlegStarted,
     PodWorkerEnded,
     PodWorkerStarted,
+    RuntimeTold,
     UnknownPodsObserved,
 )
 from actors.node_messages import RuntimeListed
@@ -23,6 +24,7 @@ from runtime.cri.enums import ContainerState
 from runtime.cri.messages import (
     Container,
     ContainerEventResponse,
+    ContainerStatus,
     ListContainersResponse,
     ListPodSandboxResponse,
     PodSandboxMetadata,
@@ -122,7 +124,7 @@ class World:
         return self
 
     def worker(self, uid: str) -> list[Any]:
-        ref, self.hints[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", LookAgain)
+        ref, self.hints[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", LookAgain, RuntimeTold)
         self.pleg.tell(PodWorkerStarted(uid, ref))
         self.run()
         return self.hints[uid]
@@ -130,9 +132,10 @@ class World:
     def run(self, ns: int = 0) -> None:
         self.dispatcher.run_for(ns)
 
-    def event(self, uid: str) -> None:
+    def event(self, uid: str, *containers: ContainerStatus, of: str = "") -> None:
         status = PodSandboxStatus(metadata=PodSandboxMetadata(uid=uid)) if uid else None
-        self.runtime.streams[-1].on_item(ContainerEventResponse(pod_sandbox_status=status))
+        event = ContainerEventResponse(container_id=of, pod_sandbox_status=status, containers_statuses=containers)
+        self.runtime.streams[-1].on_item(event)
 
     def unknown(self) -> list[list[str]]:
         return [[pod.uid for pod in each.pods] for each in only(self.loop, UnknownPodsObserved)]
@@ -184,7 +187,8 @@ def test_a_change_is_one_hint_to_its_worker_and_a_death_one_word_to_the_collecto
     first, second = world.worker("1"), world.worker("2")
     world.runtime.containers = {"1": RUNNING, "2": RUNNING}
     world.run(SECOND_NS)
-    assert (first, second, world.died) == ([LookAgain()], [LookAgain()], [])
+    told = ([RuntimeTold({"1-c": RUNNING})], [RuntimeTold({"2-c": RUNNING})])
+    assert ((first, second), world.died) == (told, [])
     world.runtime.containers["1"] = EXITED
     world.run(SECOND_NS)
     assert (len(first), len(second), world.died) == (2, 1, [ContainersDied("1", "web")])
@@ -299,6 +303,22 @@ def test_an_event_is_a_hint_to_the_worker_of_its_pod(world: World):
     world.event("1")
     world.run()
     assert (first, second) == ([LookAgain()], [])
+
+
+def test_what_events_tell_of_a_pod_reaches_its_worker_as_one_word(world: World):
+    told = world.worker("1")
+    world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
+    world.event("1", ContainerStatus(id="a", state=EXITED), ContainerStatus(id="b", state=RUNNING), of="b")
+    world.run()
+    assert told == [RuntimeTold({"a": EXITED, "b": RUNNING})]
+
+
+def test_an_event_that_does_not_tell_how_its_own_container_is_makes_its_worker_look(world: World):
+    told = world.worker("1")
+    world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
+    world.event("1", ContainerStatus(id="a", state=RUNNING), of="b")
+    world.run()
+    assert told == [LookAgain()]
 
 
 @pytest.mark.parametrize("uid", ["stranger", ""])

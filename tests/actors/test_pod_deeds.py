@@ -37,7 +37,7 @@ class Worker(Actor):
 
     def __init__(self, cri: Cri, pods: Pods, told: list[Any]) -> None:
         super().__init__()
-        self._deeds = Deeds(self, cri)
+        self._deeds = Deeds(self, cri, lambda: None)
         self._pods = pods
         self._told = told
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from actors.messages import RuntimePod
 from actors.runtime_listing import NOTHING, Difference, Listed, Picture, difference, picture_of
+from actors.runtime_shown import GONE
 from runtime.cri.enums import ContainerState, PodSandboxState
 from runtime.cri.messages import Container, PodSandbox, PodSandboxMetadata
 
@@ -56,17 +57,21 @@ def test_what_carries_no_pod_uid_is_not_ours():
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [
-        ([], [], Difference((), ())),
-        ([], [("a", RUNNING)], Difference(("u",), ())),
-        ([("a", RUNNING)], [("a", RUNNING)], Difference((), ())),
-        ([("a", CREATED)], [("a", RUNNING)], Difference(("u",), ())),
-        ([("a", RUNNING)], [("a", EXITED)], Difference(("u",), (("u", "a"),))),
-        ([("a", RUNNING)], [("a", UNKNOWN)], Difference(("u",), (("u", "a"),))),
-        ([("a", CREATED)], [("a", EXITED)], Difference(("u",), ())),
-        ([("a", RUNNING)], [], Difference(("u",), (("u", "a"),))),
-        ([("a", EXITED)], [], Difference(("u",), ())),
-        ([], [("a", EXITED)], Difference(("u",), ())),
-        ([("a", RUNNING), ("b", RUNNING)], [("b", EXITED)], Difference(("u",), (("u", "b"), ("u", "a")))),
+        ([], [], Difference({}, ())),
+        ([], [("a", RUNNING)], Difference({"u": {"c-u-a-0": RUNNING}}, ())),
+        ([("a", RUNNING)], [("a", RUNNING)], Difference({}, ())),
+        ([("a", CREATED)], [("a", RUNNING)], Difference({"u": {"c-u-a-0": RUNNING}}, ())),
+        ([("a", RUNNING)], [("a", EXITED)], Difference({"u": {"c-u-a-0": EXITED}}, (("u", "a"),))),
+        ([("a", RUNNING)], [("a", UNKNOWN)], Difference({"u": {"c-u-a-0": UNKNOWN}}, (("u", "a"),))),
+        ([("a", CREATED)], [("a", EXITED)], Difference({"u": {"c-u-a-0": EXITED}}, ())),
+        ([("a", RUNNING)], [], Difference({"u": {"c-u-a-0": GONE}}, (("u", "a"),))),
+        ([("a", EXITED)], [], Difference({"u": {"c-u-a-0": GONE}}, ())),
+        ([], [("a", EXITED)], Difference({"u": {"c-u-a-0": EXITED}}, ())),
+        (
+            [("a", RUNNING), ("b", RUNNING)],
+            [("b", EXITED)],
+            Difference({"u": {"c-u-b-0": EXITED, "c-u-a-0": GONE}}, (("u", "b"), ("u", "a"))),
+        ),
     ],
 )
 def test_what_changed_and_what_died(
@@ -78,16 +83,13 @@ def test_what_changed_and_what_died(
 
 def test_a_sandbox_that_is_lost_or_gone_is_a_change_and_no_death():
     ready, lost = picture_of([sandbox("1")], []), picture_of([sandbox("1", NOT_READY)], [])
-    assert difference(ready, lost) == Difference(("1",), ())
-    assert difference(ready, NOTHING) == Difference(("1",), ())
+    assert difference(ready, lost) == Difference({"1": {"s-1": NOT_READY}}, ())
+    assert difference(ready, NOTHING) == Difference({"1": {"s-1": GONE}}, ())
 
 
 def test_pods_come_in_the_order_of_listing():
-    assert difference(NOTHING, picture_of([sandbox("2"), sandbox("1")], [container("3", "a")])).changed == (
-        "2",
-        "1",
-        "3",
-    )
+    found = difference(NOTHING, picture_of([sandbox("2"), sandbox("1")], [container("3", "a")]))
+    assert list(found.changed) == ["2", "1", "3"]
 
 
 _CONTAINERS = st.lists(
@@ -116,6 +118,5 @@ def test_exactly_the_pods_whose_entries_differ_are_looked_at_again(before: Pictu
 
     found = difference(before, now)
     assert set(found.changed) == {uid for uid in "12" if of(before, uid) != of(now, uid)}
-    assert len(found.changed) == len(set(found.changed))
     assert {uid for uid, _ in found.died} <= set(found.changed)
-    assert difference(now, now) == Difference((), ())
+    assert difference(now, now) == Difference({}, ())

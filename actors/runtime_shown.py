@@ -1,0 +1,56 @@
+"""What the runtime has told of one pod, in the least words: how far each of its sandboxes and containers has come.
+
+Much of what the runtime tells is the echo of what a worker has just done, and has looked at since. A worker that has
+seen each of them as far as is told need not look again. That is safe in one direction only, and so are the rules here:
+a state is passed once and does not come back (a sandbox ends, a container is made, runs, ends, is removed), and
+whatever does not fit into that, or is not said, is a reason to look.
+
+Pure: functions of plain mappings from the id of a sandbox or container to how far it has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.cri.enums import ContainerEventType, ContainerState
+from runtime.cri.messages import ContainerEventResponse
+
+GONE = 8
+"""The runtime has it no more."""
+LOOK = 9
+"""Told in ways that do not go together."""
+_UNKNOWN = int(ContainerState.CONTAINER_UNKNOWN)
+
+Shown = Mapping[str, int]
+"""Id -> its state as the CRI numbers it, or `GONE`, or `LOOK`."""
+
+
+def shown_by(event: ContainerEventResponse) -> Shown | None:
+    """What an event tells of its pod; None where it does not tell how its own subject is."""
+    shown = {each.id: int(each.state) for each in event.containers_statuses}
+    sandbox = event.pod_sandbox_status
+    if sandbox is not None and sandbox.id:
+        shown[sandbox.id] = int(sandbox.state)
+    if event.container_event_type == ContainerEventType.CONTAINER_DELETED_EVENT:
+        shown[event.container_id] = GONE
+    return shown if event.container_id in shown else None
+
+
+def both(newer: Shown, older: Shown) -> Shown:
+    """What two words have told together, in whatever order they have come."""
+    if newer == older:
+        return newer
+    together = dict(older)
+    for each, state in newer.items():
+        before = together.get(each, state)
+        together[each] = state if state == before else LOOK if _UNKNOWN in (state, before) else max(state, before)
+    return together
+
+
+def is_known(shown: Shown, known: Shown) -> bool:
+    """Whether all of it has been seen, or something later of it; what was never seen may be anything but gone."""
+    for each, state in shown.items():
+        seen = known.get(each, GONE if state == GONE else None)
+        if seen is None or (seen != state and (seen < state or seen == _UNKNOWN)):
+            return False
+    return True

@@ -85,7 +85,7 @@ def _nature_of(message_type: type[Any]) -> _Nature:
 
 
 class Mailbox:
-    """See the module. `length`: how many messages wait. `dropped_total`: those refused over the mailbox's whole life."""
+    """See the module. `length`: how many messages wait. `dropped_total`: those refused in its whole life."""
 
     __slots__ = (
         "_by_key",
@@ -95,8 +95,8 @@ class Mailbox:
         "capacity",
         "closed",
         "dropped_total",
-        "overflow",
         "length",
+        "overflow",
     )
 
     def __init__(self, capacity: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from runtime.metrics import own
 from runtime.metrics.exposition import Row, Told
@@ -35,13 +35,13 @@ class Meters:
         """Add to a counter."""
         series = self._one(family, labels)
         if series is not None:
-            cast("Value", series).add(by)
+            cast("Value", series).inc(by)
 
     def put(self, family: Family, value: float, *labels: str) -> None:
         """Set a gauge."""
         series = self._one(family, labels)
         if series is not None:
-            cast("Value", series).put(value)
+            cast("Value", series).set(value)
 
     def add(self, family: Family, by: float, *labels: str) -> None:
         """Move a gauge."""
@@ -66,7 +66,7 @@ class Meters:
             cast("Distribution", series).observe(ns / NS_PER_SECOND)
 
     def series(self, family: Family, *labels: str) -> Any:
-        """One series, for who moves the same one again and again (`inc`, `set`, `observe` of the library); None where
+        """One series, for who moves the same one again and again (`inc`, `set`, `observe`); None where
         the family is full. Whoever drops it must let go of it.
         """
         return self._one(family, labels)

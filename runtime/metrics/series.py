@@ -27,12 +27,12 @@ class Value:
         self._value = 0.0
         self._told_by: Callable[[], float] | None = None
 
-    def add(self, by: float) -> None:
+    def inc(self, by: float = 1) -> None:
         """Move it."""
         with self._lock:
             self._value += by
 
-    def put(self, value: float) -> None:
+    def set(self, value: float) -> None:
         """Set it."""
         with self._lock:
             self._value = value

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
+import msgspec
+
 from actors.kernel import ActorRef, Message, handles
 from actors.list_watch import Follower
 from actors.messages import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
@@ -90,7 +92,7 @@ class ApiSourceActor(Follower):
                 self.after(SETTLE_NS, TellNew())
             return
         else:
-            self._pods[uid] = self._changed[uid] = pod
+            self._pods[uid] = self._changed[uid] = _sharing(pod, self._pods[uid])
         self.ref.tell(TellChanges())
 
     @handles(TellNew)
@@ -133,6 +135,13 @@ class ApiSourceActor(Follower):
     @handles(ListProblems)
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
         return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())
+
+
+def _sharing(pod: Pod, before: Pod) -> Pod:
+    """The new form with the spec of the form before, where that is the same: a spec is most of a pod, and nearly every
+    change is one of the status. Whoever compares two forms is done at once, too.
+    """
+    return msgspec.structs.replace(pod, spec=before.spec) if pod.spec == before.spec else pod
 
 
 def _grace_of(pod: Pod) -> int | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from actors.kernel.dispatcher import Cancellable, Dispatcher
 from actors.kernel.promise import Promise
-from config.codec import DocumentError, decode
+from config.codec import DocumentError, from_builtins
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.cri.errors import StatusCode
@@ -308,7 +308,8 @@ class _Watch:
 
 
 def _decode(answer: WatchAnswer, call: WatchCall[K], version: Version) -> K:
-    return decode(answer.shape(version).body(), call.kind)
+    """As it would be read from the wire, without the text between: the object is made of what JSON knows."""
+    return from_builtins(answer.shape(version).object, call.kind)
 
 
 _NO_FATE = CallFate()

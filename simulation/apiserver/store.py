@@ -49,11 +49,13 @@ class Version:
         return uid
 
     def body(self) -> bytes:
-        """The JSON of the object; made once."""
+        """The JSON of the object. Kept from the second time on: most are wanted once, by whoever has made them."""
         body = self._body
-        if body is None:
-            body = self._body = _encode(self.object)
-        return body
+        if body:
+            return body
+        made = _encode(self.object)
+        self._body = b"" if body is None else made
+        return made
 
     def at(self, revision: int) -> Version:
         """The same object, as it was when it was last seen, at another revision."""

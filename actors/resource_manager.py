@@ -55,12 +55,6 @@ SAVE_AGAIN_NS = 30 * SECOND_NS
 WAITS_FOR_NODE = "what the node has is not known yet"
 
 
-class _Saved(msgspec.Struct, frozen=True):
-    """The document on the disk."""
-
-    allocations: tuple[Allocation, ...] = ()
-
-
 class BookRead(Message, frozen=True):
     """To itself: what was on the disk."""
 
@@ -141,15 +135,14 @@ class ResourceManagerActor(Actor):
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
-        allocations: tuple[Allocation, ...] = ()
+        self._book = Book()
         if message.error:
             self.log.warning("what pods have been given cannot be read, all is counted anew: %s", message.error)
         elif message.content:
             try:
-                allocations = msgspec.json.decode(message.content, type=_Saved).allocations
+                self._book = Book.read(message.content)
             except msgspec.MsgspecError as fault:
                 self.log.warning("what pods have been given is not readable, all is counted anew: %s", fault)
-        self._book = Book(allocations)
         self._consider_all()
 
     def _save(self) -> None:
@@ -157,7 +150,7 @@ class ResourceManagerActor(Actor):
         if self._saving or self._saved == self._version or self._book is None:
             return
         version = self._saving = self._version
-        content = msgspec.json.encode(_Saved(tuple(each for each in self._book if each.uid not in self._heirs)))
+        content = self._book.written(without=self._heirs)
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self.begin(
             lambda: lane.submit("book", self._file.save, content, deadline_ns=DISK_NS),

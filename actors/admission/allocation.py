@@ -8,7 +8,7 @@ the pods again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -45,6 +45,12 @@ def allocation_of(pod: Pod) -> Allocation:
     )
 
 
+class _Written(msgspec.Struct, frozen=True):
+    """The document on the disk."""
+
+    allocations: tuple[Allocation, ...] = ()
+
+
 class Book:
     """All allocations of a node, added up."""
 
@@ -52,6 +58,9 @@ class Book:
         self._by_uid: dict[str, Allocation] = {}
         self._used: dict[str, int] = {}
         self._ports: Counter[Port] = Counter()
+        self._lines: dict[str, bytes] = {}
+        """By UID: an allocation as it is written, made when it is needed."""
+        self._unwritten: dict[str, None] = {}
         for allocation in allocations:
             self.put(allocation)
 
@@ -71,6 +80,7 @@ class Book:
         """The pod has this now, in place of what it had."""
         self.remove(allocation.uid)
         self._by_uid[allocation.uid] = allocation
+        self._unwritten[allocation.uid] = None
         self._ports.update(allocation.ports)
         for resource, amount in allocation.requests.items():
             self._used[resource] = self._used.get(resource, 0) + amount
@@ -79,10 +89,28 @@ class Book:
         """The pod has nothing any more; what it had."""
         allocation = self._by_uid.pop(uid, None)
         if allocation is not None:
-            self._ports -= Counter(allocation.ports)
+            self._lines.pop(uid, None)
+            self._unwritten.pop(uid, None)
+            if allocation.ports:
+                self._ports -= Counter(allocation.ports)
             for resource, amount in allocation.requests.items():
                 self._used[resource] -= amount
         return allocation
+
+    def written(self, without: Container[str] = ()) -> bytes:
+        """All of it as JSON, for the disk, but for the pods of these UIDs. It is written at every admission: only what
+        is new is put into words.
+        """
+        for uid in self._unwritten:
+            self._lines[uid] = msgspec.json.encode(self._by_uid[uid])
+        self._unwritten.clear()
+        lines = [line for uid, line in self._lines.items() if uid not in without] if without else self._lines.values()
+        return b'{"allocations":[%s]}' % b",".join(lines)
+
+    @classmethod
+    def read(cls, text: bytes) -> Book:
+        """What `written` has made. Raises msgspec.MsgspecError."""
+        return cls(msgspec.json.decode(text, type=_Written).allocations)
 
     def used(self, resource: str) -> int:
         """How much of it is given away, in billionths."""

@@ -113,7 +113,6 @@ class ObservedPod(msgspec.Struct, frozen=True):
     uid: str
     sandboxes: tuple[ObservedSandbox, ...] = ()
     by_name: Mapping[str, tuple[ObservedContainer, ...]] = {}
-    observed_at_ns: int = 0
 
     def newest(self, name: str) -> ObservedContainer | None:
         """The last container of that name, in whatever sandbox."""
@@ -140,9 +139,7 @@ class ObservedPod(msgspec.Struct, frozen=True):
         return ()
 
 
-def observe(
-    uid: str, sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerStatus], observed_at_ns: int = 0
-) -> ObservedPod:
+def observe(uid: str, sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerStatus]) -> ObservedPod:
     """Put one look together. Containers without a name anywhere are not ours to judge and are left out."""
     boxes = sorted(map(_sandbox, sandboxes), key=attrgetter("attempt", "created_at_ns"), reverse=True)
     by_name: dict[str, tuple[ObservedContainer, ...]] = {}
@@ -157,7 +154,7 @@ def observe(
             by_name[container.name] = tuple(
                 sorted((*others, container), key=attrgetter("attempt", "created_at_ns"), reverse=True)
             )
-    return ObservedPod(uid, tuple(boxes), by_name, observed_at_ns)
+    return ObservedPod(uid, tuple(boxes), by_name)
 
 
 def with_starting(observed: ObservedPod, starting: Collection[str]) -> ObservedPod:

@@ -48,6 +48,8 @@ class PodObserver:
         self._list_containers = ListContainersRequest(filter=ContainerFilter(label_selector=labels))
         self._sandboxes: dict[str, PodSandboxStatus] = {}
         self._containers: dict[str, ContainerStatus] = {}
+        self.changes = 0
+        """How often what is seen has changed: as long as this stays, so does all of it."""
 
     async def look(self) -> Look:
         """All sandboxes and containers of the pod, in the order of the runtime's lists. Raises CriError."""
@@ -65,8 +67,10 @@ class PodObserver:
             if status is None or status.state != container.state:
                 await self.look_at_container(container.id)
         # Only a look that has come to its end forgets: what a failed one has found need not be asked for again.
-        self._sandboxes = _those(sandboxes, self._sandboxes)
-        self._containers = _those(containers, self._containers)
+        self._sandboxes, self._containers = (
+            self._those(sandboxes, self._sandboxes),
+            self._those(containers, self._containers),
+        )
         return self.seen()
 
     async def look_at_sandbox(self, sandbox_id: str) -> None:
@@ -80,9 +84,11 @@ class PodObserver:
             if not failure.not_found:
                 raise
             self._sandboxes.pop(sandbox_id, None)
+            self.changes += 1
         else:
             if response.status is not None:
                 self._sandboxes[sandbox_id] = response.status
+                self.changes += 1
 
     async def look_at_container(self, container_id: str) -> None:
         """Refresh one container; forget it when it is gone."""
@@ -95,9 +101,19 @@ class PodObserver:
             if not failure.not_found:
                 raise
             self._containers.pop(container_id, None)
+            self.changes += 1
         else:
             if response.status is not None:
                 self._containers[container_id] = response.status
+                self.changes += 1
+
+    def _those(self, listed: Iterable[PodSandbox] | Iterable[Container], known: dict[str, S]) -> dict[str, S]:
+        """The statuses of what was listed, in that order."""
+        those = {each.id: known[each.id] for each in listed if each.id in known}
+        if list(those) == list(known):
+            return known
+        self.changes += 1
+        return those
 
     def has_seen(self, shown: Shown) -> bool:
         """Whether nothing of what the runtime has told is news."""
@@ -108,8 +124,3 @@ class PodObserver:
     def seen(self) -> Look:
         """What the last look and the refreshes since have shown."""
         return tuple(self._sandboxes.values()), tuple(self._containers.values())
-
-
-def _those(listed: Iterable[PodSandbox] | Iterable[Container], known: dict[str, S]) -> dict[str, S]:
-    """The statuses of what was listed, in that order."""
-    return {each.id: known[each.id] for each in listed if each.id in known}

@@ -98,6 +98,9 @@ class PodView:
         self.stops = ContainerStops(worker, self, self.hooks)
         self.post_starts = PostStarts(self, self.hooks, self.stops)
         self._looked_at_ns: int | None = None
+        self._seen: ObservedPod | None = None
+        self._seen_at = (0, frozenset[str]())
+        """What it was put together from."""
         self._orphan = orphan
         self._observer = PodObserver(worker, services.cri, uid)
         self._worker = worker
@@ -156,9 +159,12 @@ class PodView:
 
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
-        sandboxes, containers = self._observer.seen()
-        observed = observe(self.uid, sandboxes, containers, self._worker.wall_ns())
-        return with_starting(observed, self.start_lives.unstarted())
+        changes, starting = self._observer.changes, self.start_lives.unstarted()
+        if self._seen is None or self._seen_at != (changes, starting):
+            sandboxes, containers = self._observer.seen()
+            self._seen = with_starting(observe(self.uid, sandboxes, containers), starting)
+            self._seen_at = (changes, starting)
+        return self._seen
 
     def ip(self) -> str:
         """The address at which hooks call the pod; empty when it has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,16 @@ def explained(directory: Path, wanted: str, holds: Callable[[dict[str, Any]], ob
     raise AssertionError(document)
 
 
+def in_words(directory: Path, wanted: str, phrase: str) -> str:
+    """What is told in words, as soon as the phrase is in it: a pod that crashes runs for a moment now and then."""
+    text = ""
+    for _ in range(100):
+        text = ask("explain", directory, wanted).stdout
+        if phrase in text:
+            return text
+    raise AssertionError(text)
+
+
 def test_a_pod_in_trouble_is_explained_in_words_and_as_json(directory: Path) -> None:
     (directory / "manifests/crashes.yaml").write_text(CRASHES)
     agent = Agent(directory)
@@ -42,12 +53,11 @@ def test_a_pod_in_trouble_is_explained_in_words_and_as_json(directory: Path) -> 
         assert (document["namespace"], document["name"], document["stage"]) == ("default", "crashes-n", "syncing")
         assert [wait["reason"] for wait in document["waits"]] == ["CrashLoopBackOff"]
         assert document["waits"][0]["until"] > document["asked"]
-        by_uid = ask("explain", directory, document["uid"])
-        text = ask("explain", directory, "default/crashes-n").stdout
-        assert by_uid.stdout.splitlines()[0] == text.splitlines()[0]
+        text = in_words(directory, "default/crashes-n", "CrashLoopBackOff: back-off ")
+        assert ask("explain", directory, document["uid"]).stdout.startswith("default/crashes-n  ")
         assert text.startswith("default/crashes-n  CrashLoopBackOff, syncing since ")
         assert "container main ended with exit code 7 (Error)" in text
-        assert "Why it is not Running now\n  container main: CrashLoopBackOff: back-off 10s" in text
+        assert re.search(r"Why it is not Running now\n  container main: CrashLoopBackOff: back-off \d+s ", text)
         assert "What comes next\n  container main: it is started again in " in text
         well = explained(directory, "web", lambda told: told["status"] == "Running" and not told["waits"])
         assert well["why"] == []

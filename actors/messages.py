@@ -205,7 +205,16 @@ class PodWorkerEnded(Message, frozen=True):
 
 
 class PlegStarted(Message, frozen=True):
-    """PlegActor -> SyncLoopActor: I know no worker (any more); let them announce themselves."""
+    """PlegActor -> SyncLoopActor: I do not know all workers (any more); answer with `WorkersKnown`."""
+
+
+class WorkersKnown(Message, frozen=True):
+    """SyncLoopActor -> PlegActor: every worker that there is, by the UID of its pod."""
+
+    workers: tuple[tuple[str, ActorRef], ...]
+
+    def coalesce_key(self) -> str:
+        return "workers"
 
 
 class AnnounceYourself(Message, frozen=True):

@@ -36,6 +36,7 @@ from actors.messages import (
     PodWorkerStarted,
     RuntimeTold,
     UnknownPodsObserved,
+    WorkersKnown,
 )
 from actors.node_messages import RuntimeListed
 from actors.runtime_listing import NOTHING, Difference, Picture, count_of, difference, picture_of
@@ -62,6 +63,8 @@ RELIST_WITH_EVENTS_NS = 10 * SECOND_NS
 LIST_TIMEOUT_NS = 120 * SECOND_NS
 GIVE_UP_NS = LIST_TIMEOUT_NS + SECOND_NS
 """For a runtime client that does not keep its own deadline."""
+EVERYBODY_NS = SECOND_NS
+"""From the loss of a hint until everybody looks: while hints are lost, more will be."""
 STREAM_RETRY_NS = 5 * SECOND_NS
 UNHEALTHY_NS = 180 * SECOND_NS
 """Since the last good list; from then on the node is not ready (spec 2.1)."""
@@ -103,6 +106,10 @@ class StreamEnded(Message, frozen=True):
 
     served: bool
     reason: str
+
+
+class EverybodyLooks(Message, frozen=True):
+    """To itself: hints were lost a while ago."""
 
 
 class DescribePleg(Message, frozen=True):
@@ -149,7 +156,7 @@ class PlegActor(Actor):
         self._stopping = False
 
     def on_start(self) -> None:
-        # After a restart of this actor the workers are silent: they announce themselves again when asked.
+        # After a restart of this actor it knows no worker, and nothing of what they have seen.
         self._sync_loop.tell(PlegStarted())
         self.ref.tell(Relist())
         self.ref.tell(OpenStream())
@@ -175,8 +182,18 @@ class PlegActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        """Hints were lost: everybody looks again, which is always safe."""
+        """Hints were lost: everybody looks again, which is always safe, and once for all that was lost in a while."""
         self._meters.count(names.PLEG_DISCARDED)
+        self.after(EVERYBODY_NS, EverybodyLooks(), key="everybody")
+
+    @handles(EverybodyLooks)
+    def everybody_looks(self, _: EverybodyLooks) -> None:
+        """What was lost may have been a worker that announced itself, too."""
+        self._sync_loop.tell(PlegStarted())
+
+    @handles(WorkersKnown)
+    def workers_known(self, message: WorkersKnown) -> None:
+        self._workers = dict(message.workers)
         for worker in self._workers.values():
             worker.tell(LookAgain())
 

@@ -22,7 +22,7 @@ from actors.hook_rules import HookKind
 from actors.hook_runner import HookEnded, HookTimeIsUp
 from actors.id_messages import IdsAssigned
 from actors.image_messages import ImagePulled, ImagePullFailed, ImagesLeased, PullWaits
-from actors.kernel import Actor, DeadlineExceededError, handles
+from actors.kernel import Actor, DeadlineExceededError, MailboxOverflowed, Message, handles
 from actors.messages import (
     AnnounceYourself,
     LookAgain,
@@ -70,9 +70,14 @@ from runtime.cri import CriError
 from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
+TOLD_AGAIN_NS = SECOND_NS
 RETRY_NS = 10 * SECOND_NS
 RETRY_JITTER = 0.5
 """A pass that failed is tried again after this, plus up to half of it (spec 2.1)."""
+
+
+class AskAgain(Message, frozen=True):
+    """To itself: messages were lost; ask those who told them."""
 
 
 class PodWorker(Actor):
@@ -117,6 +122,19 @@ class PodWorker(Actor):
         if self._life.stage is Stage.FINISHED:
             services.sync_loop.tell(PodFinished(self._uid))
         self._references.announce()
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        """Nobody knows what was lost: all is told again, when the crowd has gone, and looked at."""
+        self.after(TOLD_AGAIN_NS, AskAgain(), key="ask again")
+        self._look_soon()
+
+    @handles(AskAgain)
+    def ask_again(self, _: AskAgain) -> None:
+        """Whoever has told something answers this with it."""
+        started = PodWorkerStarted(self._uid, self.ref)
+        self._services.sync_loop.tell(started)
+        self._services.resources.tell(started)
 
     # --- what is desired --------------------------------------------------------------------------------------------
 

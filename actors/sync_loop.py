@@ -49,6 +49,7 @@ from actors.messages import (
     SyncPod,
     TerminatePod,
     UnknownPodsObserved,
+    WorkersKnown,
 )
 from actors.mirror_messages import (
     MirrorActorStarted,
@@ -491,8 +492,13 @@ class SyncLoopActor(Actor):
         )
         message.asker.tell(PodsHere(tuple(here), self._all_ready and self._unknown is not None))
 
-    @handles(PlegStarted, ObjectCacheStarted)
-    def announce_workers(self, _: PlegStarted | ObjectCacheStarted) -> None:
+    @handles(PlegStarted)
+    def tell_known_workers(self, _: PlegStarted) -> None:
+        workers = ((uid, entry.worker) for uid, entry in self._entries.items())
+        self._services.pleg.tell(WorkersKnown(tuple((uid, worker) for uid, worker in workers if worker is not None)))
+
+    @handles(ObjectCacheStarted)
+    def announce_workers(self, _: ObjectCacheStarted) -> None:
         for entry in self._entries.values():
             if entry.worker is not None:
                 entry.worker.tell(AnnounceYourself())

@@ -1,4 +1,8 @@
-"""An actor that stands still: which one, since when, and by when health must have named it."""
+"""An actor that stands still: which one, since when somebody waits for it, and by when health must have named it.
+
+One that nobody wants anything of does not stand still, it rests, and nobody can tell the difference. From the first
+message on that it does not take, health has as long as the actor's own limit says.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,22 @@ from actors.kernel import ActorSystem
 from actors.kernel.inspection import walk
 
 SECOND_NS = 10**9
-FIRST_MESSAGE_NS = 60 * SECOND_NS
-"""By then somebody has told it something: an actor that nobody wants anything of does not stand still, it rests."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Frozen:
-    """See the module. Times in ns."""
+    """See the module. Times in ns; `wanted_ns` None: nobody waits for it."""
 
     path: str
-    since_ns: int
-    known_by_ns: int
+    limit_ns: int
+    wanted_ns: int | None = None
+
+    def must_be_known(self, now_ns: int) -> bool:
+        """Whether health must name it by now."""
+        return self.wanted_ns is not None and now_ns > self.wanted_ns + self.limit_ns + SECOND_NS
 
     @classmethod
-    def one_of(cls, system: ActorSystem, path: str, draw: int, now_ns: int) -> Self | None:
+    def one_of(cls, system: ActorSystem, path: str, draw: int) -> Self | None:
         """The actor of that path (`/node/storage`), or else the one that `draw` chooses of those that health looks
         after; None where there is no such actor.
         """
@@ -31,4 +37,4 @@ class Frozen:
         if not cells:
             return None
         cell = cells[draw % len(cells)]
-        return cls(cell.path, now_ns, now_ns + FIRST_MESSAGE_NS + (cell.actor_class.health_limit_ns or 0))
+        return cls(cell.path, cell.actor_class.health_limit_ns or 0)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 
 from runtime.allocation_file import NAME as ALLOCATIONS
 from runtime.id_files import RECORD
-from runtime.log_files import LogFiles
 from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
 from runtime.manifest_store import ManifestStore
 from runtime.pod_files import PodFiles
@@ -358,7 +357,7 @@ class SimulatedHost:
         self._furnish()
         self.pod_files: PodFiles = SimulatedPodFiles(self.tree)
         self.pod_logs: PodLogs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
-        self.log_files: LogFiles = SimulatedLogFiles(self.tree)
+        self.log_files = SimulatedLogFiles(self.tree)
         self.manifests: ManifestDirectory = SimulatedManifests(self.tree)
         self.manifest_store: ManifestStore = SimulatedManifestStore(self.tree)
         self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from runtime.log_files import GZIP, HALF, LEVEL
 from runtime.log_source import OpenLog
@@ -17,6 +17,8 @@ class SimulatedLogFiles:
 
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
+        self.noted: Callable[[str], object] = lambda what: None
+        """Told `log-set-aside` and `log-not-compressed` when that has happened."""
         self._measured: tuple[Sequence[str], int, tuple[int | None, ...]] = ((), -1, ())
 
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
@@ -67,6 +69,7 @@ class SimulatedLogFiles:
             if self._there(rotated):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), rotated)
             self._tree.rename(log, rotated)
+            self.noted("log-set-aside")
 
         return self._tree.gate(log, rename)
 
@@ -100,6 +103,7 @@ class SimulatedLogFiles:
                 tree.rename(half, rotated + GZIP)
             except OSError:
                 tree.remove_all(half)
+                self.noted("log-not-compressed")
                 raise
             tree.remove_all(rotated)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
+from actors.kernel import Actor, Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
 from actors.kernel.dispatcher import Trace
 from actors.kernel.mailbox import Mailbox
 from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from actors.kernel.cell import Cell
 
 T = TypeVar("T")
-Mailboxes = Callable[[int], Mailbox]
-"""Makes the mailbox of an actor that has room for so many messages."""
+Mailboxes = Callable[[type[Actor]], Mailbox]
+"""Makes the mailbox of an actor of that class."""
 BeforeCall = Callable[[str], bool]
 
 
@@ -44,7 +44,7 @@ class MortalDispatcher(Dispatcher):
         self.timed = world.timed
         if trace is not None:
             self.trace = trace
-        self.mailboxes: Mailboxes = Mailbox
+        self.mailboxes: Mailboxes | None = None
         self._awake = True
         self._late: list[Callable[[], object]] = []
         self._waiting: list[Cell] = []
@@ -76,13 +76,14 @@ class MortalDispatcher(Dispatcher):
         for fn in late:
             fn()
 
-    def freeze(self, path: str) -> None:
-        """The actor of that path handles nothing any more, until `thaw`."""
+    def freeze(self, path: str, wanted: Callable[[], object] = lambda: None) -> None:
+        """The actor of that path handles nothing any more, until `thaw`; `wanted` is called when it has work."""
         self._frozen = path
 
         def enqueue(cell: Cell) -> None:
             if cell.path == self._frozen:
                 self._waiting.append(cell)
+                wanted()
             elif self.alive:
                 self._world.enqueue(cell)
 
@@ -99,8 +100,8 @@ class MortalDispatcher(Dispatcher):
         for cell in waiting:
             self.enqueue(cell)
 
-    def new_mailbox(self, capacity: int) -> Mailbox:
-        return self.mailboxes(capacity)
+    def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
+        return super().new_mailbox(actor_class) if self.mailboxes is None else self.mailboxes(actor_class)
 
     def enqueue(self, cell: Cell) -> None:
         if self.alive:

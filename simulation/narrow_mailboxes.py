@@ -1,7 +1,7 @@
-"""Mailboxes that hold less than those of a real agent, and lose some messages: what a good agent gets over.
+"""Mailboxes that hold less than those of a real agent, and refuse some messages: what a good agent gets over.
 
-Not everything may be lost: a signal of the kernel is part of it, a question has somebody who waits, and an actor's own
-timer is no message of others.
+What is refused is lost, and whoever did not get it is told that something was, as by every full mailbox. A question is
+never refused here, since somebody waits for its answer, nor an actor's own timer.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+from actors.kernel import Actor
 from actors.kernel.mailbox import Mailbox, Posted
 from actors.kernel.promise import AskFuture
 from simulation.chance import Chance
@@ -16,16 +17,17 @@ from simulation.sometimes import Sometimes
 
 
 class NarrowMailboxes:
-    """Makes them: `size` at most in each (0: as many as the actor has room for), `lost`: type of message -> chance."""
+    """Makes them. `sizes`: class of actors -> how many messages may wait; `lost`: type of message -> chance."""
 
-    def __init__(self, size: int, lost: Mapping[str, float], seed: str, sometimes: Sometimes) -> None:
-        self._size = size
+    def __init__(self, sizes: Mapping[str, int], lost: Mapping[str, float], seed: str, sometimes: Sometimes) -> None:
+        self._sizes = sizes
         self._lost = dict(lost)
         self._chance = Chance(f"messages {seed}")
         self._sometimes = sometimes
 
-    def __call__(self, capacity: int) -> Mailbox:
-        return _NarrowMailbox(self, min(capacity, self._size) if self._size else capacity)
+    def __call__(self, actor_class: type[Actor]) -> Mailbox:
+        capacity = actor_class.mailbox_capacity
+        return _NarrowMailbox(self, min(capacity, self._sizes.get(actor_class.__name__, capacity)))
 
     def loses(self, message: str) -> bool:
         """Draws, once."""
@@ -60,7 +62,8 @@ class _NarrowMailbox(Mailbox):
         key: Hashable | None = None,
     ) -> Posted:
         if reply_to is None and key is None and self._maker.loses(type(message).__name__):
-            return Posted.QUEUED
+            self._refuse(now_ns)
+            return Posted.REFUSED
         posted = super().post(message, reply_to, sender, now_ns, key)
         if posted is Posted.REFUSED:
             self._maker.refused()

@@ -100,6 +100,7 @@ class Play:
         """Names of the living pods of mixes that are replaced by the hour, eldest first."""
         self._bodies = {mix.name: body_of(mix) for mix in scenario.pods}
         self._came = 0
+        self._followers = 0
         self._to_come = 0
         self._to_go = 0
         self._misfortunes: Misfortunes | None = None
@@ -270,7 +271,8 @@ class Play:
     def _gone(self, pod: PodSeen) -> None:
         mix = self._mixes.pop(pod.name, None)
         if mix is not None and (mix.replaced or mix.replaced_hourly) and self._stretch is _Stretch.THINGS_HAPPEN:
-            self._let_come(mix, f"{mix.name}-n{self._came + self._to_come}", 0)
+            self._followers += 1
+            self._let_come(mix, f"{mix.name}-n{self._followers}", 0)
 
     def _begin_hour(self, mix: PodMix) -> None:
         """Draw when pods of the mix are replaced in the hour that begins now."""

@@ -39,8 +39,8 @@ class NodeRules(Part, frozen=True):
     """0: as many as it likes."""
     configuration: Mapping[str, Any] = {}
     """Fields of a KubeletConfiguration."""
-    mailboxes: Annotated[int, Meta(ge=0)] = 0
-    """So many messages may wait for an actor; 0: as many as it has room for."""
+    mailboxes: Mapping[str, Annotated[int, Meta(ge=1)]] = {}
+    """Class of actors, such as PodWorker -> how many messages may wait for each."""
     image_disk: Size | None = None
     """Of a disk that images and writable layers have for themselves; without it, they lie on the node's."""
     image_size: Size = "20Mi"

@@ -128,7 +128,7 @@ class ClockJumps(Fault, frozen=True, tag="clock-jumps"):
 
 
 class LostMessages(Fault, frozen=True, tag="lost-messages"):
-    """Messages of that type, such as LookAgain, do not reach the actor they are told to, with that chance."""
+    """Messages of that type, such as LookAgain, find the mailbox full with that chance, and are lost."""
 
     message: str
     share: Share

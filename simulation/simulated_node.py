@@ -147,8 +147,7 @@ class SimulatedNode:
         self.shutdown.forget()
         agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
-        if self._mailboxes is not None:
-            agent.mailboxes = self._mailboxes
+        agent.mailboxes = self._mailboxes
         cri = self.reach(MortalCri(agent, self.cri, self._before_call))
         capabilities = NodeCapabilities(
             cri=cri,

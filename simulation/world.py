@@ -71,7 +71,7 @@ class Machine:
 
 class World:
     """See the module. `images` are on every node from the start; `runtime_faults`, `api_faults`, `links`,
-    `lost_messages`: until `heal`. `mailboxes`: so much is in them at most, where it is not 0.
+    `lost_messages`: until `heal`. `mailboxes`: class of actors -> how many messages may wait.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class World:
         api_faults: FaultPlan | None = None,
         links: Mapping[str, LinkFaults] | None = None,
         qps: int = 0,
-        mailboxes: int = 0,
+        mailboxes: Mapping[str, int] | None = None,
         lost_messages: Mapping[str, float] | None = None,
         sink: Callable[[str], object] | None = None,
     ) -> None:
@@ -114,7 +114,7 @@ class World:
         """By node: asked before each call to its runtime, whether anything is to come of it."""
         self._mailboxes: NarrowMailboxes | None = None
         if mailboxes or lost_messages:
-            self._mailboxes = NarrowMailboxes(mailboxes, lost_messages or {}, str(seed), self.chronicle.sometimes)
+            self._mailboxes = NarrowMailboxes(mailboxes or {}, lost_messages or {}, str(seed), self.chronicle.sometimes)
         self.static_pods = StaticPods(self, self.chronicle.violated)
         self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
@@ -159,6 +159,7 @@ class World:
             before_call=lambda verb: name not in self.before_call or self.before_call[name](verb),
         )
         node.on_probe = self.chronicle.probed
+        node.host.log_files.noted = self.chronicle.sometimes.happened
         node.cri.state.on_change = self.chronicle.container_changed
         node.usage.image_disk_bytes = self._machine.image_disk_bytes
         remains = leave_dead_containers(node.cri, self._machine.dead_containers, node.cri.sandbox_image)
@@ -262,14 +263,23 @@ class World:
     def freeze(self, path: str, lasts_ns: int) -> None:
         """An actor of each node handles nothing for a while: the one of that path, or any that health looks after."""
         for name, node in self.nodes.items():
-            frozen = Frozen.one_of(node.node.system, path, self.chance.bits(), self.now_ns())
+            frozen = Frozen.one_of(node.node.system, path, self.chance.bits())
             if frozen is None:
                 continue
-            self.note(f"freezes {frozen.path} of {name}")
-            self.chronicle.sometimes.happened("actor-frozen")
-            self.frozen[name] = frozen
-            node.agent.freeze(frozen.path)
-            self.after(lasts_ns, lambda name=name, agent=node.agent: self._thaw(name, agent))  # type: ignore[misc]
+            self._freeze(name, frozen, lasts_ns)
+
+    def _freeze(self, name: str, frozen: Frozen, lasts_ns: int) -> None:
+        self.note(f"freezes {frozen.path} of {name}")
+        self.frozen[name] = frozen
+        agent = self.nodes[name].agent
+
+        def wanted() -> None:
+            if frozen.wanted_ns is None:
+                frozen.wanted_ns = self.now_ns()
+                self.chronicle.sometimes.happened("frozen-actor-wanted")
+
+        agent.freeze(frozen.path, wanted)
+        self.after(lasts_ns, lambda: self._thaw(name, agent))
 
     def _thaw(self, name: str, agent: MortalDispatcher) -> None:
         self.note(f"thaws {self.frozen.pop(name).path} of {name}")

@@ -120,7 +120,7 @@ class Cell:
         self.kwargs: Mapping[str, Any] | None = None
         self.strategy = strategy
         self.stopped: StoppedFlag = StoppedFlag()
-        self.mailbox = self.dispatcher.new_mailbox(actor_class.mailbox_capacity)
+        self.mailbox = self.dispatcher.new_mailbox(actor_class)
         self.ref = ActorRef(self)
         self.life = Life.NEW
         self.actor: Actor | None = None

@@ -15,6 +15,7 @@ from actors.kernel.mailbox import Mailbox
 from actors.kernel.promise import Pending
 
 if TYPE_CHECKING:
+    from actors.kernel.actor import Actor
     from actors.kernel.cell import Cell
     from actors.kernel.lanes import LaneReport
 
@@ -71,9 +72,9 @@ class Dispatcher(abc.ABC):
     def new_uid(self) -> str:
         """A name nobody has had: 36 characters in the form of a UUID."""
 
-    def new_mailbox(self, capacity: int) -> Mailbox:
-        """For an actor that has room for so many messages; a simulated world may have smaller ones, that lose some."""
-        return Mailbox(capacity)
+    def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
+        """For an actor of that class; a simulated world may have smaller ones, that lose some messages."""
+        return Mailbox(actor_class.mailbox_capacity)
 
     @abc.abstractmethod
     def lane(self, name: str, *, size: int, per_key: int) -> Lane:

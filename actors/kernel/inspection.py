@@ -110,7 +110,10 @@ def report(system: ActorSystem) -> SystemReport:
 
 
 def late_actors(system: ActorSystem) -> tuple[LateActor, ...]:
-    """Everyone whose oldest message (or whose handler's hold on a thread) is older than its own limit."""
+    """Everyone whose oldest message (or whose handler's hold on a thread) is older than its own limit.
+
+    Who stops waits for those below: where one of them is late, that one is named, and not who waits for it.
+    """
     now_ns = system.dispatcher.now_ns()
     late = []
     for cell in walk(system.root):
@@ -122,7 +125,14 @@ def late_actors(system: ActorSystem) -> tuple[LateActor, ...]:
         if ages and max(ages) > limit_ns:
             doing = cell.life.value if cell.task is None else f"{cell.task.label}, waiting for {cell.task.waiting_for}"
             late.append(LateActor(cell.path, max(ages), limit_ns, doing))
-    return tuple(late)
+    return tuple(each for each in late if each.doing != _STOPPING or not _is_above_one_of(each.path, late))
+
+
+_STOPPING = "stopping"
+
+
+def _is_above_one_of(path: str, late: list[LateActor]) -> bool:
+    return any(other.path.startswith(f"{path}/") for other in late)
 
 
 def walk(cell: Cell) -> list[Cell]:

@@ -70,6 +70,8 @@ class ContainerBehaviour:
     output: tuple[str, ...] = ()
     output_every: int = 0
     """ns between two times of the output; 0 writes it once, at the start."""
+    output_size: int = 0
+    """Bytes: so often is the output repeated each time that it has at least as many; 0: never."""
     termination_message: str = ""
     memory: Curve = _MEMORY
     """Bytes of the working set."""
@@ -134,6 +136,7 @@ KNOBS: Mapping[str, Callable[[str], Any]] = {
     "pull-rate": rate_bytes_per_s,
     "output": lines,
     "output-every": duration_ns,
+    "output-size": size_bytes,
     "termination-message": str,
     "memory": curve(size_bytes),
     "disk": curve(size_bytes),

@@ -121,7 +121,8 @@ def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
     if record.log is not None:
         time = cri_time(runtime.wall_ns())
         try:
-            record.log.write("".join(f"{time} stdout F {line}\n" for line in behaviour.output).encode())
+            written = "".join(f"{time} stdout F {line}\n" for line in behaviour.output).encode()
+            record.log.write(written * max(1, -(-behaviour.output_size // len(written))))
         except OSError as error:
             LOG.warning("simulated container %s loses output: %s", record.id[:13], error)
     if behaviour.output_every:

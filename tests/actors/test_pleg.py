@@ -16,9 +16,10 @@ from actors.messages import (
     PodWorkerStarted,
     RuntimeTold,
     UnknownPodsObserved,
+    WorkersKnown,
 )
 from actors.node_messages import RuntimeListed
-from actors.pleg import GIVE_UP_NS, LIST_TIMEOUT_NS, RELIST_WITH_EVENTS_NS, DescribePleg, PlegActor
+from actors.pleg import EVERYBODY_NS, GIVE_UP_NS, LIST_TIMEOUT_NS, RELIST_WITH_EVENTS_NS, DescribePleg, PlegActor
 from runtime.cri import CriError, StatusCode
 from runtime.cri.enums import ContainerState
 from runtime.cri.messages import (
@@ -346,8 +347,12 @@ def test_an_overflow_of_the_mailbox_makes_everybody_look(world: World):
     for number in range(PlegActor.mailbox_capacity + 100):
         world.event(f"stranger {number}")
     world.event("1")
+    world.run(EVERYBODY_NS)
+    assert only(world.loop, PlegStarted) == [PlegStarted()] * 2, "a worker may have been lost, too"
+    unheard, third = Recorder.spawn_in(world.system, "unheard", LookAgain)
+    world.pleg.tell(WorkersKnown((("3", unheard),)))
     world.run()
-    assert (first, second) == ([LookAgain()], [LookAgain()])
+    assert (first, second, third) == ([], [], [LookAgain()]), "who is no more is not told"
 
 
 def test_a_stream_that_breaks_is_listed_over_at_once_and_opened_again(world: World):

@@ -68,7 +68,7 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
             "about: x\nnode: {configuration: {maxPods: many}}\npods: [{name: a, count: 1}]",
             "$.node.configuration.maxPods",
         ),
-        ("about: x\nnode: {mailboxes: -1}\npods: [{name: a, count: 1}]", "$.node.mailboxes"),
+        ("about: x\nnode: {mailboxes: {PodWorker: 0}}\npods: [{name: a, count: 1}]", "$.node.mailboxes"),
         ("about: x\npods: [{name: a, count: 1}]\nreaches: [the-moon]", "$.reaches[0]: 'the-moon' is none of"),
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pytest
+
 from actors.kernel import ActorInfo, Promise
 from tests.actors.kernel.cast import MS, QUICK, Block, Crash, Do, Fail, Hang, Later, Parent, Puppet, Say, Tick, Watchful
 from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
@@ -103,6 +105,26 @@ def test_health_names_an_actor_that_is_parked_while_mail_waits(simulated: Simula
     simulated.spawn(Doomed, name="doomed").tell(Say("help"))
     simulated.pass_time(60_000 * MS)
     assert [(late.path, late.doing) for late in simulated.system.late_actors()] == [("/doomed", "parked")]
+
+
+def test_health_names_who_does_not_end_and_not_who_waits_for_that(
+    simulated: SimulatedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    children: list[Any] = []
+    parent = simulated.spawn(Watchful, name="parent")
+    parent.tell(Do(lambda it: children.append(it.spawn(Watchful, name="child"))))
+    simulated.settle()
+    dispatcher, held = simulated.system.dispatcher, []
+    enqueue = dispatcher.enqueue
+    with monkeypatch.context() as patched:
+        patched.setattr(dispatcher, "enqueue", lambda it: held.append(it) if it.name == "child" else enqueue(it))
+        children[0].tell(Tick(1))
+        parent.stop(block=False)
+        parent.tell(Tick(2))
+        simulated.pass_time(60_000 * MS)
+        assert [late.path for late in simulated.system.late_actors()] == ["/parent/child"]
+    for cell in held:
+        enqueue(cell)
 
 
 def test_looking_disturbs_nobody_while_all_are_at_work(pool: PoolDriver):

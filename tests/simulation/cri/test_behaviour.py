@@ -29,6 +29,7 @@ SECOND = 10**9
         ("pull-rate", "10M", 10_000_000),
         ("output", "one\ntwo", ("one", "two")),
         ("output-every", "500us", 500_000),
+        ("output-size", "1Mi", 2**20),
         ("termination-message", "bye", "bye"),
         ("memory", "64Mi", Curve(((0, 64 * 2**20),))),
         ("disk", "1Ki, 1m=2Ki", Curve(((0, 1024), (60 * SECOND, 2048)))),

@@ -19,7 +19,15 @@ from simulation.scenario import library, library_scenario, with_pods
 REPOSITORY = Path(__file__).parents[2]
 SEEDS = range(1, 3)
 STEP_NS = 10 * 10**9
-SMALL = {"one-hung-pod": 120, "lost-events": 120, "probes": 50, "everyday": 60, "everything-fails": 60, "a-day": 40}
+SMALL = {
+    "a-day": 40,
+    "everyday": 60,
+    "everything-fails": 60,
+    "frozen-actor": 8,
+    "lost-events": 60,
+    "one-hung-pod": 61,
+    "probes": 55,
+}
 """Pods where a smaller crowd shows the same."""
 SHORT = {"a-day": "2h"}
 """How long, where a shorter time shows the same."""

@@ -24,6 +24,8 @@ class SimulatedCgroups:
     def __init__(self, cri: SimulatedCri) -> None:
         self._cri = cri
         self._below: dict[Words, dict[str, None]] = {}
+        self._pods_in: dict[Words, tuple[str, ...]] = {}
+        """By tier, as they were last asked for: looked at every minute, and seldom changed."""
         self.broken = ""
         self.written: dict[Words, CgroupLimits] = {}
         self.entered: list[str] = []
@@ -62,6 +64,13 @@ class SimulatedCgroups:
         """Last words of those right below."""
         return tuple(self._below.get(words, ()))
 
+    def pods_in(self, words: Words) -> tuple[str, ...]:
+        """UIDs of the pods right below, sorted."""
+        found = self._pods_in.get(words)
+        if found is None:
+            found = self._pods_in[words] = uids_in(self.names_below(words), CGROUPFS)
+        return found
+
     def make(self, words: Words) -> None:
         """With all above it."""
         for depth in range(len(words), 0, -1):
@@ -69,6 +78,7 @@ class SimulatedCgroups:
             if here in self.written:
                 return
             self.written[here] = _NOTHING
+            self._pods_in.pop(here[:-1], None)
             self._below.setdefault(here[:-1], {})[here[-1]] = None
 
     def remove(self, words: Words) -> None:
@@ -76,6 +86,7 @@ class SimulatedCgroups:
         if self.written.pop(words, None) is None:
             return
         self._below[words[:-1]].pop(words[-1], None)
+        self._pods_in.pop(words[:-1], None)
         for name in self.names_below(words):
             self.remove((*words, name))
         self._below.pop(words, None)
@@ -110,7 +121,7 @@ class _Driven:
         return not words or words in self._table.written
 
     def pod_uids(self, words: Words) -> tuple[str, ...]:
-        return uids_in(self._table.names_below(words), CGROUPFS)
+        return self._table.pods_in(words)
 
     def remove(self, words: Words) -> tuple[str, ...]:
         if self._table.broken and words in self._table.written:

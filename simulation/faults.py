@@ -98,6 +98,11 @@ class EventFaults:
         self._chance = chance
         self.healed = False
 
+    def follow(self, plan: EventFaultPlan) -> None:
+        """From now on as this plan says."""
+        self._plan = plan
+        self.healed = False
+
     def draw(self) -> EventFate:
         if self.healed:
             return _UNTOUCHED
@@ -119,6 +124,13 @@ class Faults:
         self._all = plan.calls.get("*")
         self.events = None if plan.events is None else EventFaults(plan.events, Chance(f"event faults {seed}"))
         self.counts: dict[str, int] = {}
+
+    def follow(self, plan: FaultPlan) -> None:
+        """From now on as this plan says. Events are left alone unless the plan that they began with has some."""
+        self._plan = plan
+        self._all = plan.calls.get("*")
+        if self.events is not None:
+            self.events.follow(plan.events or EventFaultPlan())
 
     def heal(self) -> None:
         """No more faults."""

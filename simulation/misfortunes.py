@@ -6,7 +6,7 @@ done: an agent that is away comes back by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from errno import EIO
 
 from runtime.volumes.capability import VolumeError
@@ -35,7 +35,6 @@ from simulation.scenario_faults import (
     RuntimeEvents,
     RuntimeOutage,
     Volumes,
-    names_of_nodes,
 )
 from simulation.scenario_words import Range
 from simulation.shortages import PassingShortage
@@ -48,11 +47,11 @@ LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
-def runtime_plan(scenario: Scenario) -> FaultPlan | None:
+def runtime_plan(faults: Iterable[Fault]) -> FaultPlan | None:
     """What calls to the runtimes meet."""
     calls: dict[str, CallFaults] = {}
     events: EventFaultPlan | None = None
-    for fault in scenario.faults:
+    for fault in faults:
         if isinstance(fault, RuntimeCalls):
             calls[fault.verb] = CallFaults(
                 fail=fault.fail, lose=fault.lose, hang=fault.hang, slow=fault.slow, late=fault.late
@@ -62,11 +61,11 @@ def runtime_plan(scenario: Scenario) -> FaultPlan | None:
     return FaultPlan(calls, events) if calls or events else None
 
 
-def api_plan(scenario: Scenario) -> FaultPlan | None:
+def api_plan(faults: Iterable[Fault]) -> FaultPlan | None:
     """What calls to the API server meet."""
     calls: dict[str, CallFaults] = {}
     events: EventFaultPlan | None = None
-    for fault in scenario.faults:
+    for fault in faults:
         if isinstance(fault, ApiCalls):
             calls[fault.verb] = CallFaults(fail=fault.fail, lose=fault.lose, slow=fault.slow, late=fault.late)
         elif isinstance(fault, ApiWatches):
@@ -74,12 +73,12 @@ def api_plan(scenario: Scenario) -> FaultPlan | None:
     return FaultPlan(calls, events) if calls or events else None
 
 
-def link_faults(scenario: Scenario) -> dict[str, LinkFaults]:
+def link_faults(faults: Iterable[Fault], nodes: Sequence[str]) -> dict[str, LinkFaults]:
     """What the way of each node meets; a fault that names a node goes before one that does not."""
     found: dict[str, LinkFaults] = {}
-    networks = [fault for fault in scenario.faults if isinstance(fault, Network)]
+    networks = [fault for fault in faults if isinstance(fault, Network)]
     for fault in sorted(networks, key=lambda each: each.node != EVERYWHERE):
-        for name in names_of_nodes(scenario.nodes) if fault.node == EVERYWHERE else [fault.node]:
+        for name in nodes if fault.node == EVERYWHERE else [fault.node]:
             found[name] = LinkFaults((duration_ns(fault.delay[0]), duration_ns(fault.delay[1])), fault.loss)
     return found
 

@@ -52,6 +52,10 @@ class Link:
         """For so long nothing arrives."""
         self._cut_until_ns = max(self._cut_until_ns, self._now_ns() + lasts_ns)
 
+    def follow(self, faults: LinkFaults | None) -> None:
+        """From now on this is wrong with it, or nothing."""
+        self._faults = faults
+
     def heal(self) -> None:
         """It is as it should be."""
         self._faults = None

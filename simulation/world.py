@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from actors.kernel import SimulatedDispatcher
+from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
 from runtime.api.limited import LimitedApi
@@ -89,6 +89,8 @@ class World:
         mailboxes: Mapping[str, int] | None = None,
         lost_messages: Mapping[str, float] | None = None,
         sink: Callable[[str], object] | None = None,
+        options: Options | None = None,
+        max_pods: int = MAX_PODS,
     ) -> None:
         self.seed = seed
         self.dispatcher = SimulatedDispatcher(seed)
@@ -99,7 +101,7 @@ class World:
         self.broken_at: dict[str, Moment] = {}
         """By invariant: where the world stood when it was first violated."""
         self.chronicle.on_violation = self._broken
-        self.server = ApiServer(self.dispatcher, Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
+        self.server = ApiServer(self.dispatcher, options or Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
         self.scheduler = Scheduler(self.server, self.dispatcher)
         self.nodes: dict[str, SimulatedNode] = {}
         self.apis: dict[str, InProcessApi] = {}
@@ -123,7 +125,7 @@ class World:
         self.healed = False
         base = configuration or KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local")
         self.configuration = base
-        self._configuration = msgspec.structs.replace(base, max_pods=MAX_PODS)
+        self._configuration = msgspec.structs.replace(base, max_pods=max_pods)
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
         self._follow("leases", self.chronicle.lease_changed)
@@ -145,7 +147,7 @@ class World:
         if self._qps:
             bucket = TokenBucket(self._qps, max(BURST, self._qps))
             main = LimitedApi(api, bucket, self.dispatcher.now_ns, self.dispatcher.schedule)
-        node = SimulatedNode(
+        node = self.new_node(
             self.dispatcher,
             settings=Settings(
                 seed=seed, images=self._images + self._machine.images(), image_size_bytes=self._machine.image_bytes
@@ -168,6 +170,10 @@ class World:
         self.apis[name] = api
         self._faults += [faults] if faults is not None else []
         self._api_faults += [api_faults] if api_faults is not None else []
+
+    def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
+        """How a node is made; a subclass may make others."""
+        return SimulatedNode(dispatcher, **rest)
 
     # --- time -------------------------------------------------------------------------------------------------------
 

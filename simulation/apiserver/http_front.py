@@ -95,14 +95,15 @@ class HttpFront:
 
     def start(self) -> None:
         """Raises OSError when the address is taken."""
-        self._loop.submit(self._start()).result(START_SECONDS)
+        self._loop.submit(self.serve()).result(START_SECONDS)
 
     def close(self) -> None:
         """End every connection. May be called more than once."""
         with contextlib.suppress(RuntimeError, TimeoutError):
-            self._loop.submit(self._close()).result(START_SECONDS)
+            self._loop.submit(self.end()).result(START_SECONDS)
 
-    async def _start(self) -> None:
+    async def serve(self) -> None:
+        """`start`, for whoever is on the loop."""
         loop = asyncio.get_running_loop()
         self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
         doors = self._web
@@ -111,7 +112,8 @@ class HttpFront:
         )
         self._port = self._listener.sockets[0].getsockname()[1]
 
-    async def _close(self) -> None:
+    async def end(self) -> None:
+        """`close`, for whoever is on the loop."""
         listener, self._listener = self._listener, None
         if listener is None:
             return

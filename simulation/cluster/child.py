@@ -1,0 +1,199 @@
+"""The process of a simulated cluster: `python -m simulation.cluster.child`, with orders on its standard input.
+
+One line, one order; one line on standard output answers it. Ends when its standard input does, or when the process that
+started it is no more, and leaves nothing behind. All of the world, its API server and the orders live on one loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from typing import IO, Any
+
+import msgspec
+
+from actors.kernel import PoolDispatcher
+from config.kubeconfig import kubeconfig_document
+from runtime.event_loop import LoopThread
+from runtime.passing_directory import passing_directory
+from simulation.apiserver.http_front import HttpFront
+from simulation.cluster import orders
+from simulation.cluster.orders import Begin, OrderError, ns_of, read_order, speed_of
+from simulation.cluster.pace import Pace
+from simulation.cluster.town import Town
+
+PREFIX = "actorlet-cluster-"
+ORDER_BYTES_AT_MOST = 2**24
+NODES_READY_WITHIN_NS = 120 * 10**9
+LOOK_FOR_PARENT_EVERY_S = 1.0
+
+Json = dict[str, Any]
+
+
+def main() -> int:
+    """Run until nobody wants it any more; its exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+    # Whatever prints to standard output must not disturb the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    logging.disable(logging.WARNING)
+    gc.set_threshold(200_000, 20, 100)
+    loop = LoopThread("cluster")
+    with closing(loop):
+        loop.submit(_serve(loop, answers, parent)).result()
+    return 0
+
+
+async def _serve(loop: LoopThread, answers: IO[bytes], parent: int) -> None:
+    reader = asyncio.StreamReader(limit=ORDER_BYTES_AT_MOST)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    orphaned = asyncio.create_task(_until_orphaned(parent))
+    living = asyncio.create_task(_live(loop, reader, answers))
+    done, _ = await asyncio.wait((orphaned, living), return_when=asyncio.FIRST_COMPLETED)
+    for task in (orphaned, living):
+        if task not in done:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+    for task in done:
+        task.result()
+
+
+async def _until_orphaned(parent: int) -> None:
+    """A fork of the parent may hold the other end of our standard input open."""
+    while os.getppid() == parent:
+        await asyncio.sleep(LOOK_FOR_PARENT_EVERY_S)
+
+
+async def _live(loop: LoopThread, reader: asyncio.StreamReader, answers: IO[bytes]) -> None:
+    cluster: _Cluster | None = None
+    with ExitStack() as after:
+        directory = after.enter_context(passing_directory(PREFIX))
+        try:
+            while line := await reader.readline():
+                try:
+                    if cluster is None:
+                        cluster = _Cluster(_begin_in(line), loop, directory)
+                        answer = await cluster.begin()
+                    else:
+                        answer = await cluster.obey(read_order(line))
+                except OrderError as error:
+                    answer = {"error": str(error)}
+                answers.write(msgspec.json.encode(answer) + b"\n")
+                answers.flush()
+        except BrokenPipeError:
+            pass
+        finally:
+            if cluster is not None:
+                await cluster.end()
+
+
+def _begin_in(line: bytes) -> Begin:
+    begin = read_order(line)
+    if not isinstance(begin, Begin):
+        raise OrderError("the first order is to begin")
+    return begin
+
+
+class _Cluster:
+    """A world, its pace and its API server."""
+
+    def __init__(self, begin: Begin, loop: LoopThread, directory: str) -> None:
+        self._speed = speed_of(begin.time)
+        try:
+            self.town = Town(begin)
+        except ValueError as error:
+            raise OrderError(str(error)) from None
+        self._scheduler = begin.scheduler
+        self._front = HttpFront(self.town.server, loop)
+        self._directory = directory
+        self._pace: Pace | None = None
+        self._runner: asyncio.Task[None] | None = None
+        self._ready_ns = 0
+
+    async def begin(self) -> Json:
+        """Nodes become ready first, as fast as they can; then time passes as it is to."""
+        town = self.town
+        if self._speed:
+            town.dispatcher.wall_offset_ns = _wall_ns()
+        for node in town.nodes.values():
+            node.start()
+        if self._scheduler:
+            town.scheduler.start()
+        town.dispatcher.run_until(lambda: town.ready_nodes() >= len(town.nodes), NODES_READY_WITHIN_NS)
+        if town.ready_nodes() < len(town.nodes):
+            raise OrderError("the nodes did not become ready")
+        self._ready_ns = town.now_ns()
+        await self._front.serve()
+        kubeconfig = os.path.join(self._directory, "kubeconfig")
+        with open(kubeconfig, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(kubeconfig_document(self._front.url, name="actorlet"))
+        self._pace = Pace(town.dispatcher, self._speed, asyncio.get_running_loop().time)
+        self._runner = asyncio.create_task(self._pace.run())
+        return {"speed": self._speed, "kubeconfig": kubeconfig, "url": self._front.url, "nodes": list(town.nodes)}
+
+    async def end(self) -> None:
+        if self._runner is not None:
+            self._runner.cancel()
+        await self._front.end()
+
+    async def obey(self, order: orders.Order) -> Json:
+        """The answer. Raises OrderError."""
+        assert self._pace is not None
+        if isinstance(order, orders.Step):
+            await self._pace.leap(ns_of(order.time))
+        elif isinstance(order, orders.Wait):
+            await self._pace.wait(ns_of(order.time))
+        elif isinstance(order, orders.Limit):
+            return {**self._now(), "until": self._seconds(self.town.now_ns() + ns_of(order.time))}
+        else:
+            deed = self._DEEDS.get(type(order))
+            if deed is None:
+                raise OrderError("the cluster has begun")
+            return deed(self.town, order) or self._now()
+        return self._now()
+
+    def _now(self) -> Json:
+        return {"seconds": self._seconds(self.town.now_ns())}
+
+    def _seconds(self, ns: int) -> float:
+        return (ns - self._ready_ns) / 1e9
+
+    _DEEDS: dict[type[Any], Callable[[Town, Any], Json | None]] = {
+        orders.Now: lambda town, order: None,
+        orders.Behave: lambda town, order: town.behave(order),
+        orders.Exit: lambda town, order: town.exit(order),
+        orders.Hang: lambda town, order: town.hang(order),
+        orders.StartLoad: lambda town, order: town.load(order),
+        orders.Scale: lambda town, order: town.scale(order),
+        orders.CountReady: lambda town, order: {"ready": town.count_ready(order.namespace, order.name)},
+        orders.AddNodes: lambda town, order: {"nodes": town.add_nodes(order.count)},
+        orders.KillNode: lambda town, order: town.kill_node(order.node),
+        orders.StartNode: lambda town, order: town.start_node(order.node),
+        orders.KillAgent: lambda town, order: town.kill_agent(order.node, ns_of(order.away)),
+        orders.PauseAgent: lambda town, order: town.pause_agent(order.node, ns_of(order.lasts)),
+        orders.CutNetwork: lambda town, order: town.cut_network(order.node, ns_of(order.lasts)),
+        orders.Befall: lambda town, order: town.befall(order.fault),
+        orders.Heal: lambda town, order: town.heal(),
+    }
+
+
+def _wall_ns() -> int:
+    """The real time of day: whoever talks to the cluster beside it has no other."""
+    dispatcher = PoolDispatcher(1)
+    try:
+        return dispatcher.wall_ns()
+    finally:
+        dispatcher.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

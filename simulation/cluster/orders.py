@@ -1,0 +1,203 @@
+"""What a test may order of its cluster: the structs that the lines of JSON between them are read into.
+
+Reading checks what can be checked without a cluster; the rest is the business of whoever obeys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
+from simulation.cri.behaviour_values import duration_ns
+from simulation.scenario_faults import AnyFault
+
+PODS_AT_MOST = 100_000
+NODES_AT_MOST = 1000
+SPEED_AT_MOST = 10_000.0
+
+Count = Annotated[int, Meta(ge=0, le=PODS_AT_MOST)]
+
+
+class OrderError(ValueError):
+    """An order that cannot be obeyed. The text says why."""
+
+
+class _Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="order"):
+    pass
+
+
+class Begin(_Order, frozen=True, tag="begin"):
+    """The first order."""
+
+    nodes: Annotated[int, Meta(ge=0, le=NODES_AT_MOST)]
+    time: str
+    seed: int
+    scheduler: bool
+    cpus: Annotated[int, Meta(ge=1, le=1024)]
+    memory: str
+    pods_per_node: Annotated[int, Meta(ge=1, le=PODS_AT_MOST)]
+
+
+class Now(_Order, frozen=True, tag="now"):
+    pass
+
+
+class Step(_Order, frozen=True, tag="step"):
+    """Time leaps."""
+
+    time: str
+
+
+class Wait(_Order, frozen=True, tag="wait"):
+    """Time passes at its own pace."""
+
+    time: str
+
+
+class Limit(_Order, frozen=True, tag="limit"):
+    """When will so much time have passed?"""
+
+    time: str
+
+
+class Behave(_Order, frozen=True, tag="behave"):
+    name: str
+    namespace: str
+    container: str
+    knobs: Mapping[str, str]
+
+    def annotations(self) -> dict[str, str]:
+        """As a pod would say it. Raises OrderError."""
+        behind = f".{self.container}" if self.container else ""
+        said = {f"{PREFIX}{knob}{behind}": text for knob, text in self.knobs.items()}
+        try:
+            parse_behaviour(said)
+        except BehaviourError as error:
+            raise OrderError(str(error)) from None
+        return said
+
+
+class Exit(_Order, frozen=True, tag="exit"):
+    pod: str
+    namespace: str
+    container: str
+    code: Annotated[int, Meta(ge=0, le=255)]
+    oom: bool
+
+
+class Hang(_Order, frozen=True, tag="hang"):
+    pod: str
+    namespace: str
+
+
+class StartLoad(_Order, frozen=True, tag="load"):
+    name: str
+    namespace: str
+    replicas: Count
+    template: Mapping[str, Any]
+
+
+class Scale(_Order, frozen=True, tag="scale"):
+    name: str
+    namespace: str
+    replicas: Count
+
+
+class CountReady(_Order, frozen=True, tag="count-ready"):
+    name: str
+    namespace: str
+
+
+class AddNodes(_Order, frozen=True, tag="add-nodes"):
+    count: Annotated[int, Meta(ge=1, le=NODES_AT_MOST)]
+
+
+class KillNode(_Order, frozen=True, tag="kill-node"):
+    node: str
+
+
+class StartNode(_Order, frozen=True, tag="start-node"):
+    node: str
+
+
+class KillAgent(_Order, frozen=True, tag="kill-agent"):
+    node: str
+    away: str
+
+
+class PauseAgent(_Order, frozen=True, tag="pause-agent"):
+    node: str
+    lasts: str
+
+
+class CutNetwork(_Order, frozen=True, tag="cut-network"):
+    node: str
+    lasts: str
+
+
+class Befall(_Order, frozen=True, tag="fault"):
+    fault: AnyFault
+
+
+class Heal(_Order, frozen=True, tag="heal"):
+    pass
+
+
+Order = (
+    Begin
+    | Now
+    | Step
+    | Wait
+    | Limit
+    | Behave
+    | Exit
+    | Hang
+    | StartLoad
+    | Scale
+    | CountReady
+    | AddNodes
+    | KillNode
+    | StartNode
+    | KillAgent
+    | PauseAgent
+    | CutNetwork
+    | Befall
+    | Heal
+)
+
+_DECODER: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)
+
+
+def read_order(line: bytes) -> Order:
+    """Raises OrderError."""
+    try:
+        return _DECODER.decode(line)
+    except msgspec.MsgspecError as error:
+        raise OrderError(str(error)) from None
+
+
+def ns_of(time: str) -> int:
+    """`5m`. Raises OrderError."""
+    try:
+        return duration_ns(time)
+    except ValueError as error:
+        raise OrderError(str(error)) from None
+
+
+def speed_of(time: str) -> float:
+    """How much faster than real: 0 is stepped. Raises OrderError."""
+    if time == "stepped":
+        return 0.0
+    if time == "real":
+        return 1.0
+    try:
+        speed = float(time.removeprefix("x")) if time.startswith("x") else 0.0
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed <= SPEED_AT_MOST:
+        raise OrderError(f"time {time!r} is none of stepped, real, and x60 (at most x{SPEED_AT_MOST:g})")
+    return speed

@@ -1,0 +1,122 @@
+"""A load as a Deployment makes it: so many pods of one template, each that goes replaced by another.
+
+It follows the pods in the store and asks the server as any controller would, a few pods a turn, so that others come to
+the server in between. Pods are told by their label; those that are being deleted or have ended count no more. What the
+server refuses is tried again; a template that it will not have at all is said at once to whoever starts the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from actors.kernel import Dispatcher
+from simulation.apiserver.requests import JsonAnswer, Request
+from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.server import ApiServer
+from simulation.apiserver.store import DELETED, Version
+from simulation.cluster.orders import OrderError
+from simulation.invariants import ENDED, is_ready
+
+LABEL = "simulated.actorlet.dev/load"
+PODS_A_TURN = 50
+AGAIN_NS = 10**9
+
+
+class Replicas:
+    """See the module. `template`: labels, annotations and spec of a pod."""
+
+    def __init__(
+        self, server: ApiServer, clock: Dispatcher, namespace: str, name: str, template: Mapping[str, Any]
+    ) -> None:
+        self._server = server
+        self._clock = clock
+        self._path = f"/api/v1/namespaces/{namespace}/pods"
+        self._namespace = namespace
+        self._name = name
+        self._template = template
+        self._wanted = 0
+        self._made = 0
+        self._live: dict[str, bool] = {}
+        """Name -> whether it is ready, in the order of their making."""
+        self._turn_is_due = False
+
+    def start(self, replicas: int) -> None:
+        """Begin. Raises OrderError when the server will not have such a pod."""
+        with self._server.lock:
+            self._follow()
+        if replicas:
+            refusal = self._create()
+            if refusal:
+                raise OrderError(refusal)
+        self.scale(replicas)
+
+    def scale(self, replicas: int) -> None:
+        """So many from now on."""
+        self._wanted = replicas
+        self._look()
+
+    @property
+    def ready(self) -> int:
+        """How many are Ready now."""
+        return sum(self._live.values())
+
+    def _follow(self) -> None:
+        watcher = self._server.store.watch("pods", self._namespace, EVERYTHING, None)
+        watcher.start(self._pod, lambda _: self._follow_again())
+
+    def _follow_again(self) -> None:
+        """A watch was cut: what has gone meanwhile is not told, so that all is read anew."""
+        self._live.clear()
+        self._clock.schedule(0, self._follow)
+
+    def _pod(self, kind: str, version: Version) -> None:
+        """Told by the store, under its lock."""
+        pod = version.object
+        if (pod["metadata"].get("labels") or {}).get(LABEL) != self._name:
+            return
+        status = pod.get("status") or {}
+        if kind == DELETED or "deletionTimestamp" in pod["metadata"] or status.get("phase") in ENDED:
+            if self._live.pop(version.name, None) is not None:
+                self._look()
+        else:
+            self._live[version.name] = is_ready(status)
+
+    def _look(self) -> None:
+        if len(self._live) != self._wanted:
+            self._take_turn_in(0)
+
+    def _take_turn_in(self, ns: int) -> None:
+        if not self._turn_is_due:
+            self._turn_is_due = True
+            self._clock.schedule(ns, self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._turn_is_due = False
+        missing = self._wanted - len(self._live)
+        for _ in range(min(missing, PODS_A_TURN)):
+            if self._create():
+                self._take_turn_in(AGAIN_NS)
+                return
+        if missing < 0:
+            for name in list(self._live)[missing:][:PODS_A_TURN]:
+                self._ask("DELETE", f"{self._path}/{name}", {})
+        self._look()
+
+    def _create(self) -> str:
+        """One pod more; why not, or nothing."""
+        name = f"{self._name}-{self._made}"
+        self._made += 1
+        labels = {**self._template["labels"], LABEL: self._name}
+        metadata = {"name": name, "labels": labels, "annotations": self._template["annotations"]}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": self._template["spec"]}
+        return self._ask("POST", self._path, body)
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any]) -> str:
+        """Why the server refuses; nothing when it does not."""
+        answer = self._server.handle(Request(method, path, (), msgspec.json.encode(body)))
+        if isinstance(answer, JsonAnswer) and answer.code >= 400:
+            return str(answer.value.get("message"))
+        return ""

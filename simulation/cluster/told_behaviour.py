@@ -1,0 +1,86 @@
+"""What a test says that pods do, beside what they say of themselves: patterns, and knobs of the simulated runtime.
+
+It reaches the runtime as annotations of the sandbox, added between agent and runtime; the objects in the API are left
+as their makers made them. What a pod says in annotations of its own goes before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec.structs import replace
+
+from runtime.cri import Cri
+from runtime.cri.errors import CriError
+from runtime.cri.messages import PodSandboxConfig
+from runtime.cri.verbs import PULL_IMAGE, RUN_POD_SANDBOX, Req, Res, Verb
+from runtime.pending import Pending, Subscription
+from simulation.cri.behaviour import PodBehaviour, parse_behaviour
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`namespace` and `name`: patterns as in a shell."""
+
+    namespace: str
+    name: str
+    annotations: Mapping[str, str]
+
+
+class ToldBehaviour:
+    """All that was said, in order."""
+
+    def __init__(self) -> None:
+        self._said: list[Said] = []
+
+    def say(self, said: Said) -> None:
+        self._said.append(said)
+
+    def annotations_of(self, config: PodSandboxConfig) -> dict[str, str]:
+        """Those of a sandbox, with what is said of its pod."""
+        metadata = config.metadata
+        if metadata is None:
+            return dict(config.annotations)
+        found: dict[str, str] = {}
+        for said in self._said:
+            if fnmatchcase(metadata.name, said.name) and fnmatchcase(metadata.namespace, said.namespace):
+                found |= said.annotations
+        return found | dict(config.annotations)
+
+    def behaviour_of(self, config: PodSandboxConfig) -> PodBehaviour:
+        """Raises BehaviourError when the pod's own annotations say nothing sensible."""
+        return parse_behaviour(self.annotations_of(config))
+
+    def added_to(self, config: PodSandboxConfig) -> PodSandboxConfig:
+        """The same sandbox, with all that is said of it."""
+        return replace(config, annotations=self.annotations_of(config)) if self._said else config
+
+
+class ToldCri:
+    """The runtime as an agent reaches it, with what is said of pods added to what it asks."""
+
+    def __init__(self, cri: Cri, told: ToldBehaviour) -> None:
+        self._cri = cri
+        self._told = told
+
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+        """See `Cri.call`."""
+        asked: Any = request
+        if verb.name == RUN_POD_SANDBOX.name and asked.config is not None:
+            asked = replace(asked, config=self._told.added_to(asked.config))
+        elif verb.name == PULL_IMAGE.name and asked.sandbox_config is not None:
+            asked = replace(asked, sandbox_config=self._told.added_to(asked.sandbox_config))
+        return self._cri.call(verb, asked, timeout_ns=timeout_ns)
+
+    def stream(
+        self,
+        verb: Verb[Req, Res],
+        request: Req,
+        on_item: Callable[[Res], None],
+        on_end: Callable[[CriError | None], None],
+    ) -> Subscription:
+        """See `Cri.stream`."""
+        return self._cri.stream(verb, request, on_item, on_end)

@@ -1,0 +1,275 @@
+"""The world behind a cluster of a test: `World`, with nodes of given size, machines that lose power, and told pods.
+
+Its calls are those of a test, at any moment of the world's time; nothing here makes time pass. Whatever names a pod or
+a node that is not there raises `OrderError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from actors.kernel import Dispatcher
+from runtime.cri import Cri
+from runtime.cri.enums import ContainerState
+from simulation.apiserver.core import Options
+from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Scale, StartLoad
+from simulation.cluster.replicas import Replicas
+from simulation.cluster.told_behaviour import Said, ToldBehaviour, ToldCri
+from simulation.cri.behaviour_values import ProbeDeed, duration_ns, size_bytes
+from simulation.cri.state import ContainerRecord, SandboxRecord
+from simulation.faults import EventFaultPlan, FaultPlan
+from simulation.misfortunes import api_plan, link_faults, runtime_plan
+from simulation.scenario_faults import (
+    EVERYWHERE,
+    AnyFault,
+    ApiCalls,
+    ApiOutage,
+    ApiWatches,
+    DiskFull,
+    Fault,
+    Network,
+    RuntimeCalls,
+    RuntimeEvents,
+    RuntimeOutage,
+)
+from simulation.simulated_node import SimulatedNode
+from simulation.world import World
+
+CHANGES_REMEMBERED = 20_000
+"""Of each resource: a client that lists thousands of pods must be able to watch on from there."""
+QUIET = FaultPlan(events=EventFaultPlan())
+POWER_LOST = 255
+"""Exit code of what ran when the power went; containerd says so after a boot."""
+
+
+class Town(World):
+    """See the module. Nodes are `node-N`, and begin with `begin_nodes`."""
+
+    def __init__(self, begin: Begin) -> None:
+        self.told = ToldBehaviour()
+        self._cpus = begin.cpus
+        self._memory_bytes = size_bytes(begin.memory)
+        self._loads: dict[tuple[str, str], Replicas] = {}
+        self._faults_now: tuple[Fault, ...] = ()
+        self._off: set[str] = set()
+        super().__init__(
+            begin.seed,
+            nodes=begin.nodes,
+            runtime_faults=QUIET,
+            api_faults=QUIET,
+            options=Options(seed=begin.seed, history_at_most=CHANGES_REMEMBERED),
+            max_pods=begin.pods_per_node,
+        )
+
+    def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
+        node = _ToldNode(self.told, dispatcher, **rest)
+        machine = node.machine
+        machine.machine_facts = replace(machine.machine_facts, cpus=self._cpus, memory_bytes=self._memory_bytes)
+        return node
+
+    def ready_nodes(self) -> int:
+        """How many the API server has as Ready."""
+        return sum(self.chronicle.nodes_ready.values())
+
+    # --- nodes ------------------------------------------------------------------------------------------------------
+
+    def add_nodes(self, count: int) -> list[str]:
+        """So many more, which begin at once; their names."""
+        names = [f"node-{len(self.nodes) + number}" for number in range(count)]
+        for name in names:
+            self._add_node(name, len(self.nodes))
+            self.nodes[name].start()
+        return names
+
+    def kill_node(self, name: str) -> None:
+        """Its power is gone."""
+        node = self._with_power(name)
+        self._off.add(name)
+        node.kill()
+        self.apis[name].hang_up()
+        for container in tuple(node.cri.state.containers.values()):
+            if container.state is ContainerState.CONTAINER_RUNNING:
+                node.cri.kill_container(container.id, POWER_LOST, "Unknown")
+        for sandbox in tuple(node.cri.state.sandboxes.values()):
+            node.cri.lose_sandbox(sandbox.id)
+
+    def start_node(self, name: str) -> None:
+        """It boots."""
+        node = self._node(name)
+        if name not in self._off:
+            raise OrderError(f"node {name} is not off")
+        self._off.discard(name)
+        node.machine.reboot()
+        self._restart_agent(name)
+
+    def kill_agent(self, name: str, away_ns: int) -> None:
+        self._with_power(name)
+        super().kill_agent(name, away_ns)
+
+    def _restart_agent(self, name: str) -> None:
+        if name not in self._off:
+            super()._restart_agent(name)
+
+    def pause_agent(self, name: str, lasts_ns: int) -> None:
+        self._with_power(name)
+        super().pause_agent(name, lasts_ns)
+
+    def cut_network(self, name: str, lasts_ns: int) -> None:
+        self._node(name)
+        super().cut_network(name, lasts_ns)
+
+    def _with_power(self, name: str) -> SimulatedNode:
+        node = self._node(name)
+        if name in self._off:
+            raise OrderError(f"node {name} is off; start it first")
+        return node
+
+    def _node(self, name: str) -> SimulatedNode:
+        node = self.nodes.get(name)
+        if node is None:
+            raise OrderError(f"there is no node {name!r}; there are {', '.join(self.nodes) or 'none'}")
+        return node
+
+    # --- pods -------------------------------------------------------------------------------------------------------
+
+    def behave(self, order: Behave) -> None:
+        """From now on; what runs takes it for what is still to come."""
+        self.told.say(Said(order.namespace, order.name, order.annotations()))
+        for node in self.nodes.values():
+            for sandbox in node.cri.state.sandboxes.values():
+                self._tell(sandbox)
+
+    def _tell(self, sandbox: SandboxRecord) -> None:
+        sandbox.behaviour = self.told.behaviour_of(sandbox.config)
+        for container in sandbox.containers.values():
+            metadata = container.config.metadata
+            container.behaviour = sandbox.behaviour.of(metadata.name if metadata is not None else "")
+
+    def exit(self, order: Exit) -> None:
+        """Its containers end."""
+        node, containers = self._running(order.namespace, order.pod)
+        named = [each for each in containers if order.container in ("", _name_of(each))]
+        if not named:
+            what = f"container {order.container}" if order.container else "container"
+            raise OrderError(f"no {what} of pod {order.namespace}/{order.pod} runs now")
+        for container in named:
+            node.cri.kill_container(container.id, order.code, "OOMKilled" if order.oom else "")
+
+    def hang(self, order: Hang) -> None:
+        """Its containers answer no more."""
+        _, containers = self._running(order.namespace, order.pod)
+        if not containers:
+            raise OrderError(f"no container of pod {order.namespace}/{order.pod} runs now")
+        silent = (ProbeDeed.HANG,)
+        for container in containers:
+            container.behaviour = replace(
+                container.behaviour,
+                ignore_stop_signal=True,
+                startup_probe=silent,
+                readiness_probe=silent,
+                liveness_probe=silent,
+            )
+            if container.exit_timer is not None:
+                container.exit_timer.cancel()
+
+    def _running(self, namespace: str, name: str) -> tuple[SimulatedNode, list[ContainerRecord]]:
+        pod = self.server.store.get("pods", namespace, name)
+        if pod is None:
+            raise OrderError(f"there is no pod {namespace}/{name}")
+        node = self.nodes.get(pod.object["spec"].get("nodeName", ""))
+        if node is None:
+            raise OrderError(f"pod {namespace}/{name} is on no simulated node yet")
+        return node, list(_running_of(node, pod.uid))
+
+    # --- loads ------------------------------------------------------------------------------------------------------
+
+    def load(self, order: StartLoad) -> None:
+        """Begin one."""
+        key = (order.namespace, order.name)
+        if key in self._loads:
+            raise OrderError(f"there is a load {order.name!r} in {order.namespace}; scale it")
+        load = Replicas(self.server, self.dispatcher, order.namespace, order.name, order.template)
+        load.start(order.replicas)
+        self._loads[key] = load
+
+    def scale(self, order: Scale) -> None:
+        self._load(order.namespace, order.name).scale(order.replicas)
+
+    def count_ready(self, namespace: str, name: str) -> int:
+        """Pods of a load that are Ready."""
+        return self._load(namespace, name).ready
+
+    def _load(self, namespace: str, name: str) -> Replicas:
+        load = self._loads.get((namespace, name))
+        if load is None:
+            raise OrderError(f"there is no load {name!r} in {namespace}")
+        return load
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def befall(self, fault: AnyFault) -> None:
+        """It goes wrong from now on."""
+        if isinstance(fault, ApiOutage):
+            lasts_ns, forgets = duration_ns(fault.lasts), fault.forgets
+            self.after(duration_ns(fault.at), lambda: self.api_outage(lasts_ns, forgets=forgets))
+        elif isinstance(fault, RuntimeOutage):
+            away_ns = duration_ns(fault.lasts)
+            self.after(duration_ns(fault.at), lambda: self.runtime_outage(away_ns))
+        elif isinstance(fault, DiskFull):
+            full_ns = duration_ns(fault.lasts)
+            self.after(duration_ns(fault.at), lambda: self.fill_disks(full_ns))
+        elif isinstance(fault, RuntimeCalls | RuntimeEvents | ApiCalls | ApiWatches | Network):
+            self._befall_until_healed(fault)
+        else:
+            raise OrderError(f"a cluster knows no {type(fault).__struct_config__.tag}; a scenario does")
+
+    def _befall_until_healed(self, fault: Fault) -> None:
+        if isinstance(fault, Network) and fault.node != EVERYWHERE:
+            self._node(fault.node)
+        faults = (*self._faults_now, fault)
+        try:
+            runtime, api = runtime_plan(faults), api_plan(faults)
+            links = link_faults(faults, tuple(self.nodes))
+        except ValueError as error:  # chances that exceed 1 together
+            raise OrderError(str(error)) from None
+        self._faults_now = faults
+        self._plans = (_with_events(runtime), _with_events(api))
+        for drawn, plan in zip((self._faults, self._api_faults), self._plans, strict=True):
+            for each in drawn:
+                each.follow(plan)
+        for name, link in self.links.items():
+            link.follow(links.get(name))
+
+    def heal(self) -> None:
+        self._faults_now = ()
+        self._plans = (QUIET, QUIET)
+        super().heal()
+
+
+class _ToldNode(SimulatedNode):
+    """Its runtime hears what the test says of pods."""
+
+    def __init__(self, told: ToldBehaviour, dispatcher: Dispatcher, **rest: Any) -> None:
+        self._told = told
+        super().__init__(dispatcher, **rest)
+
+    def reach(self, cri: Cri) -> Cri:
+        return ToldCri(cri, self._told)
+
+
+def _with_events(plan: FaultPlan | None) -> FaultPlan:
+    """Whoever begins with a plan for events can follow another one later."""
+    return QUIET if plan is None else FaultPlan(plan.calls, plan.events or EventFaultPlan())
+
+
+def _running_of(node: SimulatedNode, uid: str) -> Iterator[ContainerRecord]:
+    for container in node.cri.state.containers.values():
+        if container.sandbox.pod_uid == uid and container.state is ContainerState.CONTAINER_RUNNING:
+            yield container
+
+
+def _name_of(container: ContainerRecord) -> str:
+    metadata = container.config.metadata
+    return metadata.name if metadata is not None else ""

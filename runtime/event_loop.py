@@ -149,3 +149,8 @@ def _cancel_all_and_stop(loop: asyncio.AbstractEventLoop) -> None:
     # The loop holds its tasks only weakly.
     stopping = loop.create_task(stop_when_ended())
     stopping.add_done_callback(lambda _: None)
+
+
+async def leave_to_others(seconds: float = 0.0) -> None:
+    """On a loop: let what else is on it have its turn, or so much time."""
+    await asyncio.sleep(seconds)

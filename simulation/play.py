@@ -21,7 +21,7 @@ from simulation.chronicle import PodSeen
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.misfortunes import Misfortunes, api_plan, link_faults, lost_messages, runtime_plan
 from simulation.scenario import NodeRules, Scenario, configuration_of
-from simulation.scenario_faults import FrozenActor
+from simulation.scenario_faults import FrozenActor, names_of_nodes
 from simulation.scenario_pods import SETTINGS, PodMix, body_of, images_of, metadata_of
 from simulation.scenario_words import Range
 from simulation.simulated_node import ROOT

@@ -21,7 +21,7 @@ import msgspec
 
 from actors.kernel import PoolDispatcher
 from config.kubeconfig import kubeconfig_document
-from runtime.event_loop import LoopThread
+from runtime.event_loop import LoopThread, leave_to_others
 from runtime.passing_directory import passing_directory
 from simulation.apiserver.http_front import HttpFront
 from simulation.cluster import orders
@@ -70,7 +70,7 @@ async def _serve(loop: LoopThread, answers: IO[bytes], parent: int) -> None:
 async def _until_orphaned(parent: int) -> None:
     """A fork of the parent may hold the other end of our standard input open."""
     while os.getppid() == parent:
-        await asyncio.sleep(LOOK_FOR_PARENT_EVERY_S)
+        await leave_to_others(LOOK_FOR_PARENT_EVERY_S)
 
 
 async def _live(loop: LoopThread, reader: asyncio.StreamReader, answers: IO[bytes]) -> None:

@@ -48,6 +48,8 @@ class Cluster:
             env=environment,
             start_new_session=True,
         )
+        self.pid = self._child.pid
+        """Of the cluster's process."""
         self._unread = b""
         try:
             told = self._ask({"order": "begin", **options}, BEGINS_WITHIN_S)

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable
 
 from actors.kernel import SimulatedDispatcher
+from runtime.event_loop import leave_to_others
 
 SLICE_S = 0.005
 """For so long nobody else has the loop."""
@@ -30,6 +31,8 @@ class Pace:
         self._began_s = clock()
         self._began_ns = dispatcher.now_ns()
         self._leapt_ns = 0
+        self._done_ns = self._began_ns
+        """Until then all has happened, at that time itself as well."""
         self._wanted = asyncio.Event()
         self._passed = asyncio.Condition()
         self._failure: Exception | None = None
@@ -43,13 +46,14 @@ class Pace:
         try:
             while True:
                 target_ns = self._target_ns()
-                if self.now_ns() < target_ns or self._wanted.is_set():
+                if self._done_ns < target_ns:
                     self._wanted.clear()
                     if self._slice(target_ns):
+                        self._done_ns = target_ns
                         await self._tell()
-                    await asyncio.sleep(0)
+                    await leave_to_others()
                 elif self._speed:
-                    await asyncio.sleep(REST_S)
+                    await leave_to_others(REST_S)
                 else:
                     await self._wanted.wait()
         except Exception as failure:
@@ -60,6 +64,8 @@ class Pace:
         """Let so much time pass as fast as it can; over when it has passed."""
         target_ns = self._target_ns() + ns
         self._leapt_ns += ns
+        # Even a leap of nothing lets happen what has been asked for since.
+        self._done_ns = min(self._done_ns, target_ns - 1)
         self._wanted.set()
         await self._until(target_ns)
 
@@ -74,16 +80,17 @@ class Pace:
     def _slice(self, target_ns: int) -> bool:
         """Drive on towards the target for a moment; whether it is reached."""
         dispatcher, until_s = self._dispatcher, self._clock() + SLICE_S
-        while self._clock() < until_s:
+        while True:  # however slow the machine is, it goes on
             for _ in range(TURNS_BETWEEN_LOOKS):
                 if not dispatcher.step(target_ns):
                     dispatcher.run_for(target_ns - dispatcher.now_ns())
                     return True
-        return False
+            if self._clock() >= until_s:
+                return False
 
     async def _until(self, target_ns: int) -> None:
         async with self._passed:
-            await self._passed.wait_for(lambda: self.now_ns() >= target_ns or self._failure is not None)
+            await self._passed.wait_for(lambda: self._done_ns >= target_ns or self._failure is not None)
         if self._failure is not None:
             raise self._failure
 

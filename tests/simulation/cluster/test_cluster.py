@@ -1,0 +1,314 @@
+"""A simulated cluster as a test has it: time, pods, nodes and faults, through a process of its own and plain HTTP."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+from simulation.cluster import Cluster, ClusterError, cluster
+from tests.simulation.cluster.plain_client import PlainClient
+
+REPOSITORY = Path(__file__).parents[3]
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Cluster]:
+    """Stepped, of two nodes; tests take pods of their own and leave the nodes as they were."""
+    with cluster(nodes=2) as found:
+        yield found
+
+
+@pytest.fixture
+def api(shared: Cluster) -> PlainClient:
+    return PlainClient(shared.url)
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+def test_time_stands_still_but_for_steps(shared: Cluster, api: PlainClient):
+    before = shared.now
+    api.create_pod("still")
+    assert api.phase("still") == "Pending"
+    assert shared.now == before
+    assert shared.step("90s") == before + 90
+    assert api.phase("still") == "Running"
+
+
+def test_until_stops_when_it_holds(shared: Cluster, api: PlainClient):
+    before = shared.now
+    api.create_pod("soon", container={"readinessProbe": {"tcpSocket": {"port": 80}, "initialDelaySeconds": 7}})
+    assert 7 <= shared.until(lambda: api.is_ready("soon")) - before <= 12
+
+
+def test_until_gives_up_in_time(shared: Cluster):
+    before = shared.now
+
+    def never() -> bool:
+        return False
+
+    with pytest.raises(TimeoutError, match="never does not hold after 5s"):
+        shared.until(never, within="5s")
+    assert shared.now == before + 5
+
+
+def test_time_that_goes_by_itself_goes_faster_than_real_and_can_leap():
+    with cluster(time="x60") as fast:
+        api = PlainClient(fast.url)
+        api.create_pod("web")
+        assert fast.until(lambda: api.phase("web") == "Running", within="20m") > 0
+        seen = fast.now
+        assert fast.until(lambda: fast.now > seen + 30, within="20m") > seen
+        assert fast.step("5m") > seen + 330
+        # Whoever talks to it beside it reads the time of day of its own clock in what it writes.
+        assert not api.pod("web")["metadata"]["creationTimestamp"].startswith("2026-01-01")
+
+
+def test_one_seed_is_one_course_of_things():
+    def course(seed: int) -> tuple[list[str], list[str]]:
+        with cluster(seed=seed) as found:
+            api = PlainClient(found.url)
+            found.fault("runtime-calls", fail=0.2)
+            found.load("web", 8)
+            found.step("20s")
+            pods = api.pods().values()
+            events = api.ask("GET", "/api/v1/namespaces/default/events")["items"]
+            return [pod["metadata"]["uid"] for pod in pods], sorted(event["message"] for event in events)
+
+    assert course(3) == course(3) != course(4)
+
+
+# --- pods -------------------------------------------------------------------------------------------------------------
+
+
+def test_pods_end_as_they_were_told_before_they_were_made(shared: Cluster, api: PlainClient):
+    shared.behave("job-*", run_for="30s", exit_code=3)
+    made = api.create_pod("job-1", restartPolicy="Never")
+    api.create_pod("other")
+    shared.step("1m")
+    status = api.pod("job-1")["status"]
+    assert status["phase"] == "Failed"
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
+    assert api.phase("other") == "Running"
+    assert "annotations" not in made["metadata"]
+    assert "annotations" not in api.pod("job-1")["metadata"]
+
+
+def test_what_runs_hears_it_too(shared: Cluster, api: PlainClient):
+    probe = {"tcpSocket": {"port": 80}, "periodSeconds": 2, "failureThreshold": 1}
+    api.create_pod("flips", container={"readinessProbe": probe})
+    shared.until(lambda: api.is_ready("flips"))
+    shared.behave("flips", readiness_probe="fail")
+    shared.until(lambda: not api.is_ready("flips"), within="10s")
+    shared.behave("flips", readiness_probe="ok")
+    shared.until(lambda: api.is_ready("flips"), within="10s")
+
+
+def test_a_container_ends_when_the_test_says_so(shared: Cluster, api: PlainClient):
+    api.create_pod("ends")
+    shared.step("5s")
+    shared.exit("ends", oom=True)
+    shared.until(lambda: api.restarts("ends") == 1, within="30s")
+    last = api.pod("ends")["status"]["containerStatuses"][0]["lastState"]["terminated"]
+    assert (last["exitCode"], last["reason"]) == (137, "OOMKilled")
+
+
+def test_a_pod_that_hangs_is_restarted_by_its_liveness_probe_and_ends_after_its_grace(
+    shared: Cluster, api: PlainClient
+):
+    probe = {"tcpSocket": {"port": 80}, "periodSeconds": 2, "failureThreshold": 2, "timeoutSeconds": 1}
+    api.create_pod("hangs", terminationGracePeriodSeconds=20, container={"livenessProbe": probe})
+    api.create_pod("hangs-too", terminationGracePeriodSeconds=20)
+    shared.step("5s")
+    for name in ("hangs", "hangs-too"):
+        shared.hang(name)
+    api.delete_pod("hangs-too")
+    shared.step("15s")
+    assert "hangs-too" in api.pods()
+    shared.step("15s")
+    assert "hangs-too" not in api.pods()
+    shared.until(lambda: api.restarts("hangs") == 1, within="1m")
+
+
+def test_a_load_keeps_its_number(shared: Cluster, api: PlainClient):
+    load = shared.load("crowd", 20, labels={"tier": "front"})
+    shared.until(lambda: load.ready == 20)
+    api.delete_pod("crowd-3")
+    shared.until(lambda: "crowd-3" not in api.pods() and load.ready == 20)
+    assert "crowd-20" in api.pods()
+    load.scale(5)
+    shared.until(lambda: len([name for name in api.pods() if name.startswith("crowd-")]) == 5)
+    assert "crowd-0" in api.pods()
+    assert api.pod("crowd-0")["metadata"]["labels"]["tier"] == "front"
+    load.scale(0)
+
+
+# --- nodes and faults -------------------------------------------------------------------------------------------------
+
+
+def test_a_node_without_power_is_unknown_and_its_containers_start_anew_after_its_boot():
+    with cluster(nodes=2) as found:
+        api = PlainClient(found.url)
+        load = found.load("web", 6)
+        found.until(lambda: load.ready == 6)
+        victim = api.pods()["web-0"]["spec"]["nodeName"]
+        found.kill_node(victim)
+        found.step("2m")
+        assert api.node_is_ready(victim) == "Unknown"
+        assert load.ready < 6
+        found.start_node(victim)
+        found.until(lambda: load.ready == 6)
+        assert api.restarts("web-0") == 1
+
+
+def test_more_nodes_come(shared: Cluster, api: PlainClient):
+    assert shared.nodes == ("node-0", "node-1")
+    (name,) = shared.add_nodes()
+    assert shared.nodes == ("node-0", "node-1", name)
+    shared.step("3s")
+    assert api.node_is_ready(name) == "True"
+
+
+def test_an_agent_may_be_away_for_a_while_and_containers_run_on(shared: Cluster, api: PlainClient):
+    api.create_pod("steady", nodeName="node-0")
+    shared.until(lambda: api.is_ready("steady"))
+    shared.kill_agent("node-0", away="20s")
+    api.create_pod("waits", nodeName="node-0")
+    shared.step("10s")
+    assert api.phase("waits") == "Pending"
+    shared.until(lambda: api.is_ready("waits"), within="1m")
+    assert api.restarts("steady") == 0
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        lambda c: c.cut_network("node-1", "30s"),
+        lambda c: c.pause_agent("node-1", "30s"),
+        lambda c: c.fault("api-outage", lasts="30s"),
+        lambda c: c.fault("runtime-outage", lasts="30s"),
+        lambda c: c.fault("runtime-calls", verb="RunPodSandbox", fail=1.0),
+        lambda c: c.fault("api-calls", fail=1.0),
+        lambda c: c.fault("network", node="node-1", delay=["25s", "25s"]),
+    ],
+)
+def test_while_something_is_wrong_nothing_starts_and_healed_it_does(
+    shared: Cluster, api: PlainClient, trouble: Callable[[Cluster], None]
+):
+    trouble(shared)
+    name = f"troubled-{int(shared.now * 1000)}"
+    api.create_pod(name, nodeName="node-1")
+    shared.step("20s")
+    assert api.phase(name) != "Running"
+    shared.step("15s")
+    shared.heal()
+    shared.until(lambda: api.is_ready(name), within="3m")
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        (lambda c: c.step("soon"), "'soon' is no duration"),
+        (lambda c: c.behave(run_fro="3s"), "there is no knob 'run-fro'"),
+        (lambda c: c.behave(exit_code=300), "'300' is no exit code"),
+        (lambda c: c.exit("nobody"), "there is no pod default/nobody"),
+        (lambda c: c.exit("lonely"), "pod default/lonely is on no simulated node yet"),
+        (lambda c: c.hang("nobody"), "there is no pod default/nobody"),
+        (lambda c: c.kill_node("node-9"), "there is no node 'node-9'; there are node-0"),
+        (lambda c: c.start_node("node-0"), "node node-0 is not off"),
+        (lambda c: c.fault("sabotage"), "sabotage"),
+        (lambda c: c.fault("frozen-actor", lasts="1m"), "a cluster knows no frozen-actor"),
+        (lambda c: c.fault("runtime-calls", fail=0.8, hang=0.8), "exceed 1 together"),
+        (lambda c: c.fault("network", node="node-9"), "there is no node 'node-9'"),
+        (lambda c: c.load("no name", 1), "no name"),
+        (lambda c: c.load("empty", 1, spec={"containers": []}), "spec.containers"),
+        (lambda c: c.add_nodes(0), "$.count"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_the_cluster_goes_on(
+    shared: Cluster, api: PlainClient, order: Callable[[Cluster], object], told: str
+):
+    if "lonely" in told:
+        api.create_pod("lonely", schedulerName="mine")
+    with pytest.raises(ClusterError) as refused:
+        order(shared)
+    assert told in str(refused.value)
+    assert shared.now >= 0
+
+
+@pytest.mark.parametrize(
+    ("options", "told"), [({"time": "x0"}, "none of stepped, real"), ({"nodes": -1}, "$.nodes"), ({"memory": "x"}, "x")]
+)
+def test_a_cluster_that_cannot_be_does_not_begin(options: dict[str, object], told: str):
+    with pytest.raises(ClusterError) as refused:
+        cluster(**options)  # type: ignore[arg-type]  # that is the point
+    assert told in str(refused.value)
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+
+
+def test_with_the_cluster_goes_all_it_had():
+    with cluster() as found:
+        kubeconfig, api = found.kubeconfig, PlainClient(found.url)
+        assert os.stat(kubeconfig).st_mode & 0o777 == 0o600
+        assert set(api.pods()) == set()
+    assert not os.path.exists(os.path.dirname(kubeconfig))
+    with pytest.raises(OSError):
+        api.pods()
+    with pytest.raises(ClusterError, match="is no more"):
+        found.step()
+    found.close()
+
+
+def test_a_test_process_that_is_killed_takes_its_cluster_along(tmp_path: Path):
+    # A package of the stranger's own that has the name of one of ours disturbs nobody.
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "__init__.py").write_text("raise RuntimeError('this is the stranger')\n")
+    program = (
+        "from simulation.cluster import cluster; c = cluster(); print(c._child.pid, c.kubeconfig, flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as victim:
+        assert victim.stdout is not None
+        pid, kubeconfig = victim.stdout.readline().split()
+        watched = os.pidfd_open(int(pid))
+        victim.send_signal(signal.SIGKILL)
+    assert select.select([watched], [], [], PATIENCE_S)[0]
+    os.close(watched)
+    assert not os.path.exists(os.path.dirname(kubeconfig))
+
+
+@pytest.mark.parametrize("module", ["simulation.pytest_plugin", "simulation.cluster"])
+def test_who_does_not_want_a_cluster_pays_nothing_for_it(module: str):
+    standard = "import sys, pytest, subprocess, select, tempfile, json; before = set(sys.modules)"
+    program = f"{standard}; import {module}; print(*sorted(set(sys.modules) - before))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert all(name.startswith("simulation") for name in ran.stdout.split())
+    assert len(ran.stdout.split()) <= 3
+
+
+def test_the_server_refuses_as_a_real_one_does(api: PlainClient):
+    with pytest.raises(HTTPError) as refused:
+        api.pod("nobody")
+    assert refused.value.code == 404

@@ -27,7 +27,8 @@ from actors.manifest_messages import (
 from actors.messages import ListEvents, ListPods, ListProblems, ListPulls, PullInProgress, SourceProblem
 from actors.node_messages import TellConditions
 from actors.node_object.conditions import Verdict
-from actors.node_supervisor import LONG_LIVED, NodeCapabilities, NodePlan, NodeSupervisor
+from actors.node_plan import NodeCapabilities, NodePlan
+from actors.node_supervisor import LONG_LIVED, NodeSupervisor
 from actors.stats_messages import HOUSEKEEPING_NS, TakeStats
 from actors.volume_messages import ListPodVolumes, PodVolume
 from config.objects import Pod

@@ -14,7 +14,7 @@ from actors.kernel import PoolDispatcher
 from actors.node_object.addresses import node_ips
 from actors.node_object.capacity import MEMORY, allocatable, capacity
 from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_version
-from actors.node_supervisor import NodeCapabilities, NodePlan
+from actors.node_plan import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
 from actors.start.resource_rules import MemoryRules, ResourceRules, SwapRules

@@ -18,7 +18,7 @@ from dataclasses import replace
 from actors.id_ranges import IdRangeError, node_range
 from actors.kernel import PoolDispatcher
 from actors.node import Node
-from actors.node_supervisor import NodeCapabilities
+from actors.node_plan import NodeCapabilities
 from cli.joining import JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.local_views import questions_of, views_of
 from cli.log_lines import log_to

@@ -25,7 +25,7 @@ from rich.console import Console
 
 from actors.kernel import PoolDispatcher
 from actors.node import Node
-from actors.node_supervisor import NodeCapabilities, NodePlan
+from actors.node_plan import NodeCapabilities, NodePlan
 from actors.source import decoder_of
 from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
 from cli.log_lines import log_to

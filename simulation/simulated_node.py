@@ -17,7 +17,7 @@ from actors.kernel import Dispatcher, broken
 from actors.kernel.dispatcher import Trace
 from actors.node import Node
 from actors.node_object.settings import Registration
-from actors.node_supervisor import NodeCapabilities, NodePlan
+from actors.node_plan import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
 from config.feature_gates import FeatureGates

@@ -107,11 +107,10 @@ def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Ite
         known = now.pop(uid, None)
         if known is not None:
             told[Operation.REMOVE].append(Change(Operation.REMOVE, known.pod))
-    seen_at = fixed_width_time(now_wall_ns)
     for read in changed:
         known = before.get(read.metadata.uid)
         if known is None:
-            pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: seen_at})
+            pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)})
             now[read.metadata.uid] = Desired(read, pod)
             told[Operation.ADD].append(Change(Operation.ADD, pod))
             continue

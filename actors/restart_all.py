@@ -35,11 +35,13 @@ class Reset(msgspec.Struct, frozen=True):
 
 def has_rule(pod: Pod) -> bool:
     """Whether any container of the pod may restart all of them."""
-    return any(
-        rule.action == RESTART_ALL
-        for container in (*pod.spec.init_containers, *pod.spec.containers)
-        for rule in container.restart_policy_rules
-    )
+    for group in (pod.spec.containers, pod.spec.init_containers):
+        for container in group:
+            # Asked several times at every look, and hardly any container has rules.
+            rules = container.restart_policy_rules
+            if rules and any(rule.action == RESTART_ALL for rule in rules):
+                return True
+    return False
 
 
 def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:

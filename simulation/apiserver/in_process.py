@@ -150,9 +150,12 @@ class InProcessApi:
     def _send(self, call: ApiCall[R], answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
         """A call that takes time, or goes wrong."""
         self._in_flight[answer] = call.verb
-        message = f"no answer within {timeout_ns / SECOND_NS:g} s"
-        late = ApiError(0, TIMEOUT, message, call.verb)
-        timer = self._later(timeout_ns, lambda: answer.set_exception(late))
+
+        def too_late() -> None:
+            message = f"no answer within {timeout_ns / SECOND_NS:g} s"
+            answer.set_exception(ApiError(0, TIMEOUT, message, call.verb))
+
+        timer = self._later(timeout_ns, too_late)
 
         def ended(_: object) -> None:
             self._in_flight.pop(answer, None)

@@ -81,4 +81,4 @@ def picture(*containers: ObservedContainer, boxes: tuple[ObservedSandbox, ...] |
     by_name: dict[str, tuple[ObservedContainer, ...]] = {}
     for each in sorted(containers, key=lambda each: -each.attempt):
         by_name[each.name] = (*by_name.get(each.name, ()), each)
-    return ObservedPod("uid-1", (sandbox(),) if boxes is None else boxes, by_name, NOW_NS)
+    return ObservedPod("uid-1", (sandbox(),) if boxes is None else boxes, by_name)

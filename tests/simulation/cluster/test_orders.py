@@ -1,0 +1,67 @@
+"""Orders as they come over the pipe: what is read, and what is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from simulation.cluster.orders import Befall, Behave, OrderError, Step, ns_of, read_order, speed_of
+from simulation.scenario_faults import RuntimeCalls
+
+
+def read(**fields: Any) -> object:
+    return read_order(json.dumps(fields).encode())
+
+
+@pytest.mark.parametrize(
+    ("fields", "order"),
+    [
+        ({"order": "step", "time": "5m"}, Step("5m")),
+        ({"order": "fault", "fault": {"fault": "runtime-calls", "fail": 0.5}}, Befall(RuntimeCalls(fail=0.5))),
+    ],
+)
+def test_orders_are_known_by_their_word(fields: dict[str, Any], order: object):
+    assert read(**fields) == order
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"order": "dance"}, "dance"),
+        ({"order": "step"}, "time"),
+        ({"order": "step", "time": "5m", "more": 1}, "more"),
+        ({"order": "add-nodes", "count": 0}, "$.count"),
+        ({"order": "fault", "fault": {"fault": "runtime-calls", "fail": 2}}, "$.fault.fail"),
+        ({"order": "begin", "nodes": -1}, "$.nodes"),
+    ],
+)
+def test_what_is_no_order_is_refused_with_its_place(fields: dict[str, Any], told: str):
+    with pytest.raises(OrderError) as refused:
+        read(**fields)
+    assert told in str(refused.value)
+
+
+def test_what_pods_are_told_is_what_they_could_say_themselves():
+    said = Behave("web", "*", "app", {"run-for": "3s", "exit-code": "1"}).annotations()
+    assert said == {"simulated.actorlet.dev/run-for.app": "3s", "simulated.actorlet.dev/exit-code.app": "1"}
+    with pytest.raises(OrderError, match="no knob 'run-fro'"):
+        Behave("web", "*", "", {"run-fro": "3s"}).annotations()
+
+
+@pytest.mark.parametrize(("time", "speed"), [("stepped", 0), ("real", 1), ("x60", 60), ("x0.5", 0.5)])
+def test_how_fast_time_goes(time: str, speed: float):
+    assert speed_of(time) == speed
+
+
+@pytest.mark.parametrize("time", ["", "x", "x0", "x-1", "60", "x100000", "fast"])
+def test_other_speeds_are_refused(time: str):
+    with pytest.raises(OrderError, match="none of stepped, real, and x60"):
+        speed_of(time)
+
+
+def test_lengths_of_time():
+    assert ns_of("1m30s") == 90 * 10**9
+    with pytest.raises(OrderError, match="'soon' is no duration"):
+        ns_of("soon")

@@ -51,7 +51,7 @@ def tell_failure(play: Play, played: Played, interrupt: Interrupt, out: TextIO) 
             small, runs = shrunk_failure(failure, cost, stop=lambda: interrupt.came, told=told)
         print(f"  shrunk in {runs} runs to {_size(small)}", file=out)
     scenario = play.scenario
-    found_in = FoundIn(scenario=played.name, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs)
+    found_in = FoundIn(scenario=played.name, seed=play.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs)
     name = f"{os.path.basename(played.name).partition('.')[0]}-seed-{play.seed}.failed.yaml"
     path = os.path.join(played.directory, name)
     try:

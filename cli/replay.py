@@ -72,7 +72,7 @@ def _head(saved: SavedRun) -> Iterator[str]:
     yield f"seed {saved.seed}, {size}: {violated.invariant} at step {saved.step}, {seconds(violated.at_ns)}"
     yield f"  {violated.what}"
     found = saved.found_in
-    where = f"{found.scenario} with {of(found.pods, 'pod')} on {of(found.nodes, 'node')}"
+    where = f"seed {found.seed} of {found.scenario} with {of(found.pods, 'pod')} on {of(found.nodes, 'node')}"
     yield f"found in {where}, by actorlet {saved.actorlet}"
 
 

@@ -35,6 +35,7 @@ class FoundIn(_Part, frozen=True):
     """What was being played when it was found, before it was shrunk. `runs`: how many others were tried since."""
 
     scenario: str
+    seed: int
     pods: int
     nodes: int
     runs: int = 0

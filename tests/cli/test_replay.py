@@ -51,7 +51,7 @@ def test_simulate_tells_where_it_failed_and_the_command_that_plays_it_again(fail
 def test_it_fails_as_saved_and_shows_the_way_there(saved: str, capsys: pytest.CaptureFixture[str]):
     assert main([saved]) == 1
     out = capsys.readouterr().out
-    assert "found in ./impossible.yaml with 21 pods on 1 node" in out
+    assert "found in seed 3 of ./impossible.yaml with 21 pods on 1 node" in out
     assert "-- violated: starts-in-time" in out
     assert "as saved, message by message: starts-in-time is violated at step" in out
     assert "node-0/node/sync-loop" in out

@@ -31,7 +31,7 @@ SLOW = Scenario(
 def run() -> SavedRun:
     failure = failure_alike(SLOW, 5, "starts-in-time")
     assert failure is not None
-    return saved(failure, actorlet="0.1.0", found_in=FoundIn(scenario="slow", pods=8, nodes=2))
+    return saved(failure, actorlet="0.1.0", found_in=FoundIn(scenario="slow", seed=5, pods=8, nodes=2))
 
 
 def lines_of(run: SavedRun) -> tuple[Replay, list[str]]:

@@ -19,7 +19,7 @@ RUN = SavedRun(
     step=1234,
     trace_hash="00ff" * 8,
     actorlet="0.1.0",
-    found_in=FoundIn(scenario="lost-events", pods=500, nodes=3, runs=31),
+    found_in=FoundIn(scenario="lost-events", seed=3, pods=500, nodes=3, runs=31),
     scenario=Scenario(
         about="one pod: that crashes",
         pods=(PodMix(name="a", count=1, containers=(ContainerMix(runs_for="3s", exit_code="1"),), lives=("0", "1m")),),
@@ -41,7 +41,7 @@ def test_a_hash_that_looks_like_a_number_stays_a_hash(trace_hash: str):
 
 def test_json_is_read_as_well():
     value = {"format": FORMAT, "violated": {"invariant": "untrue", "what": "so", "atNs": 1}, "seed": 1, "step": 2}
-    value |= {"traceHash": "ab", "actorlet": "0.1.0", "foundIn": {"scenario": "x", "pods": 1, "nodes": 1}}
+    value |= {"traceHash": "ab", "actorlet": "0.1.0", "foundIn": {"scenario": "x", "seed": 1, "pods": 1, "nodes": 1}}
     value |= {"scenario": {"about": "one", "pods": [{"name": "a", "count": 1}]}}
     assert read_saved_run(json.dumps(value).encode()).scenario.pod_count() == 1
 

@@ -6,7 +6,9 @@ the tests that are named exist. A test that is named last and stands in `tests/r
 
 from __future__ import annotations
 
-_HERE = "tests/conformance/test_simulated_node.py"
+_GIVEN = "tests/conformance/test_what_containers_get.py"
+_ENDS = "tests/conformance/test_container_ends.py"
+_PODS = "tests/conformance/test_pods.py"
 _FILES = "tests/conformance/test_config_volumes.py"
 _PROBES = "tests/simulation/node/test_probes.py"
 _HOOKS = "tests/simulation/node/test_hooks.py"
@@ -28,27 +30,27 @@ _REAL_FILES = "tests/real/test_agent_config_volumes.py"
 _REAL_EPHEMERAL = "tests/real/test_agent_ephemeral.py"
 
 _COMMAND = (
-    f"{_HERE}::test_containers_command_and_arguments",
+    f"{_GIVEN}::test_containers_command_and_arguments",
     f"{_REAL_CONTAINERS}::test_environment_command_and_arguments_are_expanded",
 )
 _SECURITY = (
-    f"{_HERE}::test_security_context_reaches_the_runtime",
+    f"{_GIVEN}::test_security_context_reaches_the_runtime",
     f"{_REAL_CONTAINERS}::test_the_security_context_holds",
 )
 _GROUPS = (
-    f"{_HERE}::test_security_context_reaches_the_runtime",
+    f"{_GIVEN}::test_security_context_reaches_the_runtime",
     f"{_REAL_IDENTITY}::test_17_4_users_groups_and_privileges",
 )
 _ENVIRONMENT = (
-    f"{_HERE}::test_environment_variables_expansion",
+    f"{_GIVEN}::test_environment_variables_expansion",
     f"{_REAL_CONTAINERS}::test_environment_command_and_arguments_are_expanded",
 )
-_OWN_FIELDS = (f"{_HERE}::test_downward_api_environment_for_name_namespace_ips_and_uid",)
+_OWN_FIELDS = (f"{_GIVEN}::test_downward_api_environment_for_name_namespace_ips_and_uid",)
 _LAST_WORDS = (
-    f"{_HERE}::test_container_runtime_termination_message",
+    f"{_ENDS}::test_container_runtime_termination_message",
     f"{_REAL_LIFE}::test_the_last_words_of_a_container_are_in_its_status",
 )
-_FAILED_POD = (f"{_HERE}::test_kubelet_failed_pod_terminated_reason_and_delete",)
+_FAILED_POD = (f"{_ENDS}::test_kubelet_failed_pod_terminated_reason_and_delete",)
 _POST_START = f"{_REAL_HOOKS}::test_post_start_runs_in_the_container_and_pre_stop_before_the_stop_signal"
 _HTTP_HOOK = f"{_REAL_HOOKS}::test_an_http_hook_reaches_the_pod_at_its_own_address"
 _PROBE_KINDS = "tests/real/test_agent_probe_kinds.py::test_5_each_kind_of_probe_asked_in_each_way"
@@ -87,15 +89,15 @@ _NETWORK = "tests/real/test_agent_network.py::test_networking_pods_reach_each_ot
 
 COVERED: dict[str, tuple[str, ...]] = {
     "ConfigMap, from environment field with various prefixes": (
-        f"{_HERE}::test_config_map_from_environment_field_with_various_prefixes",
+        f"{_GIVEN}::test_config_map_from_environment_field_with_various_prefixes",
     ),
     "ConfigMap, from environment field": (
-        f"{_HERE}::test_config_map_from_environment_field_and_from_environment_variables",
+        f"{_GIVEN}::test_config_map_from_environment_field_and_from_environment_variables",
     ),
     "ConfigMap, from environment variables": (
-        f"{_HERE}::test_config_map_from_environment_field_and_from_environment_variables",
+        f"{_GIVEN}::test_config_map_from_environment_field_and_from_environment_variables",
     ),
-    "ConfigMap, with empty-key": (f"{_HERE}::test_config_map_and_secrets_with_empty_key",),
+    "ConfigMap, with empty-key": (f"{_GIVEN}::test_config_map_and_secrets_with_empty_key",),
     "Pod Lifecycle, post start exec hook": (
         f"{_HOOKS}::test_a_container_has_not_started_before_its_post_start_hook_has_ended",
         _POST_START,
@@ -110,10 +112,10 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Container Runtime, TerminationMessage, from file of succeeding container": _LAST_WORDS,
     "Container Runtime, TerminationMessage, from container's log output of failing container": _LAST_WORDS,
     "Container Runtime, TerminationMessagePath, non-root user and non-default path": (
-        f"{_HERE}::test_container_runtime_termination_message_path_non_default_path",
+        f"{_ENDS}::test_container_runtime_termination_message_path_non_default_path",
     ),
     "Container Runtime, Restart Policy, Pod Phases": (
-        f"{_HERE}::test_container_runtime_restart_policy_pod_phases",
+        f"{_ENDS}::test_container_runtime_restart_policy_pod_phases",
         f"{_REAL_LIFE}::test_restart_policies_decide_what_follows_an_end",
     ),
     "Containers, with arguments": _COMMAND,
@@ -121,37 +123,37 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Containers, with command and arguments": _COMMAND,
     "Containers, without command and arguments": _COMMAND,
     "DownwardAPI, environment for CPU and memory limits and requests": (
-        f"{_HERE}::test_downward_api_environment_for_cpu_and_memory_limits_and_requests",
+        f"{_GIVEN}::test_downward_api_environment_for_cpu_and_memory_limits_and_requests",
     ),
     "DownwardAPI, environment for default CPU and memory limits and requests": (
-        f"{_HERE}::test_downward_api_environment_for_default_cpu_and_memory_limits_and_requests",
+        f"{_GIVEN}::test_downward_api_environment_for_default_cpu_and_memory_limits_and_requests",
     ),
     "DownwardAPI, environment for host ip": _OWN_FIELDS,
     "DownwardAPI, environment for hostIPs": _OWN_FIELDS,
     "DownwardAPI, environment for Pod UID": _OWN_FIELDS,
     "DownwardAPI, environment for name, namespace and ip": _OWN_FIELDS,
     "Ephemeral Container, update ephemeral containers": (
-        f"{_HERE}::test_ephemeral_container_update_ephemeral_containers",
+        f"{_ENDS}::test_ephemeral_container_update_ephemeral_containers",
     ),
     "Ephemeral Container Creation": (
-        f"{_HERE}::test_ephemeral_container_creation",
+        f"{_ENDS}::test_ephemeral_container_creation",
         f"{_REAL_EPHEMERAL}::test_an_ephemeral_container_sees_the_processes_of_its_target_and_is_never_restarted",
     ),
     "init-container-starts-app-restartalways-pod": (
-        f"{_HERE}::test_init_container_starts_app_restart_always_pod",
+        f"{_ENDS}::test_init_container_starts_app_restart_always_pod",
         _INIT_ORDER,
     ),
-    "init-container-starts-app-restartnever-pod": (f"{_HERE}::test_init_container_starts_app_restart_never_pod",),
+    "init-container-starts-app-restartnever-pod": (f"{_ENDS}::test_init_container_starts_app_restart_never_pod",),
     "init-container-fails-stops-app-restartnever-pod": (
-        f"{_HERE}::test_init_container_fails_stops_app_restart_never_pod",
+        f"{_ENDS}::test_init_container_fails_stops_app_restart_never_pod",
         _INIT_FAILS,
     ),
     "init-container-fails-stops-app-restartalways-pod": (
-        f"{_HERE}::test_init_container_fails_stops_app_restart_always_pod",
+        f"{_ENDS}::test_init_container_fails_stops_app_restart_always_pod",
         _INIT_FAILS,
     ),
     "Kubelet, log output, default": (
-        f"{_HERE}::test_kubelet_log_output_default",
+        f"{_ENDS}::test_kubelet_log_output_default",
         f"{_REAL_CONTAINERS}::test_labels_annotations_and_logs_lead_to_the_pod",
     ),
     "Kubelet, failed pod, delete": _FAILED_POD,
@@ -166,24 +168,24 @@ COVERED: dict[str, tuple[str, ...]] = {
         "::test_conformance_kubelet_managed_etc_hosts_not_where_mounted_and_not_as_managed_in_the_host_network",
         f"{_REAL_IDENTITY}::test_14_2_and_14_3_host_names_and_hosts_files",
     ),
-    "Pods Generation, graceful delete": (f"{_HERE}::test_pods_generation_graceful_delete",),
-    "Pods Generation, 500 updates": (f"{_HERE}::test_pods_generation_500_updates",),
-    "Pods Generation, updates": (f"{_HERE}::test_pods_generation_updates",),
-    "Pods, QOS": (f"{_HERE}::test_pods_qos",),
-    "Pods, ActiveDeadlineSeconds": (f"{_HERE}::test_pods_active_deadline_seconds",),
-    "Pods, lifecycle": (f"{_HERE}::test_pods_lifecycle",),
+    "Pods Generation, graceful delete": (f"{_PODS}::test_pods_generation_graceful_delete",),
+    "Pods Generation, 500 updates": (f"{_PODS}::test_pods_generation_500_updates",),
+    "Pods Generation, updates": (f"{_PODS}::test_pods_generation_updates",),
+    "Pods, QOS": (f"{_PODS}::test_pods_qos",),
+    "Pods, ActiveDeadlineSeconds": (f"{_PODS}::test_pods_active_deadline_seconds",),
+    "Pods, lifecycle": (f"{_PODS}::test_pods_lifecycle",),
     "Pods, update": (
-        f"{_HERE}::test_pods_update_of_labels",
-        f"{_HERE}::test_pods_update_image_in_place",
+        f"{_PODS}::test_pods_update_of_labels",
+        f"{_PODS}::test_pods_update_image_in_place",
         f"{_REAL_HOOKS}::test_another_image_is_another_container_in_the_same_pod",
     ),
-    "Pods, service environment variables": (f"{_HERE}::test_pods_service_environment_variables",),
-    "Pods, delete a collection": (f"{_HERE}::test_pods_delete_a_collection",),
-    "Pods, assigned hostip": (f"{_HERE}::test_pods_assigned_host_ip",),
-    "Pods, patching status": (f"{_HERE}::test_pods_patching_status",),
+    "Pods, service environment variables": (f"{_GIVEN}::test_pods_service_environment_variables",),
+    "Pods, delete a collection": (f"{_PODS}::test_pods_delete_a_collection",),
+    "Pods, assigned hostip": (f"{_PODS}::test_pods_assigned_host_ip",),
+    "Pods, patching status": (f"{_PODS}::test_pods_patching_status",),
     "Pods, completes the lifecycle of a Pod and the PodStatus": (
-        f"{_HERE}::test_pods_lifecycle",
-        f"{_HERE}::test_pods_patching_status",
+        f"{_PODS}::test_pods_lifecycle",
+        f"{_PODS}::test_pods_patching_status",
     ),
     "Pods, prestop hook": (f"{_HOOKS}::test_a_pre_stop_command_runs_before_the_stop_signal", _POST_START),
     "Pod liveness probe, using http endpoint, failure": _HEALTHY,
@@ -214,12 +216,12 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Can schedule a pod requesting existing RuntimeClass.": (
         f"{_REFERENCES}::test_a_pod_is_made_by_the_handler_of_its_runtime_class",
     ),
-    "Secrets, pod environment from source": (f"{_HERE}::test_secrets_pod_environment_field_and_from_source",),
-    "Secrets, pod environment field": (f"{_HERE}::test_secrets_pod_environment_field_and_from_source",),
-    "Secrets, with empty-key": (f"{_HERE}::test_config_map_and_secrets_with_empty_key",),
+    "Secrets, pod environment from source": (f"{_GIVEN}::test_secrets_pod_environment_field_and_from_source",),
+    "Secrets, pod environment field": (f"{_GIVEN}::test_secrets_pod_environment_field_and_from_source",),
+    "Secrets, with empty-key": (f"{_GIVEN}::test_config_map_and_secrets_with_empty_key",),
     "Security Context, runAsUser=65534": _SECURITY,
     "Security Context, privileged=false.": (
-        f"{_HERE}::test_security_context_reaches_the_runtime",
+        f"{_GIVEN}::test_security_context_reaches_the_runtime",
         f"{_REAL_IDENTITY}::test_17_4_users_groups_and_privileges",
     ),
     "Security Context, readOnlyRootFilesystem=false.": _SECURITY,

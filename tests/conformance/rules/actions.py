@@ -5,14 +5,16 @@ from __future__ import annotations
 from tests.conformance.rules.shape import Rules
 
 _ACTIONS = "tests/actors/test_pod_actions.py"
+_INIT_ACTIONS = "tests/actors/test_init_actions.py"
+_ANY = "tests/actors/test_any_pod_actions.py"
 _RESTART = "tests/actors/test_restart_rules.py"
 _RESTART_ALL = "tests/actors/test_restart_all.py"
 _LIVES = "tests/simulation/node/test_lives.py"
 _NEW_SANDBOX = f"{_ACTIONS}::test_spec_3_2_with_a_new_sandbox"
 _REGULAR = f"{_ACTIONS}::test_spec_3_2_and_3_4_regular_containers"
 _PROBED = f"{_ACTIONS}::test_spec_3_2_failed_probes"
-_INIT = f"{_ACTIONS}::test_spec_3_3_init_containers"
-_SIDECAR = f"{_ACTIONS}::test_spec_3_3_a_sidecar_with_probes"
+_INIT = f"{_INIT_ACTIONS}::test_spec_3_3_init_containers"
+_SIDECAR = f"{_INIT_ACTIONS}::test_spec_3_3_a_sidecar_with_probes"
 _CHANGES = f"{_ACTIONS}::test_spec_3_1_sandbox_changes"
 _STATES = f"{_RESTART}::test_spec_3_4_states_and_policies_of_the_pod"
 _OWN = f"{_RESTART}::test_spec_3_4_rules_and_policies_of_the_container"
@@ -77,7 +79,7 @@ ACTIONS: Rules = (
             f"{_ACTIONS}::test_spec_3_2_an_ephemeral_container_with_a_status_is_never_started_again",
         ),
     ),
-    ("Regular ones wait until the pod is initialized", (f"{_ACTIONS}::test_spec_3_3_init_order_holds",)),
+    ("Regular ones wait until the pod is initialized", (f"{_ANY}::test_spec_3_3_init_order_holds",)),
     (
         "What does not run is started if it is restarted",
         (
@@ -114,8 +116,8 @@ ACTIONS: Rules = (
             f"{_ACTIONS}::test_spec_3_2_what_was_made_but_not_started_is_started_not_made_again",
             f"{_ACTIONS}::test_spec_3_2_ephemeral_containers_do_not_wait_for_init_containers",
             f"{_ACTIONS}::test_spec_3_2_an_ephemeral_container_keeps_no_pod_alive",
-            f"{_ACTIONS}::test_spec_3_2_never_two_of_one_name",
-            f"{_ACTIONS}::test_spec_3_2_a_container_of_a_never_pod_is_never_restarted",
+            f"{_ANY}::test_spec_3_2_never_two_of_one_name",
+            f"{_ANY}::test_spec_3_2_a_container_of_a_never_pod_is_never_restarted",
         ),
     ),
 )
@@ -191,8 +193,8 @@ INIT_CONTAINERS: Rules = (
     (
         "What follows from them, and is ours",
         (
-            f"{_ACTIONS}::test_spec_3_3_an_init_container_that_lives_on_beside_a_newer_one_is_killed_first",
-            f"{_ACTIONS}::test_spec_3_3_where_no_prober_works_a_sidecar_is_started_when_it_runs",
+            f"{_INIT_ACTIONS}::test_spec_3_3_an_init_container_that_lives_on_beside_a_newer_one_is_killed_first",
+            f"{_INIT_ACTIONS}::test_spec_3_3_where_no_prober_works_a_sidecar_is_started_when_it_runs",
         ),
     ),
 )

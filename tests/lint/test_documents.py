@@ -1,0 +1,70 @@
+"""What the pages in `docs/` and the README point at is there, and the architecture leaves no page and no actor out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.lint.rules.__main__ import ROOT
+
+DOCS = ROOT / "docs"
+ARCHITECTURE = DOCS / "architecture.md"
+PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_PATH = re.compile(r"`((?:config|runtime|actors|simulation|cli|tests|docs)/[\w./*-]*)`")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def prose(page: Path) -> str:
+    return _BLOCK.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings, as the usual viewers make them."""
+    headings = _HEADING.findall(prose(page))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page: Path):
+    astray = []
+    for link in _LINK.findall(prose(page)):
+        path, _, anchor = link.partition("#")
+        aim = page.parent / path if path else page
+        if "://" not in link and not (aim.exists() and (not anchor or anchor in anchors(aim))):
+            astray.append(link)
+    assert astray == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path):
+    assert [path for path in _PATH.findall(prose(page)) if not any(ROOT.glob(path.rstrip("/")))] == []
+
+
+def test_the_architecture_leads_to_every_page():
+    led_to = set(_LINK.findall(prose(ARCHITECTURE)))
+    assert {page.name for page in DOCS.glob("*.md")} - led_to == {ARCHITECTURE.name}
+
+
+def actor_classes() -> set[str]:
+    """Those of `actors/` that can be somebody: not those that only others are made from."""
+    bases: dict[str, set[str]] = {}
+    for path in (ROOT / "actors").rglob("*.py"):
+        if "kernel" not in path.parts:
+            classes = [node for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ClassDef)]
+            bases |= {each.name: {base.id for base in each.bases if isinstance(base, ast.Name)} for each in classes}
+    found: set[str] = set()
+    while more := {name for name, of in bases.items() if of & (found | {"Actor"})} - found:
+        found |= more
+    return found - set().union(*(bases[name] for name in found))
+
+
+def test_the_picture_of_the_architecture_has_every_actor():
+    drawn = set(re.findall(r"\w+", ARCHITECTURE.read_text(encoding="utf-8").partition("```\n/")[2].partition("```")[0]))
+    found = actor_classes()
+    assert len(found) > 40
+    assert found - drawn == set()

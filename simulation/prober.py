@@ -65,13 +65,19 @@ class SimulatedProber:
         if deed is ProbeDeed.SILENT:
             return Promise()
         if deed is ProbeDeed.HANG or delay_ns > timeout_ns:
-            return self._in(timeout_ns, _TIMED_OUT)
+            return self._in(timeout_ns, _TIMED_OUT, timeout_ns)
         answer = _ANSWERS[deed or ProbeDeed.OK]
-        return self._in(delay_ns, answer) if delay_ns else kept(answer)
+        return self._in(delay_ns, answer, timeout_ns) if delay_ns else kept(answer)
 
-    def _in(self, ns: int, answer: ProbeAnswer) -> Pending[ProbeAnswer]:
+    def _in(self, ns: int, answer: ProbeAnswer, timeout_ns: int) -> Pending[ProbeAnswer]:
         promise: Promise[ProbeAnswer] = Promise()
-        self._dispatcher.schedule(ns, lambda: promise.set_result(answer))
+        by_ns = self._dispatcher.now_ns() + timeout_ns
+
+        def give() -> None:
+            # An agent that got no CPU finds its deadline passed before it finds the answer.
+            promise.set_result(answer if self._dispatcher.now_ns() <= by_ns else _TIMED_OUT)
+
+        self._dispatcher.schedule(ns, give)
         return promise
 
 

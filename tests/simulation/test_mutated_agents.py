@@ -1,41 +1,111 @@
-"""Scenarios can fail: an agent that was changed so that an old pain comes back does not get through."""
+"""Scenarios can fail: an agent that was changed so that an old pain comes back does not get through.
+
+Each mutation is small: a rule or a limit of the agent, as it was in an agent that had the pain. Those of nodes that run
+short are in `test_mutated_evictions`, those of what an agent says of itself in `test_mutated_words`.
+"""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 import actors.container_starts
+import actors.kernel.simulated_lane
 import actors.pleg
+import actors.pod_probes
+from actors.container_stops import ContainerStops
 from actors.image_rules import judge_image
-from simulation.play import Outcome, Play
-from simulation.scenario import library_scenario, with_pods
+from actors.pleg import PlegActor
+from actors.pod_observer import PodObserver
+from actors.pod_probes import PodProbes
+from actors.sync_loop import SyncLoopActor
+from actors.volume_orphans import VolumeOrphans
+from tests.simulation.mutants import broken, played
 
 DAY_NS = 24 * 3600 * 10**9
-STEP_NS = 10 * 10**9
+Mutate = pytest.MonkeyPatch
 
 
-def played(name: str, pods: int) -> Outcome:
-    scenario = msgspec.structs.replace(with_pods(library_scenario(name), pods), converges_within="2m")
-    play = Play(scenario, 1)
-    while not play.done:
-        play.advance(STEP_NS)
-    return play.outcome()
+def one_at_a_time(look: Callable[..., Any]) -> Callable[..., Any]:
+    """What many do at a time, one after the other: a lane with one place."""
+    busy: list[object] = []
+
+    async def in_turn(self: Any, *args: Any) -> Any:
+        while busy:
+            await self._actor.sleep(10**8)
+        busy.append(self)
+        try:
+            return await look(self, *args)
+        finally:
+            busy.remove(self)
+
+    return in_turn
 
 
-def broken(outcome: Outcome) -> set[str]:
-    return {violation["invariant"] for violation in outcome.violations}
+def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(PodObserver, "look_at_container", one_at_a_time(PodObserver.look_at_container))
+    assert "starts-in-time" in broken(played("one-hung-pod", 11, lasts="90s"))
 
 
-def test_pain_2_an_agent_that_trusts_the_events_of_the_runtime_alone_is_found_out(monkeypatch: pytest.MonkeyPatch):
+def test_pain_2_an_agent_that_trusts_the_events_of_the_runtime_alone_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(actors.pleg, "RELIST_NS", DAY_NS)
     monkeypatch.setattr(actors.pleg, "RELIST_WITH_EVENTS_NS", DAY_NS)
-    outcome = played("lost-events", 40)
+    outcome = played("lost-events", 20)
     assert "untrue" in broken(outcome)
     assert not outcome.converged
 
 
-def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: pytest.MonkeyPatch):
+def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(monkeypatch: Mutate):
+    within = PlegActor._list_within
+    monkeypatch.setattr(
+        PlegActor, "_list_within", lambda self, ns: within(self, ns) if self._listed_at_ns is None else None
+    )
+    assert "untrue" in broken(played("false-events", 20))
+
+
+def test_pain_4_an_agent_that_waits_for_calls_that_hang_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(actors.kernel.simulated_lane, "PATIENCE_NS", DAY_NS)
+    assert "starts-in-time" in broken(played("dead-mounts", 10))
+
+
+def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monkeypatch: Mutate):
+    under_way: list[str] = []
+    stop, ended = ContainerStops._stop, ContainerStops.stop_ended
+
+    def in_lanes(self: ContainerStops, end: Any) -> None:
+        if len(under_way) < 8:
+            under_way.append(end.ending.id)
+            stop(self, end)
+
+    def leave(self: ContainerStops, message: Any) -> None:
+        if message.container_id in under_way:
+            under_way.remove(message.container_id)
+        ended(self, message)
+
+    monkeypatch.setattr(ContainerStops, "_stop", in_lanes)
+    monkeypatch.setattr(ContainerStops, "stop_ended", leave)
+    assert {"ends-in-time", "unsettled"} & broken(played("stuck-terminating", 18))
+
+
+def test_pain_6_an_agent_that_takes_what_it_does_not_know_yet_for_left_over_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(VolumeOrphans, "_is_orphan", lambda *_: True)
+    assert "no-live-volume-is-touched" in broken(played("torn-down", 12, lasts="70s"))
+
+
+def test_pain_7_an_agent_whose_static_pods_do_not_wait_for_each_other_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(SyncLoopActor, "_may_start_static", lambda *_: True)
+    assert "one-live-incarnation" in broken(played("static-pods", 4))
+
+
+def test_pain_8_an_agent_that_thinks_nobody_ready_until_asked_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(PodProbes, "undecided", lambda _: False)
+    monkeypatch.setattr(actors.pod_probes, "_published_containers", lambda _: {})
+    assert "the-steady-stay-ready" in broken(played("agent-restarts", 20))
+
+
+def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(
         actors.container_starts, "judge_image", lambda image, policy, present: judge_image(image, policy, False)
     )

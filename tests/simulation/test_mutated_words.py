@@ -1,0 +1,46 @@
+"""As `test_mutated_agents`: agents that say too much, too little or too late of pods, logs, and themselves."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+import actors.node_handouts
+import actors.pod_sync
+import actors.probe_runner
+import actors.status_manager
+from actors.kernel.mailbox import Mailbox
+from actors.log_rotation_rules import LogLimits, log_limits
+from config.kubelet import KubeletConfiguration
+from tests.simulation.mutants import broken, played
+
+Mutate = pytest.MonkeyPatch
+
+
+def test_pain_9_an_agent_that_writes_each_step_of_a_start_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(actors.status_manager, "ON_ITS_WAY_NS", 0)
+    assert "few-writes-on-the-way" in broken(played("burst", 20))
+
+
+def test_pain_13_an_agent_that_counts_what_it_heard_too_late_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(actors.probe_runner, "judged", lambda check, answer, elapsed_ns, timeout_ns: answer)
+    assert "the-steady-start-once" in broken(played("probes", 11))
+
+
+def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mutate):
+    def seldom(configuration: KubeletConfiguration) -> LogLimits | None:
+        limits = log_limits(configuration)
+        return None if limits is None else msgspec.structs.replace(limits, every_ns=3 * limits.every_ns)
+
+    monkeypatch.setattr(actors.node_handouts, "log_limits", seldom)
+    assert "logs-are-bounded" in broken(played("chatty", None, lasts="9s"))
+
+
+def test_pain_16_a_health_that_asks_only_who_works_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(Mailbox, "oldest_since_ns", lambda _: None)
+    assert "health-names-the-frozen-alone" in broken(played("frozen-actor", 3, lasts="8m"))
+
+
+def test_pain_17_an_agent_that_passes_over_fields_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(actors.pod_sync, "unhonoured_fields", lambda *_, **__: ())
+    assert "unsaid" in broken(played("unhonoured-fields", 7))

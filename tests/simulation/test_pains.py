@@ -1,0 +1,41 @@
+"""Every row of the project's list of pains has a scenario, and an agent with that pain that does not get through it.
+
+The table of `docs/simulate.md` says which; here it is compared with the library and with the tests themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from simulation.scenario import library
+
+PAINS = range(1, 18)
+PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"
+MUTATIONS = sorted(Path(__file__).parent.glob("test_mutated_*.py"))
+
+
+def scenarios_of_mutations() -> dict[int, set[str]]:
+    """Row -> scenarios that agents with this pain play, from the names of tests and what they call."""
+    found: dict[int, set[str]] = {}
+    for file in MUTATIONS:
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and (named := re.match(r"test_pain_(\d+)_", node.name)):
+                calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+                plays = [each for each in calls if isinstance(each.func, ast.Name) and each.func.id == "played"]
+                names = {play.args[0].value for play in plays if isinstance(play.args[0], ast.Constant)}
+                found.setdefault(int(named[1]), set()).update(map(str, names))
+    return found
+
+
+def scenarios_of_the_page() -> dict[int, set[str]]:
+    rows = re.findall(r"^\| (\d+) \|[^|]*\| `([^`]+)` \|", PAGE.read_text(), re.MULTILINE)
+    return {int(number): {name} for number, name in rows}
+
+
+def test_every_pain_has_a_scenario_and_an_agent_that_does_not_get_through_it():
+    page = scenarios_of_the_page()
+    assert sorted(page) == list(PAINS), "each row of the list of pains, once"
+    assert set().union(*page.values()) <= set(library())
+    assert scenarios_of_mutations() == page

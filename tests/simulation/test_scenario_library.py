@@ -24,13 +24,14 @@ SMALL = {
     "agent-restarts": 50,
     "everyday": 60,
     "everything-fails": 60,
-    "frozen-actor": 6,
+    "frozen-actor": 4,
     "lost-events": 60,
     "one-hung-pod": 61,
     "probes": 55,
+    "torn-down": 20,
 }
 """Pods where a smaller crowd shows the same."""
-SHORT = {"a-day": "2h"}
+SHORT = {"a-day": "1h"}
 """How long, where a shorter time shows the same."""
 
 

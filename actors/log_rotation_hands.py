@@ -15,9 +15,10 @@ import msgspec
 
 from actors.container_gc_rules import LOGS_LANE
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
-from actors.log_rotation_rules import LogLimits, RunningLog, rotated_path, running_logs, tidying
+from actors.log_rotation_rules import LogLimits, RunningLog, rotated_path, running_log, tidying
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
+    Container,
     ContainerFilter,
     ContainerState,
     ContainerStateValue,
@@ -130,6 +131,7 @@ class LogSurveyor(LogHand):
         self._listed: ListContainersResponse | None = None
         self._logs: tuple[RunningLog, ...] = ()
         self._paths: tuple[str, ...] = ()
+        self._known: dict[str, tuple[Container, RunningLog | None]] = {}
 
     @handles(MeasureLogs)
     async def measure(self, _: MeasureLogs) -> None:
@@ -139,7 +141,7 @@ class LogSurveyor(LogHand):
             listed = await self.wait(listing, timeout_ns=GIVE_UP_NS, what="the list of all that runs")
             if listed is not self._listed:
                 # A runtime that hands out the list of before (a simulated one does) has the same logs.
-                self._listed, self._logs = listed, running_logs(listed.containers, tools.pod_logs)
+                self._listed, self._logs = listed, self._logs_of(listed.containers)
                 self._paths = tuple(log.path for log in self._logs)
             logs = self._logs
             # One call for all of them: a look is cheap as long as it is not many.
@@ -149,6 +151,19 @@ class LogSurveyor(LogHand):
             self.parent.tell(LogsMeasured((), str(failure), away))
         else:
             self.parent.tell(LogsMeasured(tuple(zip(logs, sizes, strict=True))))
+
+    def _logs_of(self, containers: tuple[Container, ...]) -> tuple[RunningLog, ...]:
+        """Those of containers that are listed as the very same as before are known already."""
+        before, known = self._known, {}
+        for container in containers:
+            same = before.get(container.id)
+            known[container.id] = (
+                same
+                if same is not None and same[0] is container
+                else (container, running_log(container, self.tools.pod_logs))
+            )
+        self._known = known
+        return tuple(log for _, log in known.values() if log is not None)
 
 
 class LogRotator(LogHand):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -67,18 +67,15 @@ def log_limits(configuration: KubeletConfiguration) -> LogLimits | None:
     )
 
 
-def running_logs(containers: Iterable[Container], pod_logs: str) -> tuple[RunningLog, ...]:
-    """The logs of those that run and are ours; `pod_logs` is the directory of the logs of all pods."""
-    logs = []
-    for container in containers:
-        labels, metadata = container.labels, container.metadata
-        uid, name = labels.get(POD_UID_LABEL), labels.get(CONTAINER_NAME_LABEL)
-        if container.state != ContainerState.CONTAINER_RUNNING or metadata is None or not (uid and name):
-            continue
-        pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
-        directory = pod_log_directory(pod_logs, namespace, pod, uid)
-        logs.append(RunningLog(container.id, directory, f"{directory}/{name}/{metadata.attempt}.log"))
-    return tuple(logs)
+def running_log(container: Container, pod_logs: str) -> RunningLog | None:
+    """Its log, if it runs and is ours."""
+    labels, metadata = container.labels, container.metadata
+    uid, name = labels.get(POD_UID_LABEL), labels.get(CONTAINER_NAME_LABEL)
+    if container.state != ContainerState.CONTAINER_RUNNING or metadata is None or not (uid and name):
+        return None
+    pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
+    directory = pod_log_directory(pod_logs, namespace, pod, uid)
+    return RunningLog(container.id, directory, f"{directory}/{name}/{metadata.attempt}.log")
 
 
 def rotated_path(log: str, names: Sequence[str], wall_ns: int) -> str:

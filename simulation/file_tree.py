@@ -20,6 +20,7 @@ from actors.kernel.promise import Promise
 T = TypeVar("T")
 
 LINKS_MAX = 40
+KNOWN_AT_MOST = 20_000
 
 
 @dataclass(eq=False, slots=True)
@@ -67,6 +68,8 @@ class FileTree:
         self.used_bytes = 0
         self.version = 0
         """Grows with every change: what was read at one version is still so."""
+        self._known: dict[str, File] = {}
+        """Plain files by paths without a link on the way: true until the file is removed, or something is renamed."""
         self._root = Directory()
         self._failing: dict[str, int] = {}
         self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
@@ -170,11 +173,43 @@ class FileTree:
 
     def plain_size(self, path: str) -> int | None:
         """Bytes in a plain file, 0 of anything else, None where there is nothing."""
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return len(known.data)
         try:
             node = self._node(path, follow=False)
         except OSError:
             return None
-        return len(node.data) if isinstance(node, File) else 0
+        if not isinstance(node, File):
+            return 0
+        if self._is_straight(path):
+            if len(self._known) >= KNOWN_AT_MOST:
+                self._known.clear()
+            self._known[path] = node
+        return len(node.data)
+
+    def _is_straight(self, path: str) -> bool:
+        node: Node = self._root
+        for name in _parts(path):
+            if not isinstance(node, Directory):
+                return False
+            node = node.entries[name]
+        return True
+
+    def dead_links_in(self, directory: str, below: str) -> list[str]:
+        """Names of links in a directory that lead below a path where there is nothing; none without the directory."""
+        try:
+            entries = self._directory(directory).entries
+        except OSError:
+            return []
+        return sorted(
+            name
+            for name, node in entries.items()
+            if isinstance(node, Link)
+            and node.target.startswith(below)
+            and not self.plain_size(node.target)
+            and not self.exists(node.target)
+        )
 
     def mode(self, path: str) -> int:
         """The permission bits of a file or directory."""
@@ -250,6 +285,7 @@ class FileTree:
             if replaced is not None:
                 self._free(replaced)
             self.version += 1
+            self._known.clear()
             target.entries[new_name] = directory.entries.pop(name)
         self._tell(old)
         self._tell(new)

@@ -154,17 +154,16 @@ class SimulatedPodLogs:
 
         def find() -> tuple[DeadLink, ...]:
             if self._links[0] != tree.version:
-                paths = [os.path.join(root, name) for name in _names_in(tree, root) if name.endswith(_LOG)]
-                dead = [path for path in paths if self._is_ours(path) and not tree.exists(path)]
-                names = [os.path.basename(path)[: -len(_LOG)] for path in dead]
-                links = tuple(DeadLink(path, name.rpartition("-")[2]) for path, name in zip(dead, names, strict=True))
+                names = tree.dead_links_in(root, f"{self._pod_logs.rstrip('/')}/")
+                links = tuple(
+                    DeadLink(os.path.join(root, name), name[: -len(_LOG)].rpartition("-")[2])
+                    for name in names
+                    if name.endswith(_LOG)
+                )
                 self._links = (tree.version, links)
             return self._links[1]
 
         return tree.gate(root, find)
-
-    def _is_ours(self, path: str) -> bool:
-        return self._tree.is_link(path) and self._tree.read_link(path).startswith(f"{self._pod_logs.rstrip('/')}/")
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         if os.path.dirname(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.log_rotation_rules import LogLimits, RunningLog, log_limits, rotated_path, running_logs, tidying
+from actors.log_rotation_rules import LogLimits, RunningLog, log_limits, rotated_path, running_log, tidying
 from config.kubelet import KubeletConfiguration
 from runtime.cri.messages import Container, ContainerMetadata
 from tests.actors.test_container_gc_rules import CREATED, EXITED, RUNNING, UNKNOWN, container
@@ -44,7 +44,8 @@ def test_only_logs_of_containers_that_run_and_are_ours_are_looked_at():
     others = [container(str(state), "u/app", state) for state in (CREATED, EXITED, UNKNOWN)]
     foreign = Container(id="f", state=RUNNING, metadata=ours.metadata)
     nameless = msgspec.structs.replace(ours, metadata=None)
-    assert running_logs([*others, foreign, nameless, ours], "/logs/") == (
+    found = (running_log(each, "/logs/") for each in [*others, foreign, nameless, ours])
+    assert tuple(log for log in found if log is not None) == (
         RunningLog("c1", "/logs/ns_p_u", "/logs/ns_p_u/app/3.log"),
     )
 

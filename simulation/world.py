@@ -128,7 +128,7 @@ class World:
         self._configuration = msgspec.structs.replace(base, max_pods=max_pods)
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
-        self._follow("leases", self.chronicle.lease_changed)
+        self._follow("leases.coordination.k8s.io", self.chronicle.lease_changed)
         for number, name in enumerate(names_of_nodes(nodes)):
             self._add_node(name, number)
 

@@ -18,6 +18,8 @@ import actors.pod_probes
 from actors.container_stops import ContainerStops
 from actors.image_rules import judge_image
 from actors.pleg import PlegActor
+from actors.pod_end import PodEnd
+from actors.pod_lifecycle import PodLife
 from actors.pod_observer import PodObserver
 from actors.pod_probes import PodProbes
 from actors.sync_loop import SyncLoopActor
@@ -87,6 +89,18 @@ def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monk
     monkeypatch.setattr(ContainerStops, "_stop", in_lanes)
     monkeypatch.setattr(ContainerStops, "stop_ended", leave)
     assert {"ends-in-time", "unsettled"} & broken(played("stuck-terminating", 18))
+
+
+def test_pain_6_an_agent_that_leaves_volumes_where_they_are_is_found_out(monkeypatch: Mutate):
+    clean_up = PodEnd.clean_up
+
+    def without_volumes(self: PodEnd, life: PodLife) -> bool:
+        self._released = True
+        return clean_up(self, life)
+
+    monkeypatch.setattr(PodEnd, "clean_up", without_volumes)
+    monkeypatch.setattr(VolumeOrphans, "known_pods", lambda *_: None)
+    assert "left-behind" in broken(played("torn-down", 12, lasts="70s"))
 
 
 def test_pain_6_an_agent_that_takes_what_it_does_not_know_yet_for_left_over_is_found_out(monkeypatch: Mutate):

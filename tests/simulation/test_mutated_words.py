@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 import actors.node_handouts
+import actors.node_lease
 import actors.pod_sync
 import actors.probe_runner
 import actors.status_manager
@@ -20,6 +21,12 @@ Mutate = pytest.MonkeyPatch
 def test_pain_9_an_agent_that_writes_each_step_of_a_start_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(actors.status_manager, "ON_ITS_WAY_NS", 0)
     assert "few-writes-on-the-way" in broken(played("burst", 20))
+
+
+def test_pain_9_an_agent_that_renews_its_lease_late_is_found_out(monkeypatch: Mutate):
+    interval_ns = actors.node_lease.renew_interval_ns
+    monkeypatch.setattr(actors.node_lease, "renew_interval_ns", lambda seconds: 2 * interval_ns(seconds))
+    assert "leases-are-renewed-in-time" in broken(played("burst", 10, lasts="60s"))
 
 
 def test_pain_13_an_agent_that_counts_what_it_heard_too_late_is_found_out(monkeypatch: Mutate):

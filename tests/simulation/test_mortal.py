@@ -1,0 +1,108 @@
+"""An agent that stands still, whole or in one actor: nothing is lost, and all is done when it goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.kernel import Actor, ActorRef, ActorSystem, MailboxOverflowed, Message, SimulatedDispatcher, handles
+from simulation.mortal import MortalDispatcher
+from simulation.narrow_mailboxes import NarrowMailboxes
+from simulation.sometimes import Sometimes
+
+SECOND = 10**9
+
+
+class Note(Message, frozen=True):
+    text: str
+
+
+class Notes(Actor):
+    """Notes what it is told, and each second that passes."""
+
+    def __init__(self, noted: list[str]) -> None:
+        super().__init__()
+        self._noted = noted
+
+    @handles(Note)
+    def note(self, message: Note) -> None:
+        self._noted.append(message.text)
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        self._noted.append("something was lost")
+
+
+class World:
+    def __init__(self, mailboxes: NarrowMailboxes | None = None) -> None:
+        self.dispatcher = SimulatedDispatcher(1)
+        self.agent = MortalDispatcher(self.dispatcher)
+        self.agent.mailboxes = mailboxes
+        self.system = ActorSystem(self.agent)
+        self.noted: list[str] = []
+
+    def actor(self, name: str = "it") -> ActorRef:
+        return self.system.spawn(Notes, self.noted, name=name)
+
+    def run(self, ns: int = 0) -> list[str]:
+        self.dispatcher.run_for(ns)
+        return self.noted
+
+
+def test_an_agent_that_stands_still_does_nothing_and_then_everything():
+    world = World()
+    ref = world.actor()
+    world.run()
+    world.agent.schedule(SECOND, lambda: ref.tell(Note("timer")))
+    world.agent.pause()
+    ref.tell(Note("told"))
+    assert world.run(60 * SECOND) == []
+    world.agent.resume()
+    assert world.run() == ["told", "timer"]
+
+
+def test_an_agent_that_dies_while_it_stands_still_stays_dead():
+    world = World()
+    ref = world.actor()
+    world.run()
+    world.agent.pause()
+    ref.tell(Note("told"))
+    world.agent.kill()
+    world.agent.resume()
+    assert world.run(SECOND) == []
+
+
+def test_a_frozen_actor_keeps_its_messages_and_the_others_go_on():
+    world = World()
+    frozen, well = world.actor("frozen"), world.actor("well")
+    world.run()
+    wanted: list[int] = []
+    world.agent.freeze("/frozen", lambda: wanted.append(1))
+    well.tell(Note("well"))
+    assert (world.run(), wanted) == (["well"], [])
+    frozen.tell(Note("frozen"))
+    assert (world.run(SECOND), wanted) == (["well"], [1])
+    world.agent.thaw()
+    assert world.run() == ["well", "frozen"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "lost", "noted", "counted"),
+    [
+        ({}, {}, ["a", "b"], {}),
+        ({"Notes": 1}, {}, ["something was lost", "a"], {"mailbox-full": 1}),
+        ({"Others": 1}, {}, ["a", "b"], {}),
+        ({}, {"Note": 1.0}, ["something was lost"], {"message-dropped": 2}),
+        ({}, {"Other": 1.0}, ["a", "b"], {}),
+    ],
+)
+def test_what_a_narrow_mailbox_refuses_is_told_of(
+    sizes: dict[str, int], lost: dict[str, float], noted: list[str], counted: dict[str, int]
+):
+    sometimes = Sometimes()
+    world = World(NarrowMailboxes(sizes, lost, "1", sometimes))
+    ref = world.actor()
+    world.run()
+    ref.tell(Note("a"))
+    ref.tell(Note("b"))
+    assert world.run() == noted
+    assert {name: times for name, times in sometimes.counts.items() if times} == counted

@@ -15,6 +15,8 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from runtime.text_file import text_or_empty
+
 KIB = 1024
 OTHER_SYSTEM = "Linux"
 """Name of a system that does not tell its own."""
@@ -174,8 +176,4 @@ def _first(root: str, *paths: str) -> str:
 
 
 def _text(root: str, path: str) -> str:
-    try:
-        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
+    return text_or_empty(os.path.join(root, path))

@@ -13,6 +13,7 @@ from config.kubelet.node_resources import parse_cpu_set
 from runtime.cgroups.names import paths_of, root_words
 from runtime.host_machine import cgroup_version, pid_limit
 from runtime.swap import swaps
+from runtime.text_file import text_or_empty
 
 CGROUPS = "sys/fs/cgroup"
 SINGLE = "memory"
@@ -92,8 +93,4 @@ def _online(root: str) -> frozenset[int] | None:
 
 
 def _text(root: str, path: str) -> str:
-    try:
-        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
+    return text_or_empty(os.path.join(root, path))

@@ -20,6 +20,7 @@ import msgspec
 from config.kubeconfig import ApiAccess, ExecPlugin
 from runtime.api.exec_credential import PluginAnswer, PluginError, exec_info, read_answer
 from runtime.api.tls import Pair
+from runtime.text_file import text_or_empty
 
 TOKEN_FILE_EVERY_NS = 60 * 10**9
 PLUGIN_REST_NS = 5 * 10**9
@@ -150,7 +151,7 @@ class Credentials:
 
     async def _answer_of(self, plugin: ExecPlugin) -> PluginAnswer:
         authority = self._access.cluster.certificate_authority
-        pem = authority.data or (_read_or_empty(authority.path) if plugin.provide_cluster_info else "")
+        pem = authority.data or (text_or_empty(authority.path) if plugin.provide_cluster_info else "")
         environment = dict(self._environment) | dict(plugin.env)
         environment["KUBERNETES_EXEC_INFO"] = exec_info(plugin, self._access.cluster, pem)
         try:
@@ -188,14 +189,6 @@ def _static(access: ApiAccess) -> Held:
         pair = f"{user.username}:{user.password}".encode()
         return Held(f"Basic {base64.b64encode(pair).decode()}")
     return Held()
-
-
-def _read_or_empty(path: str) -> str:
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def _reason(error: Exception) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.names import CGROUPFS, Words, name_of, page_name, path_of, uids_in
+from runtime.text_file import text_or_empty
 
 V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
 V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")
@@ -41,7 +42,7 @@ class LocalCgroups:
 
     def problems(self) -> tuple[str, ...]:
         if self._version == 2:
-            offered = _read(os.path.join(self._root, "cgroup.controllers")).split()
+            offered = text_or_empty(os.path.join(self._root, "cgroup.controllers")).split()
             return tuple(f"the kernel offers no controller {each}" for each in V2_CONTROLLERS if each not in offered)
         needed = [each for each in V1_NEEDED if not os.path.isdir(os.path.join(self._root, each))]
         return tuple(f"the controller {each} is not mounted at {self._root}" for each in needed)
@@ -110,7 +111,7 @@ class LocalCgroups:
                 return
             if self._version == 1 and os.path.basename(top) == "cpuset":
                 for file in ("cpuset.cpus", "cpuset.mems"):
-                    _write(os.path.join(here, file), _read(os.path.join(above, file)).strip(), problems)
+                    _write(os.path.join(here, file), text_or_empty(os.path.join(above, file)).strip(), problems)
 
 
 def cpu_weight(shares: int) -> int:
@@ -167,14 +168,6 @@ def _or_max(amount: int) -> str:
 # --- files of the kernel ----------------------------------------------------------------------------------------------
 
 
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
 def _write(path: str, text: str, problems: list[str]) -> None:
     try:
         with open(path, "w", encoding="ascii") as file:
@@ -204,7 +197,8 @@ def _directories(path: str) -> list[str]:
 def _pass_on(directory: str, problems: list[str]) -> None:
     """Let the cgroups below have the controllers that this one has."""
     control = os.path.join(directory, "cgroup.subtree_control")
-    offered, passed = _read(os.path.join(directory, "cgroup.controllers")).split(), _read(control).split()
+    offered = text_or_empty(os.path.join(directory, "cgroup.controllers")).split()
+    passed = text_or_empty(control).split()
     for controller in V2_CONTROLLERS:
         if controller in offered and controller not in passed:
             _write(control, f"+{controller}", problems)
@@ -212,7 +206,7 @@ def _pass_on(directory: str, problems: list[str]) -> None:
 
 def processes_in(directory: str) -> list[int]:
     """Process ids in a cgroup. Those of another namespace are told as 0, which would be all of ours to `kill`."""
-    return [pid for word in _read(os.path.join(directory, "cgroup.procs")).split() if (pid := int(word)) > 0]
+    return [pid for word in text_or_empty(os.path.join(directory, "cgroup.procs")).split() if (pid := int(word)) > 0]
 
 
 def _end_all(path: str) -> None:

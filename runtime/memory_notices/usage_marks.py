@@ -16,7 +16,7 @@ from runtime.event_loop import LoopThread
 from runtime.host_machine import memory_sizes
 from runtime.memory_notices.capability import MemoryMark
 from runtime.stats import kernel_files as files
-from runtime.stats.cgroups import read_text
+from runtime.text_file import text_or_empty
 
 PODS_PATHS = pods_paths()
 GROUPS = "sys/fs/cgroup/memory"
@@ -78,10 +78,10 @@ class UsageMarks:
             group = self._pods() if mark.pods else os.path.join(self._root, GROUPS)
             if not group:
                 continue
-            limit = files.whole(read_text(os.path.join(group, "memory.limit_in_bytes"))) if mark.pods else memory
+            limit = files.whole(text_or_empty(os.path.join(group, "memory.limit_in_bytes"))) if mark.pods else memory
             if limit is None or limit > memory:
                 continue
-            idle = files.flat(read_text(os.path.join(group, "memory.stat"))).get("total_inactive_file", 0)
+            idle = files.flat(text_or_empty(os.path.join(group, "memory.stat"))).get("total_inactive_file", 0)
             found.setdefault(group, []).append(usage_at(mark, limit, idle))
         return found
 

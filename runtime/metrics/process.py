@@ -10,7 +10,7 @@ from runtime.metrics import kubelet as names
 from runtime.metrics.exposition import Row, Told
 from runtime.metrics.families import Family
 from runtime.stats import kernel_files as files
-from runtime.stats.cgroups import read_text
+from runtime.text_file import text_or_empty
 
 TICKS_PER_SECOND = 100
 NS_PER_SECOND = 1_000_000_000
@@ -19,14 +19,14 @@ NS_PER_SECOND = 1_000_000_000
 def process_metrics() -> list[Told]:
     """Of this process, now. What cannot be read is left out."""
     found: dict[str, float] = {}
-    times = files.process_times(read_text("/proc/self/stat"))
+    times = files.process_times(text_or_empty("/proc/self/stat"))
     if times is not None:
         used_ns, began_ticks = times
         found[names.PROCESS_CPU.name] = used_ns / NS_PER_SECOND
-        booted_s = files.boot_time_s(read_text("/proc/stat"))
+        booted_s = files.boot_time_s(text_or_empty("/proc/stat"))
         found[names.PROCESS_START.name] = booted_s + began_ticks / TICKS_PER_SECOND
         found[names.STARTUP_PRE_KUBELET.name] = began_ticks / TICKS_PER_SECOND
-    sizes = [int(each) for each in read_text("/proc/self/statm").split()[:2]]
+    sizes = [int(each) for each in text_or_empty("/proc/self/statm").split()[:2]]
     if len(sizes) == 2:
         page = os.sysconf("SC_PAGE_SIZE")
         found[names.PROCESS_VIRTUAL.name] = sizes[0] * page

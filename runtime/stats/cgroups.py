@@ -11,19 +11,11 @@ from collections.abc import Callable, Mapping
 
 from runtime.stats import kernel_files as files
 from runtime.stats.readings import CgroupReading, CpuReading, MemoryReading
+from runtime.text_file import text_or_empty
 
 MOUNT = "sys/fs/cgroup"
 TICK_NS = 10_000_000
 _MICRO = 1_000
-
-
-def read_text(path: str) -> str:
-    """The content of a file; empty when it cannot be read."""
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def read_cgroup(root: str, version: int, paths: Mapping[str, str], at_ns: int) -> CgroupReading | None:
@@ -46,7 +38,7 @@ def read_cgroup(root: str, version: int, paths: Mapping[str, str], at_ns: int) -
 
 def _v2(directory: str, path: str, at_ns: int) -> CgroupReading:
     def text(name: str) -> str:
-        return read_text(os.path.join(directory, name))
+        return text_or_empty(os.path.join(directory, name))
 
     stat = files.flat(text("cpu.stat"))
     cpu = None
@@ -80,7 +72,7 @@ def _v2(directory: str, path: str, at_ns: int) -> CgroupReading:
 
 def _v2_memory(directory: str, at_ns: int) -> MemoryReading | None:
     def text(name: str) -> str:
-        return read_text(os.path.join(directory, name))
+        return text_or_empty(os.path.join(directory, name))
 
     usage, stat = files.whole(text("memory.current")), files.flat(text("memory.stat"))
     if usage is None:
@@ -118,7 +110,7 @@ def shares_of(weight: int) -> int:
 
 def _v1(at: Callable[[str], str], path: str, at_ns: int) -> CgroupReading:
     def text(controller: str, name: str) -> str:
-        return read_text(os.path.join(at(controller), name))
+        return text_or_empty(os.path.join(at(controller), name))
 
     used = files.whole(text("cpuacct", "cpuacct.usage"))
     cpu = None
@@ -152,7 +144,7 @@ def _v1(at: Callable[[str], str], path: str, at_ns: int) -> CgroupReading:
 
 def _v1_memory(directory: str, at_ns: int) -> MemoryReading | None:
     def text(name: str) -> str:
-        return read_text(os.path.join(directory, name))
+        return text_or_empty(os.path.join(directory, name))
 
     usage, stat = files.whole(text("memory.usage_in_bytes")), files.flat(text("memory.stat"))
     if usage is None:

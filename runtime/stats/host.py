@@ -18,7 +18,7 @@ from runtime.cgroups.names import pods_paths
 from runtime.host_machine import cgroup_version
 from runtime.stats import disk
 from runtime.stats import kernel_files as files
-from runtime.stats.cgroups import TICK_NS, read_cgroup, read_text
+from runtime.stats.cgroups import TICK_NS, read_cgroup
 from runtime.stats.readings import (
     CgroupReading,
     CpuReading,
@@ -30,6 +30,7 @@ from runtime.stats.readings import (
     ProcessReading,
     SystemContainer,
 )
+from runtime.text_file import text_or_empty
 
 SECOND_NS = 1_000_000_000
 _PASSING = ("veth", "docker", "nerdctl", "ifb")
@@ -87,7 +88,7 @@ class LocalHostStats:
     # --- the machine ------------------------------------------------------------------------------------------------
 
     def _text(self, path: str) -> str:
-        return read_text(os.path.join(self._root, path))
+        return text_or_empty(os.path.join(self._root, path))
 
     def _root_group(self, stat: str, memory: Mapping[str, int], at_ns: int) -> CgroupReading:
         """The root group, completed by what /proc says: at the root, version 2 has no usage of memory of its own."""

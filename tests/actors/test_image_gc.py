@@ -82,6 +82,20 @@ class World:
     def lease(self, uid: str, *images: str) -> None:
         self.tell(LeaseImages(self.worker, uid, frozenset(images)))
 
+    def removal_under_way(self) -> tuple[Any, Promise[Any]]:
+        """All images are to go, and the runtime does not answer: the only request, and what waits for its answer."""
+        self.hold_up = True
+        self.begin()
+        self.tell(ReclaimImages(self.asker))
+        (held_up,) = self.held_up
+        return held_up
+
+    def lost_removal(self) -> tuple[Any, Promise[Any]]:
+        """As `removal_under_way`, and `let_go` does not carry it through."""
+        held_up = self.removal_under_way()
+        self.held_up.clear()
+        return held_up
+
     def let_go(self) -> None:
         self.hold_up = False
         for request, promise in self.held_up:
@@ -213,10 +227,8 @@ def test_who_asks_is_answered_when_the_runtime_is_away(worlds: list[World]) -> N
 
 def test_a_lease_that_comes_between_the_look_and_the_removal_keeps_the_image(worlds: list[World]) -> None:
     worlds.append(world := World())
-    world.hold_up = True
-    world.begin()
-    world.tell(ReclaimImages(world.asker))
-    leaving = world.held_up[0][0].image.image
+    request, _ = world.removal_under_way()
+    leaving = request.image.image
     others = [name for name in IMAGES if world.cri.state.image_names[name] != leaving]
     world.lease("late", *others[:2])
     assert world.leased == [ImagesLeased(frozenset(others[:2]))]
@@ -226,10 +238,8 @@ def test_a_lease_that_comes_between_the_look_and_the_removal_keeps_the_image(wor
 
 def test_a_lease_of_what_is_leaving_is_granted_when_it_has_left(worlds: list[World]) -> None:
     worlds.append(world := World())
-    world.hold_up = True
-    world.begin()
-    world.tell(ReclaimImages(world.asker))
-    leaving = world.held_up[0][0].image.image
+    request, _ = world.removal_under_way()
+    leaving = request.image.image
     name = next(name for name in IMAGES if world.cri.state.image_names[name] == leaving)
     world.lease("late", name)
     assert world.leased == []
@@ -276,11 +286,7 @@ def test_a_lease_waits_for_a_removal_whose_answer_was_lost_until_it_is_certain(
     worlds: list[World], code: StatusCode
 ) -> None:
     worlds.append(world := World())
-    world.hold_up = True
-    world.begin()
-    world.tell(ReclaimImages(world.asker))
-    ((request, promise),) = world.held_up
-    world.held_up.clear()
+    request, promise = world.lost_removal()
     promise.set_exception(CriError(code, "no answer", REMOVE_IMAGE.name))
     world.tell(seconds=1)
     name = next(name for name in IMAGES if world.cri.state.image_names[name] == request.image.image)
@@ -296,10 +302,7 @@ def test_a_lease_waits_for_a_removal_whose_answer_was_lost_until_it_is_certain(
 
 def test_a_removal_that_never_answers_holds_up_neither_the_other_images_nor_who_asked(worlds: list[World]) -> None:
     worlds.append(world := World())
-    world.hold_up = True
-    world.begin()
-    world.tell(ReclaimImages(world.asker))
-    ((_, promise),) = world.held_up
+    _, promise = world.removal_under_way()
     promise.set_exception(CriError(StatusCode.DEADLINE_EXCEEDED, "no answer", REMOVE_IMAGE.name))
     world.held_up.clear()
     world.hold_up = False
@@ -315,11 +318,7 @@ def test_an_actor_that_begins_anew_carries_a_lost_removal_through(
     worlds: list[World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worlds.append(world := World())
-    world.hold_up = True
-    world.begin()
-    world.tell(ReclaimImages(world.asker))
-    ((request, promise),) = world.held_up
-    world.held_up.clear()
+    request, promise = world.lost_removal()
     with monkeypatch.context() as patched:
         patched.setattr(ImageGCActor, "_go_on", lambda *_: 1 / 0)
         promise.set_exception(CriError(StatusCode.UNAVAILABLE, "no answer", REMOVE_IMAGE.name))

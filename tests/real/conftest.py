@@ -17,6 +17,7 @@ import pytest
 
 from actors.kernel_tunables import WANTED
 from runtime.cri.client import GrpcCri
+from runtime.event_loop import LoopThread
 from runtime.kernel_parameters import LocalKernelParameters
 from tests.real import images as made
 from tests.real import newer_runtime
@@ -27,6 +28,7 @@ from tests.real.containerd import Containerd
 from tests.real.crash_loop import CrashLoop
 from tests.real.pods import Truth
 from tests.real.registry import Registry
+from tests.real.system_bus import PrivateBus
 
 _KERNEL = LocalKernelParameters()
 _AS_FOUND = pytest.StashKey[dict[str, int]]()
@@ -195,3 +197,20 @@ def _begun(request: pytest.FixtureRequest) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Last what has to wait for the longest."""
     items.sort(key=lambda item: "crash_loop" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture
+def bus() -> Iterator[PrivateBus]:
+    """A D-Bus of its own."""
+    why = complaint()
+    if why is not None:
+        pytest.fail(why, pytrace=False)
+    with PrivateBus() as private:
+        yield private
+
+
+@pytest.fixture
+def loop() -> Iterator[LoopThread]:
+    thread = LoopThread("bus")
+    yield thread
+    thread.close()

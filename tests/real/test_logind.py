@@ -9,30 +9,12 @@ from typing import Any
 
 import pytest
 
-from runtime.event_loop import LoopThread
 from runtime.node_shutdown.capability import Hold, MachineShutdownError
 from runtime.node_shutdown.logind import DROP_IN, Logind
-from tests.real.components import complaint
 from tests.real.system_bus import PrivateBus, StandInLogind
 from tests.real.waiting import until
 
 SECOND_NS = 1_000_000_000
-
-
-@pytest.fixture
-def bus() -> Iterator[PrivateBus]:
-    why = complaint()
-    if why is not None:
-        pytest.fail(why, pytrace=False)
-    with PrivateBus() as private:
-        yield private
-
-
-@pytest.fixture
-def loop() -> Iterator[LoopThread]:
-    thread = LoopThread("bus")
-    yield thread
-    thread.close()
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from runtime.cgroups.slices import INFINITY
 from runtime.cgroups.systemd_units import BusSystemdUnits, version_of
 from runtime.cgroups.tree import LocalCgroupTree
 from runtime.event_loop import LoopThread
-from tests.real.components import complaint
 from tests.real.system_bus import PrivateBus, StandInSystemd
 
 MIB = 2**20
@@ -25,22 +24,6 @@ POD_SLICE = "kubepods-burstable-pod12_34.slice"
 POD_PATH = f"kubepods.slice/kubepods-burstable.slice/{POD_SLICE}"
 V1_OF_SYSTEMD = ("cpu", "cpuacct", "memory", "pids")
 V1_OTHERS = ("cpuset", "hugetlb")
-
-
-@pytest.fixture
-def bus() -> Iterator[PrivateBus]:
-    why = complaint()
-    if why is not None:
-        pytest.fail(why, pytrace=False)
-    with PrivateBus() as private:
-        yield private
-
-
-@pytest.fixture
-def loop() -> Iterator[LoopThread]:
-    thread = LoopThread("bus")
-    yield thread
-    thread.close()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from runtime.event_loop import LoopThread
 from runtime.memory_notices import MemoryMark
+from runtime.memory_notices.capability import MemoryWatch
 from runtime.memory_notices.local import LocalMemoryNotices
 from runtime.memory_notices.pressure import PressureNotices
 from runtime.memory_notices.usage_marks import UsageMarks, usage_at
@@ -35,6 +37,15 @@ class Heard:
     def wait(self, times: int = 1) -> None:
         with self._changed:
             assert self._changed.wait_for(lambda: self.times >= times, WAIT), "the kernel has said nothing"
+
+    def wait_and_end(self, watch: MemoryWatch, process: subprocess.Popen[bytes]) -> None:
+        """What the process does is to be heard of; then nothing is left of either."""
+        try:
+            self.wait()
+        finally:
+            watch.close()
+            process.kill()
+            process.wait(WAIT)
 
 
 @pytest.fixture
@@ -161,12 +172,7 @@ def test_this_kernel_says_when_a_group_passes_a_mark(loop: LoopThread, tmp_path:
         watch = LocalMemoryNotices(loop, str(tmp_path)).watch((MemoryMark(True, 192 * MIB),), heard)
         assert watch.renew() == ()
         process = group.run(f"x = bytearray({96 * MIB})")
-        try:
-            heard.wait()
-        finally:
-            watch.close()
-            process.kill()
-            process.wait(WAIT)
+        heard.wait_and_end(watch, process)
 
 
 @NEEDS_PSI
@@ -184,9 +190,4 @@ def test_this_kernel_says_when_processes_wait_for_memory(loop: LoopThread, tmp_p
     )
     with MemoryGroup(limit_bytes=32 * MIB) as group:
         process = group.run(program)
-        try:
-            heard.wait()
-        finally:
-            watch.close()
-            process.kill()
-            process.wait(WAIT)
+        heard.wait_and_end(watch, process)

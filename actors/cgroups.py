@@ -18,13 +18,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
+from actors import cgroup_outcomes as outcomes
 from actors.admission_messages import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
 from actors.cgroup_book import CgroupBook, Member
 from actors.cgroup_hands import CgroupHands, Ground, PodGroup, PodGroupMade
 from actors.cgroup_limits import demand_of, pod_limits, tier_limits
-from actors.cgroup_plan import PODS, CgroupPlan, Enforcement
+from actors.cgroup_outcomes import (
+    DriverTold,
+    GroundPrepared,
+    LimitsEnforced,
+    LimitsWritten,
+    PodGroupsListed,
+    PodGroupsMade,
+    PodGroupsRemoved,
+    StrangerSeen,
+)
+from actors.cgroup_plan import PODS, CgroupPlan
 from actors.event_messages import pod_event
-from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
 from actors.kernel.suspension import Outcome
 from actors.messages import KnownPods, NodeObserved
 from actors.node_object.events import node_event
@@ -33,10 +44,8 @@ from actors.start.resources import MINIMUM_SHARES
 from config.pod_identity import QosClass
 from config.quantity import QuantityError
 from runtime.cgroups.capability import CgroupLimits, CgroupTree
-from runtime.cgroups.names import CGROUPFS, SYSTEMD
-from runtime.cri import Cri, CriError, StatusCode
-from runtime.cri.enums import CgroupDriver
-from runtime.cri.messages import RuntimeConfigRequest, RuntimeConfigResponse
+from runtime.cri import Cri
+from runtime.cri.messages import RuntimeConfigRequest
 from runtime.cri.verbs import RUNTIME_CONFIG
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
@@ -58,7 +67,6 @@ FAILED_POD = "FailedCreatePodContainer"
 ENFORCED, NOT_ENFORCED = "NodeAllocatableEnforced", "FailedNodeAllocatableEnforcement"
 FIRST_WITHOUT = "1.37.0"
 """The first version of Kubernetes that will not do without the runtime's word (spec 10.1)."""
-DRIVERS = {CgroupDriver.CGROUPFS: CGROUPFS, CgroupDriver.SYSTEMD: SYSTEMD}
 _NEXT_TO_NOTHING = CgroupLimits(cpu_shares=MINIMUM_SHARES)
 _TIERS = (QosClass.GUARANTEED, QosClass.BURSTABLE, QosClass.BEST_EFFORT)
 
@@ -78,13 +86,6 @@ class AskDriver(Message, frozen=True):
     """To itself: ask the runtime who manages cgroups."""
 
 
-class DriverTold(Message, frozen=True):
-    """To itself: what the runtime says. `driver` empty: nothing; `unserved`: and it never will."""
-
-    driver: str
-    unserved: bool = False
-
-
 class KeepUp(Message, frozen=True):
     """To itself: a minute is over."""
 
@@ -95,55 +96,6 @@ class WriteTiers(Message, frozen=True):
 
 class TryAgain(Message, frozen=True):
     """To itself: what failed may succeed now."""
-
-
-class GroundPrepared(Message, frozen=True):
-    """To itself: whether there are cgroups; None: that is not known."""
-
-    ground: Ground | None
-    error: str
-
-
-class PodGroupsMade(Message, frozen=True):
-    """To itself: what came of those whose turn it was."""
-
-    turn: tuple[MakeCgroup, ...]
-    made: tuple[PodGroupMade, ...]
-    error: str
-
-
-class PodGroupsRemoved(Message, frozen=True):
-    """To itself: (UID, what stays and why) of those whose turn it was."""
-
-    removed: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-class PodGroupsListed(Message, frozen=True):
-    """To itself: whose cgroups there are, and whose there may be."""
-
-    uids: tuple[str, ...]
-    known: frozenset[str]
-
-
-class StrangerSeen(Message, frozen=True):
-    """To itself: whether volumes of a pod that nobody knows are still there, or may be."""
-
-    uid: str
-    known: frozenset[str]
-    has_volumes: bool
-
-
-class LimitsEnforced(Message, frozen=True):
-    """To itself: what of it could not be done."""
-
-    wanted: Enforcement
-    problems: tuple[str, ...]
-
-
-class LimitsWritten(Message, frozen=True):
-    """To itself: what could not be done of something that nobody waits for."""
-
-    problems: tuple[str, ...]
 
 
 class CgroupActor(Actor):
@@ -184,7 +136,7 @@ class CgroupActor(Actor):
 
     def _ask_driver(self) -> None:
         cri = self._tools.cri
-        self.begin(lambda: cri.call(RUNTIME_CONFIG, RuntimeConfigRequest(), timeout_ns=ASK_NS), _driver_told)
+        self.begin(lambda: cri.call(RUNTIME_CONFIG, RuntimeConfigRequest(), timeout_ns=ASK_NS), outcomes.driver_told)
 
     @handles(AskDriver)
     def ask_driver(self, _: AskDriver) -> None:
@@ -213,10 +165,12 @@ class CgroupActor(Actor):
         if hands is None:
             return
         if plan.kubelet_cgroups or plan.system_cgroups:
-            self._on_lane("processes", _written, hands.take_in, plan.kubelet_cgroups, plan.system_cgroups)
+            self._on_lane(
+                "processes", outcomes.limits_written, hands.take_in, plan.kubelet_cgroups, plan.system_cgroups
+            )
         if plan.per_qos:
             self._written = self._tiers()
-            self._on_lane("tiers", _prepared, hands.prepare, tuple(self._written.items()))
+            self._on_lane("tiers", outcomes.ground_prepared, hands.prepare, tuple(self._written.items()))
 
     @handles(GroundPrepared)
     def prepared(self, message: GroundPrepared) -> None:
@@ -258,9 +212,11 @@ class CgroupActor(Actor):
                 request.worker.tell(PodAdmitted(outside=True))
         elif self._ground is not None:
             if wanted := book.begin_making(AT_ONCE):
-                self._on_lane("make", _made(wanted), hands.make, tuple(self._group_of(each) for each in wanted))
+                self._on_lane(
+                    "make", outcomes.groups_made(wanted), hands.make, tuple(self._group_of(each) for each in wanted)
+                )
             if leaving := book.begin_removing(AT_ONCE):
-                self._on_lane("remove", _removed(leaving), hands.remove, leaving)
+                self._on_lane("remove", outcomes.groups_removed(leaving), hands.remove, leaving)
 
     def _group_of(self, request: MakeCgroup) -> PodGroup:
         pod = request.pod
@@ -335,14 +291,14 @@ class CgroupActor(Actor):
             return
         self._unheard = None
         self._book.expel(self._book.forgotten(known))
-        self._on_lane("list", _listed(known), hands.uids)
+        self._on_lane("list", outcomes.groups_listed(known), hands.uids)
         self._go_on()
 
     @handles(PodGroupsListed)
     def listed(self, message: PodGroupsListed) -> None:
         volumes = self._tools.volumes
         for uid in self._book.strangers(message.uids, message.known):
-            self._on_lane(uid, _stranger_seen(uid, message.known), volumes.volumes_of, uid)
+            self._on_lane(uid, outcomes.stranger_seen(uid, message.known), volumes.volumes_of, uid)
 
     @handles(StrangerSeen)
     def stranger_seen(self, message: StrangerSeen) -> None:
@@ -351,7 +307,7 @@ class CgroupActor(Actor):
         if self._hands is None or not self._book.strangers((uid,), message.known):
             return
         if message.has_volumes:
-            self._on_lane("tiers", _written, self._hands.weaken, (uid,), _NEXT_TO_NOTHING)
+            self._on_lane("tiers", outcomes.limits_written, self._hands.weaken, (uid,), _NEXT_TO_NOTHING)
         else:
             self.log.info("the cgroup of pod %s, which nobody knows, is removed", uid)
             self._book.expel((uid,))
@@ -370,7 +326,7 @@ class CgroupActor(Actor):
         tiers = self._tiers()
         if self._hands is not None and self._is_usable() and tiers != self._written:
             self._written = tiers
-            self._on_lane("tiers", _written, self._hands.write_tiers, tuple(tiers.items()))
+            self._on_lane("tiers", outcomes.limits_written, self._hands.write_tiers, tuple(tiers.items()))
 
     def _tiers(self) -> Mapping[QosClass, CgroupLimits]:
         guaranteed, burstable = (self._book.sum_of(qos) for qos in (QosClass.GUARANTEED, QosClass.BURSTABLE))
@@ -397,7 +353,7 @@ class CgroupActor(Actor):
             return
         for wanted in self._plan.enforcements(self._capacity, self._driver):
             if self._enforced.get(wanted.what) != wanted.limits:
-                self._on_lane(wanted.what, _enforced(wanted), hands.enforce, wanted)
+                self._on_lane(wanted.what, outcomes.limits_enforced(wanted), hands.enforce, wanted)
 
     @handles(LimitsEnforced)
     def enforced(self, message: LimitsEnforced) -> None:
@@ -426,55 +382,3 @@ class CgroupActor(Actor):
             self._said.add(text)
             self.log.warning("%s", text)
             self._tools.events.tell(node_event(self._plan.node, "Warning", NOT_ENFORCED, text))
-
-
-# --- what came of it --------------------------------------------------------------------------------------------------
-
-
-def _driver_told(done: Pending[RuntimeConfigResponse]) -> DriverTold:
-    outcome = outcome_of(done)
-    error, linux = outcome.error, outcome.value.linux if outcome.value is not None else None
-    if error is not None:
-        return DriverTold("", isinstance(error, CriError) and error.code == StatusCode.UNIMPLEMENTED)
-    return DriverTold("" if linux is None else DRIVERS.get(linux.cgroup_driver, ""), linux is None)
-
-
-def _problems(outcome: Outcome[tuple[str, ...]]) -> tuple[str, ...]:
-    return outcome.value or () if outcome.error is None else (_text(outcome.error),)
-
-
-def _text(error: BaseException | None) -> str:
-    return "" if error is None else str(error) or type(error).__name__
-
-
-def _prepared(outcome: Outcome[Ground]) -> GroundPrepared:
-    return GroundPrepared(outcome.value, _text(outcome.error))
-
-
-def _written(outcome: Outcome[tuple[str, ...]]) -> LimitsWritten:
-    return LimitsWritten(_problems(outcome))
-
-
-def _made(turn: tuple[MakeCgroup, ...]) -> Callable[[Outcome[tuple[PodGroupMade, ...]]], PodGroupsMade]:
-    return lambda outcome: PodGroupsMade(turn, outcome.value or (), _text(outcome.error))
-
-
-def _removed(turn: tuple[str, ...]) -> Callable[[Outcome[tuple[tuple[str, tuple[str, ...]], ...]]], PodGroupsRemoved]:
-    def told(outcome: Outcome[tuple[tuple[str, tuple[str, ...]], ...]]) -> PodGroupsRemoved:
-        if outcome.value is None:
-            return PodGroupsRemoved(tuple((uid, (_text(outcome.error),)) for uid in turn))
-        return PodGroupsRemoved(outcome.value)
-
-    return told
-
-
-def _listed(known: frozenset[str]) -> Callable[[Outcome[tuple[str, ...]]], PodGroupsListed]:
-    return lambda outcome: PodGroupsListed(outcome.value or (), known)
-
-
-def _stranger_seen(uid: str, known: frozenset[str]) -> Callable[[Outcome[tuple[object, ...]]], StrangerSeen]:
-    return lambda outcome: StrangerSeen(uid, known, outcome.value != ())
-
-
-def _enforced(wanted: Enforcement) -> Callable[[Outcome[tuple[str, ...]]], LimitsEnforced]:
-    return lambda outcome: LimitsEnforced(wanted, _problems(outcome))

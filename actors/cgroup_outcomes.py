@@ -107,10 +107,8 @@ def groups_made(turn: tuple[MakeCgroup, ...]) -> Callable[[Outcome[tuple[PodGrou
     return lambda outcome: PodGroupsMade(turn, outcome.value or (), _text(outcome.error))
 
 
-def groups_removed(
-    turn: tuple[str, ...],
-) -> Callable[[Outcome[tuple[tuple[str, tuple[str, ...]], ...]]], PodGroupsRemoved]:
-    def told(outcome: Outcome[tuple[tuple[str, tuple[str, ...]], ...]]) -> PodGroupsRemoved:
+def groups_removed(turn: tuple[str, ...]) -> Callable[[Outcome[Removed]], PodGroupsRemoved]:
+    def told(outcome: Outcome[Removed]) -> PodGroupsRemoved:
         if outcome.value is None:
             return PodGroupsRemoved(tuple((uid, (_text(outcome.error),)) for uid in turn))
         return PodGroupsRemoved(outcome.value)

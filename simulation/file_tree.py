@@ -31,6 +31,8 @@ class File:
     data: bytearray = field(default_factory=bytearray)
     mode: int = 0o644
     linked: bool = True
+    known_as: str = ""
+    """The path under which the tree finds it at once; empty for none."""
 
     def write(self, data: bytes, /) -> int:
         if self.linked:
@@ -69,7 +71,7 @@ class FileTree:
         self.version = 0
         """Grows with every change: what was read at one version is still so."""
         self._known: dict[str, File] = {}
-        """Plain files by paths without a link on the way: true until the file is removed, or something is renamed."""
+        """Plain files by paths without a link on the way: true until the file or a directory is removed or renamed."""
         self._root = Directory()
         self._failing: dict[str, int] = {}
         self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
@@ -185,7 +187,8 @@ class FileTree:
         if self._is_straight(path):
             if len(self._known) >= KNOWN_AT_MOST:
                 self._known.clear()
-            self._known[path] = node
+            self._known.pop(node.known_as, None)
+            self._known[path], node.known_as = node, path
         return len(node.data)
 
     def _is_straight(self, path: str) -> bool:
@@ -205,11 +208,14 @@ class FileTree:
         return sorted(
             name
             for name, node in entries.items()
-            if isinstance(node, Link)
-            and node.target.startswith(below)
-            and not self.plain_size(node.target)
-            and not self.exists(node.target)
+            if isinstance(node, Link) and node.target.startswith(below) and self._is_nowhere(node.target)
         )
+
+    def _is_nowhere(self, path: str) -> bool:
+        if self.plain_size(path) is None:
+            return True
+        known = self._known.get(path)
+        return not (known is not None and known.linked) and not self.exists(path)
 
     def mode(self, path: str) -> int:
         """The permission bits of a file or directory."""
@@ -285,8 +291,11 @@ class FileTree:
             if replaced is not None:
                 self._free(replaced)
             self.version += 1
-            self._known.clear()
-            target.entries[new_name] = directory.entries.pop(name)
+            moved = target.entries[new_name] = directory.entries.pop(name)
+            if isinstance(moved, File):
+                self._known.pop(moved.known_as, None)
+            else:
+                self._known.clear()
         self._tell(old)
         self._tell(new)
 

@@ -24,7 +24,7 @@ def test_the_size_of_a_plain_file_is_true_after_whatever_was_done_to_it_and_to_t
     assert [tree.plain_size(path) for path in ("/a/b/log", "/other/b/log", "/a/b", "/a/c")] == [2, 2, 0, None]
     tree.open("/a/b/log").write(b"345")
     assert (tree.plain_size("/a/b/log"), tree.plain_size("/other/b/log")) == (5, 5)
-    tree.rename("/a/b/log", "/a/b/log.1")
+    tree.rename("/other/b/log", "/a/b/log.1")
     assert (tree.plain_size("/a/b/log"), tree.plain_size("/a/b/log.1")) == (None, 5)
     tree.write("/a/b/log", b"6")
     assert tree.plain_size("/a/b/log") == 1

@@ -62,6 +62,7 @@ def layer_of(told: FilesystemUsage | None) -> LayerUsage | None:
 
 
 def network_of(told: LinuxPodSandboxStats | None) -> NetworkReading | None:
+    """containerd 1.6 leaves the time of the network out: then it is that of what was read beside it."""
     if told is None or told.network is None:
         return None
     network = told.network
@@ -69,7 +70,9 @@ def network_of(told: LinuxPodSandboxStats | None) -> NetworkReading | None:
     default = network.default_interface
     found = tuple(_interface(each) for each in (*((default,) if default else ()), *every))
     named = {each.name: each for each in found}
-    return NetworkReading(network.timestamp, "" if default is None else default.name, tuple(named.values()))
+    beside = (told.process, told.cpu, told.memory)
+    at_ns = network.timestamp or max((each.timestamp for each in beside if each is not None), default=0)
+    return NetworkReading(at_ns, "" if default is None else default.name, tuple(named.values()))
 
 
 def _interface(told: NetworkInterfaceUsage) -> InterfaceReading:

@@ -45,6 +45,8 @@ NAMESPACE = "/api/v1/namespaces/default"
 PODS = f"{NAMESPACE}/pods"
 PODS_DIRECTORY = f"{ROOT}/pods/"
 BURST = 100
+CATCHES_UP_NS = 10**9
+"""An actor that was frozen may be late for so long after."""
 CHANGES_REMEMBERED = 2_000
 """Of each resource: a watch that comes back later than that begins anew."""
 
@@ -288,8 +290,11 @@ class World:
         self.after(lasts_ns, lambda: self._thaw(name, agent))
 
     def _thaw(self, name: str, agent: MortalDispatcher) -> None:
-        self.note(f"thaws {self.frozen.pop(name).path} of {name}")
+        frozen = self.frozen[name]
+        self.note(f"thaws {frozen.path} of {name}")
+        frozen.wanted_ns = None
         agent.thaw()
+        self.after(CATCHES_UP_NS, lambda: self.frozen.pop(name))
 
     def jump_clocks(self, by_ns: int) -> None:
         """The time of day is another one, everywhere."""

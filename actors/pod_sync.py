@@ -158,7 +158,8 @@ class PodSync:
             except CriError as raised:
                 failure = raised
             observed = view.seen()
-            if failure is None and view.has_done_something() and not self._actions(pod, observed).idle:
+            waits_for_nobody = failure is None and self._held_up is None  # an answer is a reason to look of its own
+            if waits_for_nobody and view.has_done_something() and not self._actions(pod, observed).idle:
                 self._worker.ref.tell(LookAgain())  # one thing leads to the next: after a sidecar, an init container
         elif not self.starts.busy():
             self._references.rest()

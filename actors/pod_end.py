@@ -107,6 +107,17 @@ class PodEnd:
 
     # --- TERMINATED -------------------------------------------------------------------------------------------------
 
+    async def end_latecomers(self, life: PodLife) -> None:
+        """What an agent before had asked the runtime for may come to be only now, and keeps the remains from going."""
+        if not self._failed:
+            return
+        self._view.look_anew()
+        observed = await self._view.look()
+        if observed.anything_runs():
+            raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
+        for sandbox_id in sandboxes_to_stop(observed):
+            await self._view.deeds.stop_sandbox(sandbox_id)
+
     def clean_up(self, life: PodLife) -> bool:
         """Give back the volumes, and the remains where nobody needs them; True when that is done."""
         self._wait_after_failure()

@@ -258,6 +258,7 @@ class PodWorker(Actor):
         elif stage is Stage.TERMINATED:
             self._give_back()
             self._show.publish_final()
+            await self._end.end_latecomers(self._life)
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
                 self._references.release()
@@ -266,9 +267,11 @@ class PodWorker(Actor):
                 for listener in (self._services.status_manager, self._services.sync_loop):
                     listener.tell(PodFinished(self._uid))
                 self._tell_if_spent()
-        elif stage is Stage.FINISHED and self._end.nothing_is_left(self._life) and self._life.deleted:
-            # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
-            self.stop()
+        elif stage is Stage.FINISHED:
+            await self._end.end_latecomers(self._life)
+            if self._end.nothing_is_left(self._life) and self._life.deleted:
+                # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
+                self.stop()
 
     def _tell_if_spent(self) -> None:
         """Its containers may go before it does, once the API shows its end: till then they are all that tells of it."""

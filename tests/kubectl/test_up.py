@@ -129,7 +129,8 @@ def test_what_nodes_and_pods_use_is_shown(tmp_path: Path) -> None:
         kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
         kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
         row = kubectl("top", "pods").row("static-demo")
-        assert (row["CPU(cores)"], row["MEMORY(bytes)"]) == ("10m", "16Mi")
+        assert row["MEMORY(bytes)"] == "16Mi"
+        assert row["CPU(cores)"] in ("10m", "11m"), "a rate between two moments of real time, rounded up by kubectl"
         assert kubectl("top", "pods", "--containers").row("static-demo")["NAME"] == "main"
         assert kubectl("top", "nodes").row("demo")["MEMORY(%)"].endswith("%")
         summary = kubectl("get", "--raw", "/api/v1/nodes/demo/proxy/stats/summary").json()

@@ -84,6 +84,8 @@ class StatusManagerActor(Actor):
         self._api = api
         self._pods: dict[str, Published] = {}
         self._mirrors: dict[str, Pod] = {}
+        self._early: dict[str, Pod] = {}
+        """What the API shows of pods of which no worker has said anything yet."""
         self._queue = WriteQueue()
         self._writes = 0
         self._pause_ns = 0
@@ -131,6 +133,8 @@ class StatusManagerActor(Actor):
         known.final = known.final or message.final
         if not is_static(message.pod):
             known.note(message.pod)
+            if (early := self._early.pop(uid, None)) is not None:
+                known.note(early)  # the worker may have known an older one
         if changed and status is not None:
             self._measures.changed(known.pod, known.status, status, self.wall_ns())
             known.status = status
@@ -142,11 +146,14 @@ class StatusManagerActor(Actor):
     def pod_reconciled(self, message: PodReconciled) -> None:
         uid = message.pod.metadata.uid
         known = self._pods.get(uid)
-        if known is not None and known.note(message.pod):
+        if known is None:
+            self._early[uid] = message.pod
+        elif known.note(message.pod):
             self._consider(uid, known)
 
     @handles(PodLeftApi)
     def pod_left_api(self, message: PodLeftApi) -> None:
+        self._early.pop(message.uid, None)
         known = self._pods.get(message.uid)
         if known is not None:
             known.gone = True
@@ -178,6 +185,7 @@ class StatusManagerActor(Actor):
     @handles(PodForgotten)
     def pod_forgotten(self, message: PodForgotten) -> None:
         self._pods.pop(message.uid, None)
+        self._early.pop(message.uid, None)
         self._measures.forgotten(message.uid)
         self._mirrors.pop(message.uid, None)
         self._refused.discard(message.uid)

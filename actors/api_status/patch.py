@@ -44,6 +44,13 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
     return {"metadata": {"uid": uid}, "status": changes} if changes else None
 
 
+def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
+    """What a patch names: fields of the status, and conditions one by one."""
+    changes = {} if body is None else body["status"]
+    conditions = {f"condition {each['type']}" for each in changes.get("conditions", ())}
+    return frozenset(changes.keys() - {"conditions"} | conditions)
+
+
 def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[dict[str, Any]]:
     before = {each.type: each for each in old}
     changes = [_whole(each) for each in new if before.get(each.type) != each]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.api_status.merge import status_to_write, with_plain_status
+from actors.api_status.patch import asked_in, status_patch
 from actors.pod_status.phase import TERMINAL
 from actors.published_status import next_status
 from config.objects import Pod, PodStatus
@@ -24,6 +25,7 @@ class Published:
     __slots__ = (
         "_answer",
         "_asked",
+        "_base",
         "_sent",
         "api",
         "final",
@@ -52,6 +54,7 @@ class Published:
         self.refused = ""
         self._sent: PodStatus | None = None
         self._asked: PodStatus | None = None
+        self._base: Pod | None = None
         self._answer: Pod | None = None
 
     # --- what the API shows -----------------------------------------------------------------------------------------
@@ -127,6 +130,7 @@ class Published:
         """A write of what is wanted now is under way."""
         self.writing = True
         self._sent = self.wanted
+        self._base = self.api
 
     def wrote(self, pod: Pod) -> None:
         """The write was taken, and `pod` is what the API made of it."""
@@ -134,8 +138,20 @@ class Published:
         if self.api is None or self.api.metadata.uid != pod.metadata.uid:
             return
         self.note(pod)
-        if self.api.metadata.resource_version == pod.metadata.resource_version:
+        if self.api.metadata.resource_version == pod.metadata.resource_version and self._was_asked_for_all():
             self._answer, self._asked = self.api, self._sent
+
+    def _was_asked_for_all(self) -> bool:
+        """Whether what the API shows otherwise than it was asked to is something that it was asked for.
+
+        What it was thought to show already was left out; somebody else may have changed that meanwhile.
+        """
+        if self.api is None or self._base is None or self._sent is None or self.api.status == self._sent:
+            return True
+        uid = self.api.metadata.uid
+        return asked_in(status_patch(uid, self.api.status, self._sent)) <= asked_in(
+            status_patch(uid, self._base.status, self._sent)
+        )
 
 
 def is_newer(pod: Pod, known: Pod) -> bool:

@@ -335,6 +335,26 @@ def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World
     assert len(world.api.calls) == 2
 
 
+def test_what_somebody_else_changed_under_a_write_is_written_after_it(world: World):
+    world.pods["web"] = api_pod("web", status=ready())
+    world.tell("web", ready(message="news"))
+    world.run(2 * ON_ITS_WAY_NS)
+    # The node was not heard of for a while, and the cluster has said so of its pods.
+    world.api.answer(api_pod("web", 3, status=ready(value="False", message="news")))
+    world.run(2 * ON_ITS_WAY_NS)
+    assert len(world.api.calls) == 2
+    body = json.loads(world.api.calls[1].body or b"")
+    assert [(each["type"], each["status"]) for each in body["status"]["conditions"]] == [("Ready", "True")]
+
+
+def test_what_the_api_shows_before_a_worker_has_spoken_is_not_forgotten(world: World):
+    world.pods["web"] = api_pod("web", 1, status=ready())
+    world.manager.tell(PodReconciled(api_pod("web", 2, status=ready(value="False"))))
+    world.tell("web", ready())
+    world.run(2 * ON_ITS_WAY_NS)
+    assert len(world.api.calls) == 1
+
+
 def test_a_pod_whose_last_status_the_api_keeps_otherwise_goes_all_the_same(world: World):
     world.tell(
         "web", PodStatus(phase="Succeeded", message="long"), final=True, deletion_timestamp="2026-11-21T00:00:00Z"

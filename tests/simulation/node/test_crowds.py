@@ -62,6 +62,11 @@ def running(node: SimulatedNode) -> int:
     return sum(record.state is ContainerState.CONTAINER_RUNNING for record in node.containers())
 
 
+def threads_beside_lanes(driver: Driver) -> int:
+    """One for each lane in use comes on top of what a node may have (design.md); a lane may have a few more."""
+    return threading.active_count() - sum(lane.threads > 0 for lane in driver.dispatcher.lanes())
+
+
 def test_a_thousand_pods_reach_running_on_at_most_sixteen_threads(driver: Driver):
     before = threading.active_count()
     node = node_on(driver.dispatcher, CROWD)
@@ -70,7 +75,7 @@ def test_a_thousand_pods_reach_running_on_at_most_sixteen_threads(driver: Driver
 
     def all_run() -> bool:
         nonlocal most
-        most = max(most, threading.active_count() - before)
+        most = max(most, threads_beside_lanes(driver) - before)
         return running(node) == CROWD and {_phase(pod) for pod in node.pods()} == {"Running"}
 
     if isinstance(driver, SimulatedDriver):

@@ -23,6 +23,7 @@ from rich.text import Text
 
 from actors.kernel import PoolDispatcher
 from actors.node_object.settings import KUBERNETES_VERSION
+from cli.argument_kinds import duration, number_from
 from cli.log_lines import log_to
 from cli.main import own_version
 from cli.play_watch import few_collections
@@ -208,28 +209,13 @@ def _parser() -> argparse.ArgumentParser:
         description="Let simulated nodes join an API server, in real time. See docs/hollow-nodes.md.",
     )
     parser.add_argument("--kubeconfig", required=True, metavar="FILE", help="the API server, and who they are there")
-    parser.add_argument("--nodes", type=_number(1, NODES_AT_MOST), default=1, metavar="N", help="how many (default: 1)")
+    parser.add_argument(
+        "--nodes", type=number_from(1, NODES_AT_MOST), default=1, metavar="N", help="how many (default: 1)"
+    )
     parser.add_argument("--name-prefix", default="hollow-", metavar="TEXT", help="of their names (default: hollow-)")
-    parser.add_argument("--first", type=_number(0, 10**6), default=0, metavar="N", help="number of the first (0)")
+    parser.add_argument("--first", type=number_from(0, 10**6), default=0, metavar="N", help="number of the first (0)")
     parser.add_argument("--config", metavar="FILE", help="a KubeletConfiguration for all of them")
-    parser.add_argument("--for", dest="lasts", type=_duration, metavar="1h", help="end after that time")
+    parser.add_argument("--for", dest="lasts", type=duration, metavar="1h", help="end after that time")
     parser.add_argument("--remove-nodes", action="store_true", help="delete the Node objects at the end")
     parser.add_argument("--verbose", action="store_true", help="log what every agent has to say")
     return parser
-
-
-def _number(least: int, most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not (text.isdecimal() and least <= int(text) <= most):
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least} to {most}")
-        return int(text)
-
-    return read
-
-
-def _duration(text: str) -> str:
-    try:
-        duration_ns(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text

@@ -12,14 +12,14 @@ import contextlib
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
 from cli import hollow_nodes
+from cli.argument_kinds import duration, number_from
 from cli.failed_runs import Played, tell_failure
 from cli.play_watch import Interrupt, interruptible, watch
 from cli.simulation_report import Json, all_seeds_line, report_lines, report_of
-from simulation.cri.behaviour_values import duration_ns
 from simulation.play import Play, with_nodes
 from simulation.scenario import (
     DEFAULT,
@@ -147,9 +147,9 @@ def _parser() -> argparse.ArgumentParser:
     seeds = parser.add_mutually_exclusive_group()
     seeds.add_argument("--seed", dest="seeds", type=_one_seed, metavar="N", help="decides everything (default: 1)")
     seeds.add_argument("--seeds", dest="seeds", type=_seeds, metavar="A..B", help="one after the other, B included")
-    parser.add_argument("--nodes", type=_count(1000), metavar="N", help="instead of what the scenario says")
-    parser.add_argument("--pods", type=_count(1_000_000), metavar="N", help="instead of what the scenario says")
-    parser.add_argument("--for", dest="lasts", type=_duration, metavar="24h", help="how long things come, go, go wrong")
+    parser.add_argument("--nodes", type=number_from(1, 1000), metavar="N", help="instead of what the scenario says")
+    parser.add_argument("--pods", type=number_from(1, 1_000_000), metavar="N", help="instead of what the scenario says")
+    parser.add_argument("--for", dest="lasts", type=duration, metavar="24h", help="how long things come, go, go wrong")
     parser.add_argument("--json", action="store_true", help="one JSON object per seed and line")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     parser.add_argument(
@@ -179,23 +179,6 @@ def _seeds(text: str) -> range:
     if not (dots and 0 < len(found) <= SEEDS_AT_MOST):
         raise argparse.ArgumentTypeError(f"{text!r} is no A..B with A <= B, such as 1..200")
     return found
-
-
-def _count(at_most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not (text.isdecimal() and 0 < int(text) <= at_most):
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {at_most}")
-        return int(text)
-
-    return read
-
-
-def _duration(text: str) -> str:
-    try:
-        duration_ns(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+"""Kinds of arguments that several commands take: whole numbers in a range, and durations as people write them.
+
+Each is a `type` for argparse, and refuses what it is not with a sentence that says what it takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from simulation.cri.behaviour_values import duration_ns
+
+
+def number_from(least: int, most: int) -> Callable[[str], int]:
+    """Whole numbers from `least` to `most`, both included."""
+
+    def read(text: str) -> int:
+        if not (text.isdecimal() and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def duration(text: str) -> str:
+    """A duration such as `90s` or `24h`, as it was written."""
+    try:
+        duration_ns(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

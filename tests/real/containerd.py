@@ -184,11 +184,14 @@ class Containerd:
         until(removed, 60, lambda: f"pods cannot be removed: {refused[-1]}")
 
     def _end_forgotten_task(self, refusal: str) -> None:
-        """containerd 1.6 may take a container for ended that was being started when its pod was stopped."""
+        """containerd 1.6 may take a container for ended that was being started when its pod was stopped.
+
+        Its CRI then refuses for as long as there is a task, also one whose process has ended.
+        """
         found = re.search(r"cannot delete running task (\w+)", refusal)
         if found is not None:
-            with contextlib.suppress(AssertionError):
-                self.ctr("tasks", "kill", "--signal", "KILL", found[1])
+            with contextlib.suppress(AssertionError):  # somebody else was faster: the next refusal would tell
+                self.ctr("tasks", "delete", "--force", found[1])
 
     def _remove_pods(self) -> None:
         with self.connect() as cri:

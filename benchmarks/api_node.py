@@ -31,7 +31,8 @@ import psutil
 
 from actors.kernel import PoolDispatcher
 from actors.node import Node
-from cli.node_start import plan_of, simulated_capabilities, this_machine
+from cli.node_start import plan_of, this_machine
+from cli.simulated_machine import simulated_capabilities
 from config.api_resources import NODES, PODS
 from config.flags import parse_flags
 from config.kubeconfig import kubeconfig_document

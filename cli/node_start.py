@@ -1,4 +1,4 @@
-"""Puts a node together for the command line: its plan from the configuration, its capabilities real or simulated."""
+"""Puts a node together for the command line: its plan from the configuration, and what this machine lets it do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from actors.admission.abilities import Abilities
 from actors.cgroup_plan import TIERED
 from actors.container_gc_rules import GcPolicy
-from actors.kernel import PoolDispatcher
 from actors.node_object.addresses import node_ips
 from actors.node_object.capacity import MEMORY, allocatable, capacity
 from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_version
@@ -57,15 +56,6 @@ from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
 from runtime.volumes.pod_directories import PodDirectories
 from runtime.volumes.sub_path import LocalSubPaths
-from simulation.cgroups import SimulatedCgroups
-from simulation.cri import Settings, SimulatedCri
-from simulation.hook_caller import SimulatedHookCaller
-from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
-from simulation.host_facts import SimulatedHostFacts
-from simulation.host_stats import SimulatedHostStats
-from simulation.node_volumes import SimulatedNodeVolumes
-from simulation.prober import SimulatedProber
-from simulation.sub_paths import SimulatedSubPaths
 
 CGROUPS = "/sys/fs/cgroup"
 CONTAINER_LOGS = "/var/log/containers"
@@ -73,7 +63,6 @@ PUSHED_MANIFESTS = "pushed-manifests"
 """Under the node's directory: what came over HTTP."""
 PLUGINS_REGISTRY = "plugins_registry"
 LIMITED_SWAP = "LimitedSwap"
-SIMULATED_RUNTIME = "simulated"
 MICROSECOND_NS = 1_000
 
 
@@ -244,36 +233,6 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         oom_log=KernelOomLog(loop),
         machine_shutdown=Logind(loop, system_bus_address()),
         memory_notices=LocalMemoryNotices(loop, cgroup_root=plan.configuration.cgroup_root),
-    )
-
-
-def simulated_capabilities(
-    dispatcher: PoolDispatcher, plan: NodePlan, loop: LoopThread, settings: Settings, api: ApiLines | None = None
-) -> NodeCapabilities:
-    """Manifests from this machine; containers, volumes and logs on a simulated one that leaves no trace here."""
-    logs, links = plan.configuration.pod_logs_dir, plan.facts.container_logs_directory
-    host = SimulatedHost(pod_logs=logs, container_logs=links)
-    cri = SimulatedCri(dispatcher, settings, files=host.container_files)
-    cgroups = SimulatedCgroups(cri)
-    machine, root = SimulatedHostFacts(plan.facts.name, addresses=plan.facts.host_ips), plan.facts.root_directory
-    return NodeCapabilities(
-        cri=cri,
-        prober=SimulatedProber(dispatcher, cri, cri),
-        hooks=SimulatedHookCaller(dispatcher, cri),
-        manifests=LocalManifests(),
-        manifest_server=HttpManifests(loop),
-        manifest_store=LocalManifestStore(),
-        files=host.pod_files,
-        logs=host.pod_logs,
-        log_files=host.log_files,
-        volumes=SimulatedNodeVolumes(host.tree, plan.facts.root_directory),
-        sub_paths=SimulatedSubPaths(host.tree, plan.facts.root_directory),
-        ids=SimulatedIdFiles(host.tree, plan.facts.root_directory),
-        allocations=SimulatedAllocationFile(host.tree, plan.facts.root_directory),
-        host=machine,
-        api=api,
-        cgroups=cgroups,
-        stats=SimulatedHostStats(dispatcher, cri, machine, host.tree, root, cgroups),
     )
 
 

@@ -30,15 +30,8 @@ from actors.source import decoder_of
 from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
 from cli.log_lines import log_to
 from cli.node_server import NodeWindow, Serving, node_server
-from cli.node_start import (
-    SIMULATED_RUNTIME,
-    open_lines,
-    plan_of,
-    real_capabilities,
-    runtime_name_of,
-    simulated_capabilities,
-    this_machine,
-)
+from cli.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
+from cli.simulated_machine import SIMULATED_RUNTIME, simulated_capabilities
 from cli.up_progress import Look, Progress, look_at, progress
 from cli.up_screens import JsonScreen, LineScreen, LiveScreen, Screen
 from config import examples

@@ -17,7 +17,8 @@ from runtime.certificate_keys import SERVER, current_file
 from runtime.event_loop import LoopThread
 from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
-from runtime.http_server.serving_certificate import ServingFiles, ServingTls, self_signed
+from runtime.http_server.self_signed import self_signed
+from runtime.http_server.serving_certificate import ServingFiles, ServingTls
 
 LOOPBACK = "127.0.0.1"
 

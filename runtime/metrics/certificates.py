@@ -7,13 +7,14 @@ import time
 from datetime import UTC
 from pathlib import Path
 
-from cryptography import x509
-
 from config.kubeconfig import Pem
 
 
 def seconds_left(pem: Pem) -> float:
     """Until the first certificate of it ends; +Inf where there is none, or none that can be read."""
+    # Heavy, and of no use before somebody asks.
+    from cryptography import x509
+
     try:
         text = pem.data.encode() if pem.data else Path(pem.path).read_bytes() if pem.path else b""
         if not text:

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 
 from config.kubelet.tls import INSECURE_CIPHERS, SECURE_CIPHERS, chosen_curve
-from runtime.http_server.serving_certificate import CertificateError, ServingFiles, ServingTls, self_signed
+from runtime.http_server.self_signed import self_signed
+from runtime.http_server.serving_certificate import CertificateError, ServingFiles, ServingTls
 from tests.runtime.http_server.authorities import authority, client_context, write_pair
 from tests.runtime.http_server.clients import ask, listening
 

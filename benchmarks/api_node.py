@@ -18,12 +18,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from time import perf_counter
 from typing import Any
 
@@ -31,6 +30,7 @@ import psutil
 
 from actors.kernel import PoolDispatcher
 from actors.node import Node
+from benchmarks.processes import process
 from cli.node_start import plan_of, this_machine
 from cli.simulated_machine import simulated_capabilities
 from config.api_resources import NODES, PODS
@@ -107,17 +107,6 @@ def server(kubeconfig: str) -> None:
             file.write(kubeconfig_document(front.url))
         print(front.url, flush=True)
         signal.sigwait(signals)
-
-
-@contextmanager
-def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process of this Python, ended afterwards."""
-    with subprocess.Popen([sys.executable, "-m", *words], text=True, **options) as running:
-        try:
-            yield running
-        finally:
-            running.send_signal(signal.SIGTERM)
-            running.wait(30)
 
 
 class Arrivals:

@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from time import monotonic
 from typing import Any
 
 import psutil
 
+from benchmarks.processes import embedded_apiserver, process
 from config.api_resources import LEASES, NAMESPACES, NODES, PODS
 from config.objects import Container, Namespace, Node, ObjectMeta, Pod, PodSpec, Probe, TCPSocketAction
 from runtime.api import Api, ApiError, WatchEvent, create, delete, list_objects, watch_objects
@@ -39,17 +36,6 @@ NAMESPACE = "bench-hollow"
 LEASE_NAMESPACE = "kube-node-lease"
 LIMIT_SECONDS = 300.0
 LOOK_EVERY_SECONDS = 5.0
-
-
-@contextmanager
-def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """A command of actorlet, ended in order afterwards."""
-    with subprocess.Popen([sys.executable, "-m", "cli.main", *words], text=True, **options) as running:
-        try:
-            yield running
-        finally:
-            running.send_signal(signal.SIGTERM)
-            running.wait(120)
 
 
 class Seen:
@@ -125,19 +111,13 @@ def run(nodes: int, pods: int, seconds: float, probes: bool, kubeconfig: str | N
         place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-"))
         if kubeconfig is None:
             kubeconfig = f"{place}/kubeconfig"
-            server = after.enter_context(
-                process("simulated-apiserver", "--no-tls", "--kubeconfig", kubeconfig, stdout=subprocess.PIPE)
-            )
-            assert server.stdout is not None
-            while not os.path.exists(kubeconfig) or not os.path.getsize(kubeconfig):
-                if not server.stdout.readline():
-                    raise SystemExit("the API server has ended")
+            after.enter_context(embedded_apiserver(kubeconfig, "--no-tls"))
         loop = after.enter_context(closing(LoopThread("load")))
         api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
         api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=NAMESPACE)))).exception(30)
         after.callback(lambda: api.call(delete(NAMESPACES, "", NAMESPACE)).exception(30))
         words = ("--kubeconfig", kubeconfig, "--nodes", str(nodes), "--name-prefix", PREFIX, "--remove-nodes")
-        hollow = after.enter_context(process("simulate", *words))
+        hollow = after.enter_context(process("cli.main", "simulate", *words))
         watched, seen = psutil.Process(hollow.pid), Seen()
         began = monotonic()
         for watch in (

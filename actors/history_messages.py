@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Hashable
+from typing import Self
 
 import msgspec
 
@@ -61,7 +62,8 @@ class NoteHistory(Message, frozen=True):
     """PodWorker, SyncLoopActor -> HistorianActor: this happened to the pod; `waits` is all it waits for from now on.
 
     `stage` is where its life is since `since_wall_ns`; empty, and `waits` None, leave what is known. `past`: what can
-    be seen of the time before; it counts where nothing is remembered of that.
+    be seen of the time before; it counts where nothing is remembered of that. `gone_wall_ns`: since when this node is
+    done with the pod, None while it is not. What waits of one pod is one message.
     """
 
     uid: str
@@ -72,6 +74,28 @@ class NoteHistory(Message, frozen=True):
     entries: tuple[HistoryEntry, ...] = ()
     waits: tuple[PodWait, ...] | None = None
     past: tuple[HistoryEntry, ...] = ()
+    gone_wall_ns: int | None = None
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+    def merged(self, waiting: Self) -> Self:
+        named, staged = (self if self.name else waiting), (self if self.stage else waiting)
+        return msgspec.structs.replace(
+            self,
+            namespace=named.namespace,
+            name=named.name,
+            stage=staged.stage,
+            since_wall_ns=staged.since_wall_ns,
+            entries=waiting.entries + self.entries,
+            waits=waiting.waits if self.waits is None else self.waits,
+            past=waiting.past or self.past,
+        )
+
+
+def gone(uid: str, wall_ns: int) -> NoteHistory:
+    """SyncLoopActor -> HistorianActor: this node is done with the pod, and nothing is waited for any more."""
+    return NoteHistory(uid, "", "", "", 0, waits=(), gone_wall_ns=wall_ns)
 
 
 class HistorianStarted(Message, frozen=True):

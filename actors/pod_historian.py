@@ -2,8 +2,10 @@
 
 It is told by the workers and by the sync loop, asked by people, and decides nothing. Each history is bounded
 (`history_ring`); of pods that are gone the last `GONE_MAX` are remembered, because "where is it?" is asked after the
-end. All of it is lost with the agent: what is true can be looked up, and this is only how it came about. Of the time
-before it began it takes from the workers what can be seen in the runtime, and says that there is no more.
+end. Nobody waits for it, so what it is told waits for more: a start tells ten things within milliseconds, which
+are one message then. All of it is lost with the agent: what is true can be looked up, and this is only how it came
+about. Of the time before it began it takes from the workers what can be seen in the runtime, and says that there is no
+more.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ from actors.history_messages import (
 )
 from actors.history_ring import HistoryRing
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
-from actors.messages import PodWorkerEnded
 
 SECOND_NS = 1_000_000_000
 GONE_MAX = 100
@@ -47,6 +48,7 @@ class HistorianActor(Actor):
     """See the module."""
 
     mailbox_capacity: ClassVar[int] = 50_000
+    linger_ns: ClassVar[int] = SECOND_NS
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, sync_loop: ActorRef) -> None:
@@ -64,6 +66,8 @@ class HistorianActor(Actor):
     def note(self, message: NoteHistory) -> None:
         history = self._histories.get(message.uid)
         if history is None:
+            if not message.name:
+                return  # the end of a pod of which nothing is known
             history = self._histories[message.uid] = _History()
         if message.past and not history.past:
             self._remember_past(history, message.past)
@@ -74,8 +78,16 @@ class HistorianActor(Actor):
             history.stage, history.since_wall_ns = message.stage, message.since_wall_ns
         if message.waits is not None:
             history.waits = message.waits
-        history.gone_wall_ns = None
+        history.gone_wall_ns = message.gone_wall_ns
         self._gone.pop(message.uid, None)
+        if message.gone_wall_ns is not None:
+            self._remember_gone(message.uid)
+
+    def _remember_gone(self, uid: str) -> None:
+        self._gone[uid] = None
+        if len(self._gone) > GONE_MAX:
+            oldest = next(iter(self._gone))
+            del self._gone[oldest], self._histories[oldest]
 
     def _remember_past(self, history: _History, past: tuple[HistoryEntry, ...]) -> None:
         history.past = True
@@ -90,18 +102,6 @@ class HistorianActor(Actor):
         self.log.warning(
             "%d entries of pods' histories are lost: more happened than could be taken down", message.dropped
         )
-
-    @handles(PodWorkerEnded)
-    def worker_ended(self, message: PodWorkerEnded) -> None:
-        history = self._histories.get(message.uid)
-        if history is None:
-            return
-        history.gone_wall_ns = self.wall_ns()
-        history.waits = ()
-        self._gone[message.uid] = None
-        if len(self._gone) > GONE_MAX:
-            oldest = next(iter(self._gone))
-            del self._gone[oldest], self._histories[oldest]
 
     @handles(TellHistory)
     def tell_history(self, question: TellHistory) -> PodStory | None:

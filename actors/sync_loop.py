@@ -21,7 +21,7 @@ from actors.count_messages import CountPods, PodCount
 from actors.event_messages import pod_event
 from actors.eviction.local_limits import has_local_limits
 from actors.eviction_messages import LimitedPodSeen, PodHere, PodsHere, WantPods
-from actors.history_messages import HistorianStarted, HistoryEntry, HistoryKind, NoteHistory, PodWait
+from actors.history_messages import HistorianStarted, HistoryEntry, HistoryKind, NoteHistory, PodWait, gone
 from actors.history_words import name_wait, shortened
 from actors.kernel import (
     Actor,
@@ -324,8 +324,9 @@ class SyncLoopActor(Actor):
             return
         entry.worker = None
         services = self._services
-        for listener in (services.pleg, services.container_gc, services.images, services.historian, services.resources):
+        for listener in (services.pleg, services.container_gc, services.images, services.resources):
             listener.tell(PodWorkerEnded(uid))
+        services.historian.tell(gone(uid, self.wall_ns()))
         if services.image_gc is not None:
             services.image_gc.tell(PodWorkerEnded(uid))
         if entry.restart is not None:

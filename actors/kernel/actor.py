@@ -34,6 +34,12 @@ class Actor(pykka.Actor):
 
     mailbox_capacity: ClassVar[int] = 10_000
     """Messages that may wait in the user lane; one more is refused and the actor is told `MailboxOverflowed`."""
+    linger_ns: ClassVar[int] = 0
+    """How long what is told to this actor while it is idle may wait for more, so that messages of one key become one.
+
+    For an actor for which nobody waits. Questions, signals and interrupts are handled at once, and a question after
+    all that was told before it.
+    """
     max_effects: ClassVar[int] = 64
     """Effects begun with `begin` that run at a time; more of them wait their turn."""
     stop_grace_ns: ClassVar[int] = 10_000_000_000

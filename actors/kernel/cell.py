@@ -25,7 +25,7 @@ from actors.kernel.dead_letters import Reason
 from actors.kernel.effects import Effects
 from actors.kernel.errors import Interrupted, KernelError, MailboxFullError, NameTakenError
 from actors.kernel.lifecycle import Life
-from actors.kernel.mailbox import Posted
+from actors.kernel.mailbox import Posted, is_urgent
 from actors.kernel.message import ActorStopped, Signal
 from actors.kernel.promise import AskFuture, Pending
 from actors.kernel.ref import ActorRef
@@ -81,6 +81,8 @@ class Cell:
         "kwargs",
         "last_failure",
         "life",
+        "linger_ns",
+        "lingers",
         "lock",
         "mailbox",
         "name",
@@ -121,6 +123,9 @@ class Cell:
         self.strategy = strategy
         self.stopped: StoppedFlag = StoppedFlag()
         self.mailbox = self.dispatcher.new_mailbox(actor_class)
+        self.linger_ns = actor_class.linger_ns
+        self.lingers = False
+        """It has mail that waits for more, and a timer for the end of that."""
         self.ref = ActorRef(self)
         self.life = Life.NEW
         self.actor: Actor | None = None
@@ -160,6 +165,8 @@ class Cell:
         with self.lock:
             posted = self.mailbox.post(message, reply_to, sender, now_ns, key)
             queue = self._turn_state is _IDLE and self._has_work()
+            if queue and self.linger_ns and self._lets_wait(message, reply_to):
+                queue = False
             if queue:
                 self._turn_state = _IN_QUEUE
         if queue:
@@ -175,6 +182,22 @@ class Cell:
             self.system.dead_letters.add(Reason.STOPPED, message, sender, self.path, now_ns)
         if reply_to is not None:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
+
+    def _lets_wait(self, message: Any, reply_to: AskFuture[Any] | None) -> bool:
+        """Under the lock: whether what has just come may wait for more (`Actor.linger_ns`). Who asks does not wait."""
+        if reply_to is not None or is_urgent(message) or self.life is not _ALIVE:
+            return False
+        if not self.lingers:
+            self.lingers = True
+            self.dispatcher.schedule(self.linger_ns, self._has_lingered)
+        return True
+
+    def _has_lingered(self) -> None:
+        with self.lock:
+            self.lingers = False
+            queue = self._needs_turn()
+        if queue:
+            self.dispatcher.enqueue(self)
 
     def put(self, envelope: Any, /) -> None:
         """Pykka's way in: an `ask`, or a stop."""

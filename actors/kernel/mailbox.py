@@ -84,6 +84,11 @@ def _nature_of(message_type: type[Any]) -> _Nature:
     return nature
 
 
+def is_urgent(message: Any) -> bool:
+    """Whether it goes to the system lane."""
+    return _nature_of(type(message)).urgent
+
+
 class Mailbox:
     """See the module. `length`: how many messages wait. `dropped_total`: those refused in its whole life."""
 

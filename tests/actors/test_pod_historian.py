@@ -16,9 +16,9 @@ from actors.history_messages import (
     PodStory,
     PodWait,
     TellHistory,
+    gone,
 )
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import PodWorkerEnded
 from actors.pod_historian import BEGAN, GONE_MAX, HistorianActor
 from tests.actors.probes import Recorder
 
@@ -81,24 +81,36 @@ def test_a_note_without_a_stage_leaves_the_stage(world: World):
 
 
 def test_a_pod_that_is_gone_is_remembered_until_many_others_are(world: World):
-    world.tell(note("a", "x", (WAIT,)), PodWorkerEnded("a"), PodWorkerEnded("never heard of"))
+    world.tell(note("a", "x", (WAIT,)), gone("a", 7), gone("never heard of", 7))
     story = world.story("a")
     assert story is not None
     assert story.waits == ()
-    assert story.gone_wall_ns is not None
+    assert story.gone_wall_ns == 7
     assert world.known() == (KnownPod("a", "shop", "pod-a", gone=True),)
     for number in range(GONE_MAX):
-        world.tell(note(f"n{number}", "x"), PodWorkerEnded(f"n{number}"))
+        world.tell(note(f"n{number}", "x"), gone(f"n{number}", 7))
     assert world.story("a") is None
     assert len(world.known()) == GONE_MAX
 
 
 def test_a_pod_that_comes_back_is_not_gone(world: World):
-    world.tell(note("a", "x"), PodWorkerEnded("a"), note("a", "again"))
+    world.tell(note("a", "x"), gone("a", 7), note("a", "again"))
     story = world.story("a")
     assert story is not None
     assert story.gone_wall_ns is None
     assert [entry.text for entry in story.entries] == ["x", "again"]
+
+
+def test_what_happens_within_a_moment_is_one_message_and_nothing_of_it_is_lost():
+    first, second = note("a", "first", (WAIT,)), note("a", "second", None, stage="")
+    both = second.merged(first)
+    assert [entry.text for entry in both.entries] == ["first", "second"]
+    assert (both.name, both.stage, both.since_wall_ns, both.waits) == ("pod-a", "syncing", 5, (WAIT,))
+    ended = gone("a", 7).merged(both)
+    assert (ended.name, ended.stage, ended.waits, ended.gone_wall_ns) == ("pod-a", "syncing", (), 7)
+    assert note("a", "again").merged(ended).gone_wall_ns is None
+    seen = past("a", 1)
+    assert first.merged(seen).past == seen.past
 
 
 def past(uid: str, *times: int) -> NoteHistory:

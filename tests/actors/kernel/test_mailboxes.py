@@ -6,6 +6,7 @@ from typing import Any
 
 from actors.kernel import MailboxOverflowed, Message, Promise
 from tests.actors.kernel.cast import (
+    MS,
     Counter,
     Do,
     Interrupt,
@@ -150,3 +151,39 @@ def test_mail_for_an_actor_that_is_restarting_is_kept(driver: Driver):
     ref.tell(Unknown())
     driver.until(lambda: len(notes) == 20)
     assert [note.number for note in notes] == list(range(20))
+
+
+class Lingering(Puppet):
+    linger_ns = 500 * MS
+
+
+def test_what_comes_to_an_actor_that_lets_it_wait_meets_in_the_mailbox(driver: Driver):
+    notes: list[Any] = []
+    ref = driver.spawn(Lingering, notes)
+    driver.settle()
+    ref.tell(Latest("a", 1))
+    driver.settle()
+    ref.tell(Say("between"))
+    ref.tell(Latest("a", 2))
+    driver.settle()
+    assert notes == []
+    driver.until(lambda: len(notes) == 2)
+    assert notes == [Latest("a", 2, seen=2), "between"]
+    ref.tell(Latest("a", 3))
+    driver.until(lambda: len(notes) == 3)
+    assert notes[2] == Latest("a", 3)
+
+
+def test_who_asks_an_actor_that_lets_mail_wait_is_answered_at_once_and_after_what_came_before(driver: Driver):
+    notes: list[Any] = []
+    ref = driver.spawn(Lingering, notes)
+    driver.settle()
+    ref.tell(Latest("a", 1))
+    began_ns = driver.dispatcher.now_ns()
+    assert ref.ask(Say("question")) == "question"
+    assert driver.dispatcher.now_ns() - began_ns < 400 * MS
+    assert notes == [Latest("a", 1), "question"]
+    ref.tell(Latest("a", 2))
+    ref.tell(Interrupt())
+    driver.settle()
+    assert notes[2:] == [Interrupt(), Latest("a", 2)]

@@ -204,6 +204,7 @@ def test_a_historian_that_has_failed_is_told_again_what_can_be_seen_and_what_is_
         broken.setattr(HistoryRing, "add", lambda *_: 1 / 0)
         world.node.put_manifest("late.yaml", manifest("late"))
         world.until(lambda: "late/app" in world.running())
+        world.run(2 * SECOND)
     world.run(10 * SECOND)
     explained = told(world, "web")
     assert in_order(explained, "container app was started", "the agent remembers nothing", "found running")

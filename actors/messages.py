@@ -130,16 +130,20 @@ class StorageStarted(Message, frozen=True):
 
 
 class SyncPod(Message, frozen=True):
-    """SyncLoopActor -> PodWorker: this is the pod as desired now."""
+    """SyncLoopActor -> PodWorker: this is the pod as desired now. `runtime`: what the runtime says of itself, for a
+    worker that has not been told; all in one message, so that a mailbox that takes no second one has it all.
+    """
 
     pod: Pod
     operation: Operation
+    runtime: RuntimeStateObserved | None = None
 
     def coalesce_key(self) -> Hashable:
         return "desired"
 
     def merged(self, waiting: Self) -> Self:
-        return msgspec.structs.replace(self, operation=_MERGED[waiting.operation, self.operation])
+        operation = _MERGED[waiting.operation, self.operation]
+        return msgspec.structs.replace(self, operation=operation, runtime=self.runtime or waiting.runtime)
 
 
 class TerminatePod(Message, frozen=True):

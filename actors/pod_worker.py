@@ -147,6 +147,8 @@ class PodWorker(Actor):
     def desired(self, message: SyncPod) -> None:
         pod = self._view.pod = self._as_this_node_reads_it(message.pod)
         self._view.history.named(pod.metadata.namespace, pod.metadata.name)
+        if message.runtime is not None:
+            self.runtime_state(message.runtime)
         before = self._life.stage
         self._meet(desired(pod))
         self._tell_if_spent()

@@ -212,16 +212,18 @@ class SyncLoopActor(Actor):
             entry.standing = Standing.GOING
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
 
-    def _tell_desired(self, entry: Entry, operation: Operation) -> None:
+    def _tell_desired(self, entry: Entry, operation: Operation, runtime: RuntimeStateObserved | None = None) -> None:
         worker, pod = entry.worker, entry.pod
         if worker is None or pod is None:
             return
         if entry.static and self._services.mirrors is not None:
             self._services.mirrors.tell(StaticPodDesired(pod))
         if pod.metadata.deletion_timestamp is not None:
+            if runtime is not None:
+                worker.tell(runtime)
             worker.tell(TerminatePod(pod=pod))
         else:
-            worker.tell(SyncPod(pod, operation))
+            worker.tell(SyncPod(pod, operation, runtime))
             if self._services.eviction is not None and has_local_limits(pod):
                 self._services.eviction.tell(LimitedPodSeen())
 
@@ -310,11 +312,11 @@ class SyncLoopActor(Actor):
         if entry is None:
             message.worker.tell(TerminatePod(removed=True))
             return
-        message.worker.tell(self._runtime)
         if entry.is_ending():
+            message.worker.tell(self._runtime)
             message.worker.tell(TerminatePod(pod=entry.pod, removed=True))
         else:
-            self._tell_desired(entry, Operation.ADD)
+            self._tell_desired(entry, Operation.ADD, self._runtime)
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:

@@ -3,8 +3,9 @@
 The system lane (signals, interrupts, ends of effects) goes before the user lane. Signals are not bounded here: what
 sends them is bounded by other means (children, effects in flight, one overflow notice). Of interrupts, and of all that
 goes to the user lane, `capacity` may wait; one more is refused, counted, and the owner is told once by
-`MailboxOverflowed` to look at the truth again. Nothing here raises in the sender. The caller holds the cell's lock
-around every method that changes something.
+`MailboxOverflowed` to look at the truth again. It is told before what waits, but not twice before the same message:
+what it tells itself about it may be refused as well, and must not keep it busy for ever. Nothing here raises in the
+sender. The caller holds the cell's lock around every method that changes something.
 
 Deques are made on the first message and dropped with the last: an idle actor pays for none.
 """
@@ -97,6 +98,7 @@ class Mailbox:
         "_first_interrupt",
         "_system",
         "_user",
+        "_waited_when_told",
         "capacity",
         "closed",
         "dropped_total",
@@ -116,6 +118,7 @@ class Mailbox:
         self._user: deque[Item] | None = None
         self._by_key: dict[Hashable, Item] | None = None
         self._first_interrupt: Item | None = None
+        self._waited_when_told: Item | None = None
 
     def post(
         self,
@@ -164,7 +167,7 @@ class Mailbox:
     def take(self) -> Item | None:
         """The next message: the system lane first."""
         lane = self._system
-        if lane:
+        if lane and (type(lane[0].message) is not MailboxOverflowed or self._may_be_told()):
             item = lane.popleft()
             if not lane:
                 self._system = None
@@ -196,7 +199,7 @@ class Mailbox:
         """Take no more; returns what was still waiting."""
         self.closed = True
         left = self.waiting()
-        self._system = self._user = self._by_key = self._first_interrupt = None
+        self._system = self._user = self._by_key = self._first_interrupt = self._waited_when_told = None
         self.length = 0
         return left
 
@@ -221,6 +224,12 @@ class Mailbox:
             if since_ns is not None and (oldest is None or since_ns < oldest):
                 oldest = since_ns
         return oldest
+
+    def _may_be_told(self) -> bool:
+        """Of an overflow; not when the message still waits that waited then, and has to go first."""
+        first = self._user[0] if self._user else None
+        told, self._waited_when_told = self._waited_when_told, first
+        return first is None or first is not told
 
     def _refuse(self, now_ns: int) -> None:
         self.dropped_total += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.kernel import MailboxOverflowed, Message, Promise
+from actors.kernel import MailboxOverflowed, Message, Promise, handles
 from tests.actors.kernel.cast import (
     MS,
     Counter,
@@ -71,6 +71,31 @@ def test_a_full_mailbox_refuses_and_tells_its_owner_once_how_much(driver: Driver
     ref.tell(Tick(10))
     driver.until(lambda: notes[-1] == Tick(10))
     assert notes.count(MailboxOverflowed(7)) == 1
+
+
+def test_who_tells_itself_of_an_overflow_while_it_is_full_still_gets_to_what_waits(driver: Driver):
+    """What it tells itself is refused as well, which it is told of, which it tells itself of..."""
+    notes: list[Any] = []
+
+    class TellsItself(Narrow):
+        @handles(MailboxOverflowed)
+        def overflowed(self, message: MailboxOverflowed) -> None:
+            self.notes.append(message)
+            self.ref.tell(Say("looked again"))
+
+    ref = driver.spawn(TellsItself, notes, a_moment)
+    for number in range(4):
+        ref.tell(Tick(number))
+    driver.until(lambda: "looked again" in notes)
+    driver.settle()
+    assert notes == [
+        MailboxOverflowed(1),
+        Tick(0),
+        MailboxOverflowed(1),
+        Tick(1),
+        Tick(2),
+        "looked again",
+    ]
 
 
 def test_a_full_mailbox_still_takes_the_newest_of_a_key_that_waits(driver: Driver):

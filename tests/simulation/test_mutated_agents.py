@@ -20,10 +20,11 @@ from actors.image_rules import judge_image
 from actors.pleg import PlegActor
 from actors.pod_end import PodEnd
 from actors.pod_lifecycle import PodLife
-from actors.pod_observer import PodObserver
+from actors.pod_observer import Look, PodObserver
 from actors.pod_probes import PodProbes
 from actors.sync_loop import SyncLoopActor
 from actors.volume_orphans import VolumeOrphans
+from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
 from tests.simulation.mutants import broken, played
 
 DAY_NS = 24 * 3600 * 10**9
@@ -65,6 +66,31 @@ def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(
         PlegActor, "_list_within", lambda self, ns: within(self, ns) if self._listed_at_ns is None else None
     )
     assert "untrue" in broken(played("false-events", 20))
+
+
+def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monkeypatch: Mutate):
+    """Which is true of events that come once and in time, and of no others: what has been made since is made twice."""
+    told: dict[str, tuple[PodSandboxStatus, tuple[ContainerStatus, ...]]] = {}
+    look = PodObserver.look
+
+    def keep(event: ContainerEventResponse) -> None:
+        sandbox = event.pod_sandbox_status
+        if sandbox is not None and sandbox.metadata is not None:
+            told[sandbox.metadata.uid] = sandbox, event.containers_statuses
+
+    async def believe(self: PodObserver) -> Look:
+        if self._actor.ref.name not in told:
+            return await look(self)
+        sandbox, containers = told.pop(self._actor.ref.name)
+        self._sandboxes = {sandbox.id: sandbox}
+        self._containers = {each.id: each for each in containers}
+        self.changes += 1
+        return self.seen()
+
+    monkeypatch.setattr(actors.pleg, "shown_by", keep)
+    monkeypatch.setattr(PodObserver, "look", believe)
+    assert broken(played("false-events", 20, troubled=False)) == set()
+    assert "never-two-live-containers" in broken(played("false-events", 20))
 
 
 def test_pain_4_an_agent_that_waits_for_calls_that_hang_is_found_out(monkeypatch: Mutate):

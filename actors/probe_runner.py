@@ -10,14 +10,14 @@ probes have no runner, and a probe that waits costs one timer.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import msgspec
 
 from actors.event_messages import pod_event
 from actors.history_messages import HistoryKind, note_of
 from actors.history_words import shortened
-from actors.kernel import Actor, ActorRef, Message, Pending, broken, handles
+from actors.kernel import Actor, ActorRef, Message, Pending, broken, handles, kept
 from actors.pod_services import PodServices
 from actors.probe_measures import ProbeMeter, forget_probes
 from actors.probe_messages import (
@@ -51,7 +51,7 @@ from actors.probe_state import (
     Stage,
     advance,
     beginning,
-    still_well,
+    is_well,
 )
 from actors.start.identity import field_path
 from config.objects import Container, Pod, Probe
@@ -60,6 +60,9 @@ from runtime.probes import Check, Outcome, ProbeAnswer
 
 SECOND_NS = 1_000_000_000
 _SUCCESS = Outcome.SUCCESS
+
+Begun: TypeAlias = Pending[ProbeAnswer] | ProbeAnswer
+"""A check that has been begun, and may have been answered at once."""
 
 
 class ProbeKey(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
@@ -184,7 +187,7 @@ class ProbeRunner(Actor):
 
     # --- the walk ---------------------------------------------------------------------------------------------------
 
-    def _meet(self, key: ProbeKey, event: Event, begun: Pending[ProbeAnswer] | None = None) -> None:
+    def _meet(self, key: ProbeKey, event: Event, begun: Begun | None = None) -> None:
         """`begun`: the check that the event leads to, where it has been begun already."""
         before = self._lives[key]
         after = advance(before, event)
@@ -197,7 +200,7 @@ class ProbeRunner(Actor):
         if after.stage is Stage.CHECKING and after.check != before.check:
             self._ask(key, after, begun)
         elif after.stage is Stage.WAITING:
-            self.after(max(0, after.due_ns - self.now_ns()), ProbeDue(key), key=key)
+            self._wait_for(key, after)
         elif before.stage in (Stage.WAITING, Stage.CHECKING):
             self.cancel_timer(key)
         if key.kind is ProbeKind.STARTUP and (before.result is True) is not (after.result is True):
@@ -206,26 +209,26 @@ class ProbeRunner(Actor):
                 if other in self._lives:
                     self._meet(other, self._state_of(other))
 
+    def _wait_for(self, key: ProbeKey, life: ProbeLife) -> None:
+        """Its next check, and the whole grid of those behind it."""
+        now_ns, due_ns = self.now_ns(), life.due_ns
+        self.every(life.terms.period_ns, ProbeDue(key), key, max(0, due_ns - now_ns))
+
     @handles(ProbeDue)
     def due(self, message: ProbeDue) -> None:
         key = message.key
-        life, asker, now_ns = self._lives.get(key), self._askers.get(key), self.now_ns()
+        life, asker = self._lives.get(key), self._askers.get(key)
         if life is None:
             return
-        after = None if asker is None else still_well(life, now_ns)
-        if asker is None or after is None:
-            self._meet(key, Due(now_ns))
-            self._tell()
-            return
-        # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
-        begun = self._begun(life, asker)
-        if begun.done() and _answer_of(begun).outcome is _SUCCESS:
-            self._lives[key] = after
-            asker.meter.answered(_SUCCESS, 0)
-            self.after(after.due_ns - now_ns, message, key)
-        else:
-            self._meet(key, Due(now_ns), begun)
-            self._tell()
+        begun: Begun | None = None
+        if asker is not None and is_well(life):
+            begun = self._begun(life, asker)
+            if type(begun) is ProbeAnswer and begun.outcome is _SUCCESS:
+                # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
+                asker.meter.answered(_SUCCESS, 0)
+                return
+        self._meet(key, Due(self.now_ns()), begun)
+        self._tell()
 
     @handles(CheckEnded)
     def check_ended(self, message: CheckEnded) -> None:
@@ -250,7 +253,7 @@ class ProbeRunner(Actor):
 
     # --- checks -----------------------------------------------------------------------------------------------------
 
-    def _ask(self, key: ProbeKey, life: ProbeLife, begun: Pending[ProbeAnswer] | None) -> None:
+    def _ask(self, key: ProbeKey, life: ProbeLife, begun: Begun | None) -> None:
         """Begin the check that the probe has come to; a timer gives it up should it never end."""
         try:
             asker = self._asker_of(key)
@@ -258,7 +261,9 @@ class ProbeRunner(Actor):
             self._say(key, ProbeAnswer(Outcome.UNKNOWN, str(failure)))
             self._meet(key, Answered(life.check, Outcome.UNKNOWN, self.now_ns(), final=True))
             return
-        pending = begun or self._begun(life, asker)
+        if begun is None:
+            begun = self._begun(life, asker)
+        pending = kept(begun) if isinstance(begun, ProbeAnswer) else begun
         asked = self._asked[key] = _Asked(asker.check, pending)
         number = life.check
         if pending.done():
@@ -271,7 +276,7 @@ class ProbeRunner(Actor):
         self.begin(lambda: pending, then)
         self.after(life.terms.timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
 
-    def _begun(self, life: ProbeLife, asker: _Asker) -> Pending[ProbeAnswer]:
+    def _begun(self, life: ProbeLife, asker: _Asker) -> Begun:
         try:
             return self._probe(life.container_id, asker.kind, asker.check, life.terms.timeout_ns)
         except Exception as failure:

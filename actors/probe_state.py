@@ -312,18 +312,9 @@ def advance(life: ProbeLife, event: Event) -> ProbeLife:
     raise AssertionError(f"the last rule of {life.stage} on {type(event).__name__} always holds")
 
 
-def still_well(life: ProbeLife, now_ns: int) -> ProbeLife | None:
-    """The probe after it was `Due` and has succeeded in the same moment, as `advance` has it; None unless it waits and
-    one success more says nothing new. A shortcut for the commonest way of all, at a fraction of its cost.
+def is_well(life: ProbeLife) -> bool:
+    """Whether one success more would say nothing new: who is asked now and succeeds in the same moment need not be
+    `advance`d. The probe stays on its grid, which any of its due times tells; a good answer to a good verdict ends no
+    streak and needs none; and the number of a check is of use while it is under way.
     """
-    if life.stage is not _WAITING or not (life.good and life.result):
-        return None
-    due_ns = life.due_ns + life.terms.period_ns
-    return msgspec.structs.replace(
-        life,
-        streak=life.streak + 1,
-        due_ns=due_ns if due_ns > now_ns else next_due_ns(life.terms, life.due_ns, now_ns),
-        check=life.check + 1,
-        tries=1,
-        asked_at_ns=now_ns,
-    )
+    return life.stage is _WAITING and life.good and life.result is True

@@ -98,7 +98,8 @@ class Chronicle:
         self.mix_of: Callable[[str], PodMix | None] = lambda _: None
         self.on_stranger: Callable[[ContainerRecord], object] = lambda _: None
         """Told of containers of pods that are not in the API."""
-        self._probed: dict[tuple[str, str], int] = {}
+        self._probed: dict[str, dict[tuple[str, str], int]] = {}
+        """By uid: when each of its containers (by id) was asked last, by kind."""
         self._leases: dict[str, int] = {}
         self.leases_every_ns: int | None = None
         self._ghosts: dict[str, PodSeen] = {}
@@ -167,8 +168,9 @@ class Chronicle:
         pod = self.pods.get(record.sandbox.pod_uid)
         if pod is None or pod.mix is None or pod.mix.probed_within is None or record.config.metadata is None:
             return
-        before_ns, now_ns = self._probed.get((record.id, kind)), self._now_ns()
-        self._probed[record.id, kind] = now_ns
+        last_ns, now_ns = self._probed.setdefault(record.sandbox.pod_uid, {}), self._now_ns()
+        before_ns = last_ns.get((record.id, kind))
+        last_ns[record.id, kind] = now_ns
         if before_ns is None:
             return
         fault = invariants.probes_come_in_time(pod, record.config.metadata.name, kind, now_ns - before_ns)
@@ -261,6 +263,7 @@ class Chronicle:
         pod = self.pods.pop(uid, None)
         if pod is None:
             return
+        self._probed.pop(uid, None)
         for rule in invariants.OF_GONE:
             fault = rule(pod, self._now_ns())
             if fault:

@@ -113,8 +113,20 @@ class MortalDispatcher(Dispatcher):
     def wall_ns(self) -> int:
         return self._world.wall_ns()
 
-    def schedule(self, after_ns: int, fn: Callable[[], object]) -> Cancellable:
-        return self._world.schedule(after_ns, lambda: fn() if self._awake else self._keep(fn))
+    def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> Cancellable:
+        if every_ns is None:
+            return self._world.schedule(after_ns, lambda: fn() if self._awake else self._keep(fn))
+
+        def tick() -> None:
+            if self._awake:
+                fn()
+            elif not self.alive:
+                timer.cancel()
+            elif fn not in self._late:
+                self._keep(fn)
+
+        timer = self._world.schedule(after_ns, tick, every_ns)
+        return timer
 
     def _keep(self, fn: Callable[[], object]) -> None:
         """What was to be done while the agent stood still is done afterwards."""

@@ -95,6 +95,8 @@ class Play:
         if scenario.leases_every is not None:
             self.world.chronicle.leases_every_ns = duration_ns(scenario.leases_every)
         self.world.chronicle.on_gone = self._gone
+        if any(mix.probed_within is not None for mix in scenario.pods):
+            self.world.watch_probes()
         self._mixes: dict[str, PodMix] = {}
         self._staying: dict[str, dict[str, None]] = {mix.name: {} for mix in scenario.pods if mix.replaced_hourly}
         """Names of the living pods of mixes that are replaced by the hour, eldest first."""

@@ -135,7 +135,7 @@ class SimulatedNode:
         self._api = api
         self._trace = trace
         self._mailboxes, self._before_call = mailboxes, before_call
-        self.on_probe: Callable[[ContainerRecord, str], object] = lambda record, kind: None
+        self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
         """Told of each probe that the agent makes, with its kind."""
         self._serving_keys, self._client_keys = serving_keys, client_keys
         self._connections: tuple[MortalApi, ...] = ()
@@ -151,7 +151,7 @@ class SimulatedNode:
         cri = self.reach(MortalCri(agent, self.cri, self._before_call))
         capabilities = NodeCapabilities(
             cri=cri,
-            prober=self.ask(SimulatedProber(agent, cri, self.cri, self._probed)),
+            prober=self.ask(SimulatedProber(agent, cri, self.cri, self.on_probe)),
             hooks=SimulatedHookCaller(agent, self.cri),
             manifests=self.host.manifests,
             manifest_server=NoManifestServer(),
@@ -219,9 +219,6 @@ class SimulatedNode:
         self.kill()
         self._agent, self.node = self._new_agent()
         self.start()
-
-    def _probed(self, record: ContainerRecord, kind: str) -> None:
-        self.on_probe(record, kind)
 
     # --- what a person does -----------------------------------------------------------------------------------------
 

@@ -162,7 +162,6 @@ class World:
             mailboxes=self._mailboxes,
             before_call=lambda verb: name not in self.before_call or self.before_call[name](verb),
         )
-        node.on_probe = self.chronicle.probed
         node.host.log_files.noted = self.chronicle.sometimes.happened
         node.cri.state.on_change = self.chronicle.container_changed
         node.usage.image_disk_bytes = self._machine.image_disk_bytes
@@ -199,6 +198,11 @@ class World:
     def note(self, what: str) -> None:
         """Write a deed of the world into the trace."""
         self.trace.note(self.now_ns(), "world", what)
+
+    def watch_probes(self) -> None:
+        """Have the chronicle told of every probe: of the many of a long time, and so only where somebody asks."""
+        for node in self.nodes.values():
+            node.on_probe.append(self.chronicle.probed)
 
     # --- what people do ---------------------------------------------------------------------------------------------
 

@@ -17,30 +17,24 @@ if TYPE_CHECKING:
 class Timer:
     """One timer, and the coalescing key of its ticks."""
 
-    __slots__ = ("every_ns", "handle", "key", "live", "message", "owner")
+    __slots__ = ("handle", "key", "live", "message", "once", "owner")
 
-    def __init__(self, owner: ActorTimers, key: Hashable, message: Any, every_ns: int | None) -> None:
+    def __init__(self, owner: ActorTimers, key: Hashable, message: Any, *, once: bool) -> None:
         self.owner = owner
         self.key = key
         self.message = message
-        self.every_ns = every_ns
+        self.once = once
         self.live = True
         self.handle: Cancellable | None = None
 
-    def start(self, after_ns: int) -> None:
-        self.handle = self.owner.dispatcher.schedule(after_ns, self.fire)
-
     def fire(self) -> None:
-        if not self.live:
-            return
-        if self.every_ns is not None:
-            self.start(self.every_ns)
-        self.owner.post(self.message, self)
+        if self.live:
+            self.owner.post(self.message, None, self)
 
     def claim(self) -> bool:
         """The actor has taken a tick: whether it still counts. A timer without period ends with that."""
         counts = self.live
-        if counts and self.every_ns is None:
+        if counts and self.once:
             self.owner.cancel(self.key)
         return counts
 
@@ -51,11 +45,11 @@ class Timer:
 
 
 class ActorTimers:
-    """See the module. `post(message, key)` puts a message into the actor's mailbox."""
+    """See the module. `post(message, None, key)` puts a message into the actor's mailbox."""
 
     __slots__ = ("_by_key", "dispatcher", "post")
 
-    def __init__(self, dispatcher: Dispatcher, post: Callable[[Any, Hashable], None]) -> None:
+    def __init__(self, dispatcher: Dispatcher, post: Callable[[Any, None, Hashable], None]) -> None:
         self.dispatcher = dispatcher
         self.post = post
         self._by_key: dict[Hashable, Timer] = {}
@@ -67,8 +61,8 @@ class ActorTimers:
         before = self._by_key.get(key)
         if before is not None:
             before.cancel()
-        timer = self._by_key[key] = Timer(self, key, message, every_ns)
-        timer.handle = self.dispatcher.schedule(first_ns, timer.fire)
+        timer = self._by_key[key] = Timer(self, key, message, once=every_ns is None)
+        timer.handle = self.dispatcher.schedule(first_ns, timer.fire, every_ns)
 
     def cancel(self, key: Hashable) -> None:
         if key in self._by_key:

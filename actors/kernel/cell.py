@@ -474,16 +474,13 @@ class Cell:
 
     def start_timer(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
         if self.timers is None:
-            self.timers = ActorTimers(self.dispatcher, self._post_keyed)
+            self.timers = ActorTimers(self.dispatcher, self.post)
         by_type: Any = type(message)
         self.timers.start(first_ns, every_ns, message, by_type if key is None else key)
 
     def cancel_timer(self, key: Hashable) -> None:
         if self.timers is not None:
             self.timers.cancel(key)
-
-    def _post_keyed(self, message: Any, key: Hashable) -> None:
-        self.post(message, None, key)
 
     def begin_effect(self, make: Callable[[], Pending[Any]], then: Callable[[Pending[Any]], Any]) -> None:
         if self.effects is None:

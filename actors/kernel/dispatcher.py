@@ -65,8 +65,10 @@ class Dispatcher(abc.ABC):
         """Time of day in ns since 1970, UTC."""
 
     @abc.abstractmethod
-    def schedule(self, after_ns: int, fn: Callable[[], object]) -> Cancellable:
-        """Call `fn`, which must be short, after `after_ns` ns."""
+    def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> Cancellable:
+        """Call `fn`, which must be short, after `after_ns` ns; with a period, on and on, that far apart, until it is
+        cancelled: see `actors.kernel.timers`.
+        """
 
     @abc.abstractmethod
     def new_uid(self) -> str:

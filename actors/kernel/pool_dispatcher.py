@@ -83,11 +83,11 @@ class PoolDispatcher(Dispatcher):
     def new_uid(self) -> str:
         return str(uuid.UUID(bytes=os.urandom(16), version=4))
 
-    def schedule(self, after_ns: int, fn: Callable[[], object]) -> TimerHandle:
+    def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> TimerHandle:
         due_ns = time.monotonic_ns() + after_ns
         with self._timers_changed:
             earliest = self._timers.next_due_ns()
-            handle = self._timers.push(due_ns, fn)
+            handle = self._timers.push(due_ns, fn, every_ns)
             if earliest is None or due_ns < earliest:
                 self._timers_changed.notify()
         return handle

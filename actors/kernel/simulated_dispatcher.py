@@ -58,8 +58,8 @@ class SimulatedDispatcher(Dispatcher):
         digits = f"{self._names.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
-    def schedule(self, after_ns: int, fn: Callable[[], object]) -> TimerHandle:
-        return self._timers.push(self._now_ns + max(0, after_ns), fn)
+    def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> TimerHandle:
+        return self._timers.push(self._now_ns + max(0, after_ns), fn, every_ns)
 
     def lane(self, name: str, *, size: int, per_key: int) -> SimulatedLane:
         lane = self._lanes.get(name)

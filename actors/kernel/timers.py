@@ -1,4 +1,8 @@
-"""A heap of things to do later, in ns of one clock. Knows no clock and no thread: its owner asks what is due."""
+"""A heap of things to do later, in ns of one clock. Knows no clock and no thread: its owner asks what is due.
+
+What has a period is due again and again, on a grid: its first time and whole periods after it. A late one does not
+shift those that follow, and what was missed is not made up for.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ from collections.abc import Callable
 
 
 class TimerHandle:
-    """One thing to do later. `cancel` may be called at any time, from any thread, more than once."""
+    """One thing to do later, once or every `every_ns`. `cancel` may be called at any time, from any thread, more than
+    once.
+    """
 
-    __slots__ = ("due_ns", "fn")
+    __slots__ = ("every_ns", "fn")
 
-    def __init__(self, due_ns: int, fn: Callable[[], object]) -> None:
-        self.due_ns = due_ns
+    def __init__(self, fn: Callable[[], object], every_ns: int | None) -> None:
         self.fn: Callable[[], object] | None = fn
+        self.every_ns = every_ns
 
     def cancel(self) -> None:
         self.fn = None
@@ -33,8 +39,8 @@ class TimerHeap:
         self._sequence = 0
         self._swept_at = 1024
 
-    def push(self, due_ns: int, fn: Callable[[], object]) -> TimerHandle:
-        handle = TimerHandle(due_ns, fn)
+    def push(self, due_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> TimerHandle:
+        handle = TimerHandle(fn, every_ns)
         self._sequence += 1
         heapq.heappush(self._heap, (due_ns, self._sequence, handle))
         if len(self._heap) > self._swept_at:
@@ -52,8 +58,9 @@ class TimerHeap:
         due_ns = self.next_due_ns()
         if due_ns is None or due_ns > now_ns:
             return None
-        handle = heapq.heappop(self._heap)[2]
-        fn, handle.fn = handle.fn, None
+        handle = self._heap[0][2]
+        fn = handle.fn
+        self._done_with(due_ns, handle, now_ns)
         return fn
 
     def pop_until(self, until_ns: int | None) -> tuple[int, Callable[[], object]] | None:
@@ -67,10 +74,22 @@ class TimerHeap:
                 continue
             if until_ns is not None and due_ns > until_ns:
                 return None
-            heapq.heappop(heap)
-            handle.fn = None
+            self._done_with(due_ns, handle, due_ns)
             return due_ns, fn
         return None
+
+    def _done_with(self, due_ns: int, handle: TimerHandle, now_ns: int) -> None:
+        """The first of all, which is done at `now_ns`, goes, or to its next time."""
+        every_ns = handle.every_ns
+        if every_ns is None:
+            heapq.heappop(self._heap)
+            handle.fn = None
+            return
+        due_ns += every_ns
+        if due_ns <= now_ns:
+            due_ns += (now_ns - due_ns) // every_ns * every_ns + every_ns
+        self._sequence += 1
+        heapq.heapreplace(self._heap, (due_ns, self._sequence, handle))
 
     def __len__(self) -> int:
         return len(self._heap)

@@ -74,8 +74,9 @@ Check: TypeAlias = ExecCheck | HttpCheck | TcpCheck | GrpcCheck
 class Prober(Protocol):
     """Who asks the containers of this node."""
 
-    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
-        """Ask once. `kind` (startup, readiness, liveness) is for whoever plays a container.
+    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer] | ProbeAnswer:
+        """Ask once; an answer that is there at once may be given as it is. `kind` (startup, readiness, liveness) is for
+        whoever plays a container.
 
         No answer within `timeout_ns` is a FAILURE, or LATE. Never blocks the caller, and never fails: what goes wrong
         on this side is UNKNOWN.

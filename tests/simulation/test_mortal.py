@@ -60,6 +60,23 @@ def test_an_agent_that_stands_still_does_nothing_and_then_everything():
     assert world.run() == ["told", "timer"]
 
 
+def test_of_a_period_an_agent_that_stood_still_is_told_once_and_a_dead_one_never_again():
+    world = World()
+    ticks: list[int] = []
+    world.agent.schedule(SECOND, lambda: ticks.append(world.dispatcher.now_ns() // SECOND), every_ns=SECOND)
+    world.run(2 * SECOND)
+    world.agent.pause()
+    world.run(3 * SECOND + SECOND // 2)
+    world.agent.resume()
+    assert ticks == [1, 2, 5]
+    world.run(SECOND)
+    assert ticks == [1, 2, 5, 6]
+    world.agent.kill()
+    world.run(2 * SECOND)
+    assert ticks == [1, 2, 5, 6]
+    assert not world.dispatcher.step(), "nothing of it is left to come"
+
+
 def test_an_agent_that_dies_while_it_stands_still_stays_dead():
     world = World()
     ref = world.actor()

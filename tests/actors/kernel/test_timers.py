@@ -208,6 +208,31 @@ def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tu
         assert heap.next_due_ns() == (min(model)[0] if model else None)
 
 
+@pytest.mark.parametrize(
+    ("popped_ns", "then_ns"), [(30, 40), (34, 40), (40, 50), (99, 100)], ids=["in time", "late", "one late", "six late"]
+)
+def test_what_has_a_period_stays_on_its_grid_and_what_it_missed_is_not_made_up_for(popped_ns: int, then_ns: int):
+    heap = TimerHeap()
+    handle = heap.push(30, int, every_ns=10)
+    assert heap.pop_due(29) is None
+    assert heap.pop_due(popped_ns) is int
+    assert heap.pop_due(popped_ns) is None
+    assert heap.next_due_ns() == then_ns
+    assert heap.pop_until(None) == (then_ns, int)
+    assert heap.pop_until(then_ns + 9) is None
+    handle.cancel()
+    assert heap.next_due_ns() is None
+
+
+def test_a_period_ends_with_its_cancelling_also_by_what_it_calls():
+    heap = TimerHeap()
+    handle = heap.push(1, lambda: handle.cancel(), every_ns=1)
+    due = heap.pop_due(1)
+    assert due is not None
+    due()
+    assert heap.next_due_ns() is None
+
+
 def test_cancelled_timers_do_not_fill_the_heap():
     heap = TimerHeap()
     kept = [heap.push(10**9 + number, int) for number in range(100)]

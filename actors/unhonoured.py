@@ -1,28 +1,49 @@
-"""Fields of a pod that this agent knows and does not honour yet: said as a warning event, never passed over (pains 17).
+"""Fields of a pod that this agent knows and does not honour: said as a warning event, never passed over (pains 17).
 
-Pure. A field that makes a container impossible is refused where the container is configured (`actors.start`); here are
-those without which a pod can run, though not as its author meant. Each row goes when the field comes to be honoured.
+Pure. A field that makes a container or a volume impossible is refused where that is made (`actors.start`,
+`actors.volume_payloads`, `runtime.volumes.refused_kinds`); here are those without which a pod can run, though not as
+its author meant. Each row goes when the field comes to be honoured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
-from config.objects import Container, Pod
+from config.objects import Container, EphemeralContainer, Pod, PodSpec, VolumeProjection
+
+T = TypeVar("T")
+
+OF_A_POD: Mapping[str, Callable[[PodSpec], bool]] = {
+    "resourceClaims": lambda spec: bool(spec.resource_claims),
+    "securityContext.seLinuxChangePolicy": lambda spec: (
+        spec.security_context is not None and spec.security_context.se_linux_change_policy == "MountOption"
+    ),
+    "securityContext.windowsOptions": lambda spec: (
+        spec.security_context is not None and spec.security_context.windows_options is not None
+    ),
+}
+OF_A_PROJECTION: Mapping[str, Callable[[VolumeProjection], bool]] = {
+    # One that is not optional is refused, since the files that it stands for are missed.
+    "clusterTrustBundle": lambda source: (
+        source.cluster_trust_bundle is not None and bool(source.cluster_trust_bundle.optional)
+    ),
+}
+STOP_SIGNAL = "lifecycle.stopSignal"
+OF_A_CONTAINER: Mapping[str, Callable[[Container | EphemeralContainer], bool]] = {
+    STOP_SIGNAL: lambda container: container.lifecycle is not None and container.lifecycle.stop_signal is not None,
+    "resources.claims": lambda container: container.resources is not None and bool(container.resources.claims),
+    "securityContext.windowsOptions": lambda container: (
+        container.security_context is not None and container.security_context.windows_options is not None
+    ),
+}
 
 
 def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...]:
-    """Paths in the document, in its order: `$.spec.containers[0].lifecycle.preStop`."""
-    spec = pod.spec
-    found = [f"$.spec.{name}" for name, said in (("resourceClaims", bool(spec.resource_claims)),) if said]
-    for group, containers in (
-        ("initContainers", spec.init_containers),
-        ("containers", spec.containers),
-        ("ephemeralContainers", spec.ephemeral_containers),
-    ):
-        for index, container in enumerate(containers):
-            found += [f"$.spec.{group}[{index}].{field}" for field in _of_container(container, stop_signals)]
-    return tuple(found)
+    """Their paths in the document (`$.spec.containers[0].lifecycle.stopSignal`): of the pod, its volumes, its
+    containers. `stop_signals`: this node tells the runtime with which signal a container is to be stopped.
+    """
+    return tuple(path for path in _found_in(pod.spec) if not (stop_signals and path.endswith(STOP_SIGNAL)))
 
 
 def warning(paths: tuple[str, ...]) -> str:
@@ -30,7 +51,19 @@ def warning(paths: tuple[str, ...]) -> str:
     return f"not honoured by this agent yet, the pod runs without: {', '.join(paths)}"
 
 
-def _of_container(container: Container, stop_signals: bool) -> Iterator[str]:
-    hooks = container.lifecycle
-    if hooks is not None and hooks.stop_signal is not None and not stop_signals:
-        yield "lifecycle.stopSignal"
+def _found_in(spec: PodSpec) -> Iterator[str]:
+    yield from _asked_for(OF_A_POD, spec, "$.spec")
+    for index, volume in enumerate(spec.volumes):
+        for position, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
+            yield from _asked_for(OF_A_PROJECTION, source, f"$.spec.volumes[{index}].projected.sources[{position}]")
+    for group, containers in (
+        ("initContainers", spec.init_containers),
+        ("containers", spec.containers),
+        ("ephemeralContainers", spec.ephemeral_containers),
+    ):
+        for index, container in enumerate(containers):
+            yield from _asked_for(OF_A_CONTAINER, container, f"$.spec.{group}[{index}]")
+
+
+def _asked_for(rows: Mapping[str, Callable[[T], bool]], said: T, path: str) -> Iterator[str]:
+    return (f"{path}.{field}" for field, is_asked_for in rows.items() if is_asked_for(said))

@@ -14,6 +14,14 @@ PROBE = {"tcpSocket": {"port": 80}}
 HOOK = {"exec": {"command": ["true"]}}
 
 
+def projected(*sources: dict[str, Any]) -> dict[str, Any]:
+    return {"name": "v", "projected": {"sources": list(sources)}}
+
+
+def bundle(optional: bool) -> dict[str, Any]:
+    return {"clusterTrustBundle": {"name": "roots", "path": "ca.pem", "optional": optional}}
+
+
 def pod_with(spec: dict[str, Any], **container: Any) -> Pod:
     containers = [{"name": "a", "image": "b"}, {"name": "c", "image": "d", **container}]
     return from_builtins({"metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}, Pod)
@@ -35,6 +43,27 @@ def pod_with(spec: dict[str, Any], **container: Any) -> Pod:
             {"lifecycle": {"stopSignal": "SIGUSR1"}},
             ("$.spec.initContainers[0].lifecycle.stopSignal", "$.spec.containers[1].lifecycle.stopSignal"),
         ),
+        (
+            {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
+            {"resources": {"claims": [{"name": "gpu"}]}},
+            ("$.spec.resourceClaims", "$.spec.containers[1].resources.claims"),
+        ),
+        ({"securityContext": {"seLinuxChangePolicy": "Recursive"}}, {"resources": {"limits": {"cpu": "1"}}}, ()),
+        (
+            {"securityContext": {"seLinuxChangePolicy": "MountOption", "windowsOptions": {}}},
+            {"securityContext": {"windowsOptions": {"hostProcess": False}}},
+            (
+                "$.spec.securityContext.seLinuxChangePolicy",
+                "$.spec.securityContext.windowsOptions",
+                "$.spec.containers[1].securityContext.windowsOptions",
+            ),
+        ),
+        (
+            {"volumes": [{"name": "a", "emptyDir": {}}, projected({"configMap": {"name": "c"}}, bundle(True))]},
+            {},
+            ("$.spec.volumes[1].projected.sources[1].clusterTrustBundle",),
+        ),
+        ({"volumes": [projected(bundle(False))]}, {}, ()),  # that one is refused
     ],
 )
 def test_a_field_that_is_not_honoured_is_named(

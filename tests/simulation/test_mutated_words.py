@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -12,6 +14,7 @@ import actors.probe_runner
 import actors.status_manager
 from actors.kernel.mailbox import Mailbox
 from actors.log_rotation_rules import LogLimits, log_limits
+from actors.unhonoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
 from config.kubelet import KubeletConfiguration
 from tests.simulation.mutants import broken, played
 
@@ -48,6 +51,10 @@ def test_pain_16_a_health_that_asks_only_who_works_is_found_out(monkeypatch: Mut
     assert "health-names-the-frozen-alone" in broken(played("frozen-actor", 3, lasts="8m"))
 
 
-def test_pain_17_an_agent_that_passes_over_fields_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(actors.pod_sync, "unhonoured_fields", lambda *_, **__: ())
-    assert "unsaid" in broken(played("unhonoured-fields", 7))
+@pytest.mark.parametrize("field", [*OF_A_POD, *OF_A_PROJECTION, *OF_A_CONTAINER])
+def test_pain_17_an_agent_that_passes_over_a_field_is_found_out(monkeypatch: Mutate, field: str):
+    def all_but_one(*args: Any, **how: Any) -> tuple[str, ...]:
+        return tuple(path for path in unhonoured_fields(*args, **how) if not path.endswith(f".{field}"))
+
+    monkeypatch.setattr(actors.pod_sync, "unhonoured_fields", all_but_one)
+    assert "unsaid" in broken(played("unhonoured-fields", 10))

@@ -1,6 +1,6 @@
 """Whether a pod may be created: what the API server would refuse, and a node would stumble over (spec 1.2).
 
-`validate_pod` is the whole of it: pure, every fault at once, each with path, reason and hint, in the order of the
+`validate_pod` is the whole of it, `validate_metadata` and `validate_spec` its halves: pure, every fault at once, each with path, reason and hint, in the order of the
 document's fields. It expects a pod with its defaults (`config.pod_defaults`). The rules for containers, actions,
 resources, security and volumes stand in files of their own; here is what concerns the pod as a whole. Affinity and
 spreading are read by schedulers, not by nodes, and are not looked into.
@@ -27,9 +27,20 @@ _SEARCH_CHARACTERS_AT_MOST = 2048
 
 def validate_pod(pod: Pod, at: str = "$") -> tuple[DocumentError, ...]:
     """Every fault of the pod, none for a good one. `at` is the path of the pod in its document."""
+    return (*validate_metadata(pod.metadata, at), *validate_spec(pod.spec, at))
+
+
+def validate_metadata(metadata: ObjectMeta, at: str = "$") -> tuple[DocumentError, ...]:
+    """Every fault of the metadata of the pod at `at`."""
     place = Place(at)
-    _check_metadata(place / "metadata", pod.metadata)
-    _check_spec(place / "spec", pod.spec)
+    _check_metadata(place / "metadata", metadata)
+    return tuple(place.faults)
+
+
+def validate_spec(spec: PodSpec, at: str = "$") -> tuple[DocumentError, ...]:
+    """Every fault of the spec of the pod at `at`; they are the same for all pods of one spec."""
+    place = Place(at)
+    _check_spec(place / "spec", spec)
     return tuple(place.faults)
 
 

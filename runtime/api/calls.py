@@ -37,7 +37,8 @@ class PatchType(enum.StrEnum):
 class ApiCall(Generic[R]):
     """One request. `path` begins with a slash; `verb` is what logs and errors say ("patch pods/status default/web").
 
-    `read` makes the answer out of the body of a 2xx response; raises DocumentError.
+    `read` makes the answer out of the body of a 2xx response; raises DocumentError. `kind`: what the answer is one
+    object of, where it is one.
     """
 
     method: str
@@ -47,6 +48,7 @@ class ApiCall(Generic[R]):
     query: Query = ()
     body: bytes | None = None
     content_type: str = "application/json"
+    kind: type[ApiObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,12 @@ def get(resource: Resource[K], namespace: str, name: str, *, resource_version: s
     """Read one object; `resource_version` "0" is content with what a cache of the server has."""
     query = _query(resourceVersion=resource_version)
     return ApiCall(
-        "GET", resource.path(namespace, name), _verb("get", resource, namespace, name), _one(resource), query
+        "GET",
+        resource.path(namespace, name),
+        _verb("get", resource, namespace, name),
+        resource.decode,
+        query,
+        kind=resource.kind,
     )
 
 
@@ -135,6 +142,7 @@ def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "",
         _verb("create", resource, namespace, name or value_name(value), subresource),
         lambda body: decode(body, kind),
         body=encode(value),
+        kind=kind,
     )
 
 
@@ -143,7 +151,12 @@ def update(resource: Resource[K], namespace: str, value: K, *, subresource: str 
     name = value_name(value)
     path = resource.path(namespace, name, subresource)
     return ApiCall(
-        "PUT", path, _verb("update", resource, namespace, name, subresource), _one(resource), body=encode(value)
+        "PUT",
+        path,
+        _verb("update", resource, namespace, name, subresource),
+        resource.decode,
+        body=encode(value),
+        kind=resource.kind,
     )
 
 
@@ -162,9 +175,10 @@ def patch(
         "PATCH",
         path,
         _verb("patch", resource, namespace, name, subresource),
-        _one(resource),
+        resource.decode,
         body=msgspec.json.encode(body),
         content_type=patch_type,
+        kind=resource.kind,
     )
 
 
@@ -190,10 +204,6 @@ def value_name(value: ApiObject) -> str:
     """The name in an object's metadata; empty where it has none."""
     metadata: Any = getattr(value, "metadata", None)
     return "" if metadata is None else metadata.name
-
-
-def _one(resource: Resource[K]) -> Callable[[bytes], K]:
-    return resource.decode
 
 
 def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:

@@ -12,16 +12,27 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from actors.kernel.dispatcher import Cancellable, Dispatcher
 from actors.kernel.promise import Promise
-from config.codec import DocumentError, from_builtins
+from config.codec import DocumentError
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.cri.errors import StatusCode
 from runtime.pending import Subscription
-from simulation.apiserver.requests import ADMIN, Answer, JsonAnswer, NodeAnswer, Request, User, WatchAnswer
+from simulation.apiserver.reading import read_version
+from simulation.apiserver.requests import (
+    ADMIN,
+    Answer,
+    JsonAnswer,
+    NodeAnswer,
+    ObjectAnswer,
+    Request,
+    User,
+    WatchAnswer,
+)
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.store import BOOKMARK, Version
@@ -64,7 +75,9 @@ class InProcessApi:
         self._faults = faults
         self._down = False
         self._connection = 0
-        self._in_flight: dict[Promise[Any], str] = {}
+        self._in_flight: dict[Promise[Any], _Waiting] = {}
+        self._gives_up_ns: int | None = None
+        """When the timer of those calls is due: there is one for all of them, at the time of the first."""
         self._watches: dict[_Watch, None] = {}
         self.calls: dict[str, int] = {}
         """How often which "VERB resource[/part]" was asked."""
@@ -117,9 +130,10 @@ class InProcessApi:
         """The server cannot be reached: whatever is in flight breaks."""
         self._down = True
         with self._server.lock:
-            in_flight, self._in_flight = self._in_flight, {}
-        for answer, verb in in_flight.items():
-            answer.set_exception(ApiError(0, UNREACHABLE, _LOST, verb))
+            in_flight = tuple(self._in_flight.items())
+            self._in_flight.clear()
+        for answer, waiting in in_flight:
+            answer.set_exception(ApiError(0, UNREACHABLE, _LOST, waiting.verb))
         self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
 
     def hang_up(self) -> None:
@@ -149,19 +163,11 @@ class InProcessApi:
 
     def _send(self, call: ApiCall[R], answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
         """A call that takes time, or goes wrong."""
-        self._in_flight[answer] = call.verb
-
-        def too_late() -> None:
-            message = f"no answer within {timeout_ns / SECOND_NS:g} s"
-            answer.set_exception(ApiError(0, TIMEOUT, message, call.verb))
-
-        timer = self._later(timeout_ns, too_late)
-
-        def ended(_: object) -> None:
-            self._in_flight.pop(answer, None)
-            timer.cancel()
-
-        answer.add_done_callback(ended)
+        waiting = _Waiting(call.verb, self._dispatcher.now_ns() + timeout_ns, timeout_ns)
+        self._in_flight[answer] = waiting
+        answer.add_done_callback(self._ended)
+        if self._gives_up_ns is None or waiting.due_ns < self._gives_up_ns:
+            self._await_the_first()
         if fate.hang:
             return
         if fate.fail is not None:
@@ -187,13 +193,32 @@ class InProcessApi:
 
         self._later(self._link.there_ns() + fate.slow_ns, arrive)
 
+    def _ended(self, answer: Promise[Any]) -> None:
+        self._in_flight.pop(answer, None)
+
+    def _await_the_first(self) -> None:
+        """See to it that somebody looks when the first of the calls has waited long enough.
+
+        Nearly every call is answered long before; so it costs no timer of its own, and those in flight are looked
+        through only when that time has come.
+        """
+        with self._server.lock:
+            due_ns = self._gives_up_ns = min((each.due_ns for each in tuple(self._in_flight.values())), default=None)
+        if due_ns is not None:
+            self._later(due_ns - self._dispatcher.now_ns(), lambda: self._give_up(due_ns))
+
+    def _give_up(self, due_ns: int) -> None:
+        if due_ns != self._gives_up_ns:
+            return  # another call was due before, and its timer has taken over
+        late = [(answer, each) for answer, each in tuple(self._in_flight.items()) if each.due_ns <= due_ns]
+        for answer, each in late:
+            message = f"no answer within {each.timeout_ns / SECOND_NS:g} s"
+            answer.set_exception(ApiError(0, TIMEOUT, message, each.verb))
+        self._await_the_first()
+
     def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
         try:
-            if isinstance(done, WatchAnswer | NodeAnswer):
-                raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
-            if isinstance(done, JsonAnswer) and done.code >= 400:
-                raise _refusal(done, call.verb)
-            value = call.read(done.body())
+            value = _value_of(call, done)
         except ApiError as error:
             answer.set_exception(error)
         except DocumentError as error:
@@ -312,10 +337,33 @@ class _Watch:
 
 def _decode(answer: WatchAnswer, call: WatchCall[K], version: Version) -> K:
     """As it would be read from the wire, without the text between: the object is made of what JSON knows."""
-    return from_builtins(answer.shape(version).object, call.kind)
+    return read_version(answer.shape(version), call.kind)
+
+
+def _value_of(call: ApiCall[R], done: Answer) -> R:
+    """What the caller gets. Raises ApiError and DocumentError.
+
+    One object is made of what JSON knows, without the text between (see `_decode`); all else is read from the text.
+    """
+    if isinstance(done, ObjectAnswer):
+        return call.read(done.body()) if call.kind is None else read_version(done.version, call.kind)
+    if isinstance(done, WatchAnswer | NodeAnswer):
+        raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
+    if isinstance(done, JsonAnswer) and done.code >= 400:
+        raise _refusal(done, call.verb)
+    return call.read(done.body())
 
 
 _NO_FATE = CallFate()
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A call that has not been answered: when its caller gives up, and after how long."""
+
+    verb: str
+    due_ns: int
+    timeout_ns: int
 
 
 def _kind_of(verb: str) -> str:

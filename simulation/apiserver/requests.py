@@ -41,12 +41,12 @@ class User:
     groups: tuple[str, ...] = ()
     uid: str = ""
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    node: str = field(init=False)
+    """The node whose agent this is; empty for anybody else."""
 
-    @property
-    def node(self) -> str:
-        """The node whose agent this is; empty for anybody else."""
+    def __post_init__(self) -> None:
         is_node = self.name.startswith("system:node:") and "system:nodes" in self.groups
-        return self.name.removeprefix("system:node:") if is_node else ""
+        object.__setattr__(self, "node", self.name.removeprefix("system:node:") if is_node else "")
 
 
 ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
@@ -128,7 +128,7 @@ def verb_of(request: Request, target: Target, *, watch: bool) -> str:
 
 @dataclass(slots=True)
 class Call:
-    """A request, read. `warnings` go into the answer's headers."""
+    """A request, read. `warnings` go into the answer's headers. What request and target say stands here, too."""
 
     request: Request
     target: Target
@@ -136,22 +136,15 @@ class Call:
     query: Mapping[str, str]
     dry_run: bool = False
     warnings: list[str] = field(default_factory=list)
+    resource: ServedResource = field(init=False)
+    namespace: str = field(init=False)
+    name: str = field(init=False)
+    user: User = field(init=False)
 
-    @property
-    def resource(self) -> ServedResource:
-        return self.target.resource
-
-    @property
-    def namespace(self) -> str:
-        return self.target.namespace
-
-    @property
-    def name(self) -> str:
-        return self.target.name
-
-    @property
-    def user(self) -> User:
-        return self.request.user
+    def __post_init__(self) -> None:
+        target = self.target
+        self.resource, self.namespace, self.name = target.resource, target.namespace, target.name
+        self.user = self.request.user
 
     def selection(self) -> Selection:
         """Raises StatusError (400)."""
@@ -184,9 +177,15 @@ def call_of(request: Request) -> Call:
     return Call(request, target, verb, query, dry_run == "All")
 
 
+@lru_cache(maxsize=256)
+def media_of(content_type: str) -> str:
+    """The type alone, without its parameters, in small letters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
 def read_body(body: bytes, content_type: str) -> Any:
     """Raises StatusError (400, 415)."""
-    media = content_type.partition(";")[0].strip().lower()
+    media = media_of(content_type)
     if media in (YAML, APPLY):
         value, faults = read_document(body)
         if faults:

@@ -34,7 +34,9 @@ class SubResource:
 class ServedResource:
     """One resource; there is one value of each, told apart by identity.
 
-    `storage` names the resource that holds the objects, itself or (for events) its twin.
+    `storage` names the resource that holds the objects, itself or (for events) its twin. `api_version`: as in
+    `apiVersion`, "v1", "coordination.k8s.io/v1". `group_resource`: as errors say it, "pods",
+    "leases.coordination.k8s.io". `store_key`: resources of the same key are the same objects.
 
     `subresources`: name in the path -> what it is. `categories`: such as `all` of `kubectl get all`.
     """
@@ -50,21 +52,16 @@ class ServedResource:
     verbs: tuple[str, ...] = ALL_VERBS
     subresources: Mapping[str, SubResource] = field(default_factory=dict)
     storage: str = ""
+    api_version: str = field(init=False)
+    group_resource: str = field(init=False)
+    store_key: str = field(init=False)
 
-    @property
-    def api_version(self) -> str:
-        """As in `apiVersion`: "v1", "coordination.k8s.io/v1"."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def group_resource(self) -> str:
-        """As errors say it: "pods", "leases.coordination.k8s.io"."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def store_key(self) -> str:
-        """Resources of the same key are the same objects."""
-        return self.storage or self.group_resource
+    def __post_init__(self) -> None:
+        # Asked at every request, and always the same.
+        named = f"{self.plural}.{self.group}" if self.group else self.plural
+        object.__setattr__(self, "api_version", f"{self.group}/{self.version}" if self.group else self.version)
+        object.__setattr__(self, "group_resource", named)
+        object.__setattr__(self, "store_key", self.storage or named)
 
     @property
     def stored(self) -> bool:

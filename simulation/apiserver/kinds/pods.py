@@ -8,16 +8,18 @@ ended them.
 
 from __future__ import annotations
 
-from config.codec import from_builtins, to_builtins
-from config.objects import ApiStruct, Pod
+from config.codec import DocumentError, from_builtins, to_builtins
+from config.objects import ApiStruct, ObjectMeta, Pod
 from config.pod_defaults import default_pod
-from config.pod_identity import CONFIG_MIRROR, compute_qos_class
-from config.pod_validation import validate_pod
+from config.pod_identity import CONFIG_MIRROR
+from config.pod_validation import validate_metadata, validate_pod
 from simulation.apiserver.kinds.pod_admission import admit
 from simulation.apiserver.kinds.pod_changes import check_container_states, check_spec_change
+from simulation.apiserver.kinds.pod_specs import work_out
 from simulation.apiserver.kinds.rules import KindRules, faults_as_invalid
+from simulation.apiserver.reading import read_change_of_pod
 from simulation.apiserver.requests import Call
-from simulation.apiserver.resources import PODS
+from simulation.apiserver.resources import PODS, ServedResource
 from simulation.apiserver.status import Json, forbidden_field, invalid, required
 from simulation.apiserver.store import Version
 
@@ -39,13 +41,18 @@ class PodRules(KindRules):
             raise invalid(PODS, name, [required("spec")])
         mirror = CONFIG_MIRROR in (value["metadata"].get("annotations") or {})
         value["spec"] = admit(self.core, name, value["metadata"]["namespace"], value["spec"], mirror=mirror)
-        pod = from_builtins({**value, "status": None}, Pod)
-        defaulted = default_pod(pod)
-        faults = validate_pod(defaulted)
+        worked = work_out(value["spec"])
+        faults = (*validate_metadata(from_builtins(value["metadata"], ObjectMeta)), *worked.faults)
         if faults:
             raise faults_as_invalid(PODS, name, faults)
-        value["spec"] = to_builtins(defaulted)["spec"]
-        value["status"] = {"phase": "Pending", "qosClass": str(compute_qos_class(defaulted.spec))}
+        value["spec"] = worked.spec
+        value["status"] = {"phase": "Pending", "qosClass": worked.qos}
+
+    def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
+        try:
+            return read_change_of_pod(value)
+        except DocumentError:
+            return super().read(resource, value)
 
     def change(self, call: Call, old: Json, new: Json) -> None:
         if new.get("spec") == old["spec"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulation.apiserver.kinds.pod_specs import shared
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, Target
 from simulation.apiserver.resources import PODS
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
@@ -49,7 +50,7 @@ def bind(context: Context, call: Call) -> Answer:
     bound: Json = {
         **value,
         "metadata": metadata,
-        "spec": {**value["spec"], "nodeName": node},
+        "spec": shared({**value["spec"], "nodeName": node}),
         "status": {**status, "conditions": [*others, condition]},
     }
     version = context.put(call, bound)

@@ -13,7 +13,7 @@ from typing import Any
 from config.patches import PatchError, apply_json_patch, apply_strategic, make_strategic, merge_patch, schema_for
 from simulation.apiserver.kinds.events import shape_of
 from simulation.apiserver.metadata import typed
-from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer
+from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer, media_of
 from simulation.apiserver.status import Json, StatusError, bad_request, not_found, unsupported_media_type
 from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.context import Context
@@ -27,7 +27,7 @@ APPLIED_AT_MOST = 10_000
 
 def patch(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
-    media = call.request.content_type.partition(";")[0].strip().lower()
+    media = media_of(call.request.content_type)
     if media not in PATCH_TYPES:
         raise unsupported_media_type(media, PATCH_TYPES)
     document = call.body()

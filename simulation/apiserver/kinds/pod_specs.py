@@ -1,0 +1,56 @@
+"""Specs of pods, each worked out and kept once: pods that are made of one template have one spec.
+
+What the defaults make of a spec, what is wrong with it and its class of service follow from its content alone, so a
+thousand replicas cost the work and the memory of one. A spec that is handed out here belongs to all pods that have it,
+and is replaced, never changed. A bounded number is remembered, the newest ones. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from config.codec import DocumentError, from_builtins, to_builtins
+from config.objects import Pod
+from config.pod_defaults import default_pod
+from config.pod_identity import compute_qos_class
+from config.pod_validation import validate_spec
+from simulation.apiserver.status import Json
+
+SPECS_AT_MOST = 1024
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedSpec:
+    """A spec with its defaults. `faults` in the document of a pod; `qos`: as in its status."""
+
+    spec: Json
+    faults: tuple[DocumentError, ...]
+    qos: str
+
+
+def work_out(spec: Json) -> WorkedSpec:
+    """What becomes of the spec that is sent. Raises DocumentError when a field has the wrong type."""
+    return _work_out(_encode(spec))
+
+
+def shared(spec: Json) -> Json:
+    """The spec that all pods have which have an equal one."""
+    return _shared(_encode(spec))
+
+
+@lru_cache(maxsize=SPECS_AT_MOST)
+def _work_out(text: bytes) -> WorkedSpec:
+    defaulted = default_pod(from_builtins({"spec": msgspec.json.decode(text)}, Pod))
+    spec: Json = to_builtins(defaulted)["spec"]
+    return WorkedSpec(shared(spec), validate_spec(defaulted.spec), str(compute_qos_class(defaulted.spec)))
+
+
+@lru_cache(maxsize=SPECS_AT_MOST)
+def _shared(text: bytes) -> Any:
+    return msgspec.json.decode(text)

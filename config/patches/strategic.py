@@ -26,6 +26,8 @@ _ORDER = "$setElementOrder/"
 _DELETE = "$deleteFromPrimitiveList/"
 _LISTS = (_ORDER, _DELETE)
 _ABSENT = object()
+_NESTED = frozenset({dict, list})
+"""What has parts, of all that JSON is read as."""
 
 
 def apply_strategic(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema = PLAIN) -> dict[str, Any]:
@@ -44,30 +46,34 @@ def make_strategic(original: Mapping[str, Any], modified: Mapping[str, Any], sch
 def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema, path: str) -> dict[str, Any]:
     if _PATCH in patch:
         return _directed_map(patch, path)
-    directives = [name for name in patch if name.startswith("$")]
+    directives = [name for name in patch if name[:1] == "$"]
     lists = {name: _list_of_directive(name, patch, path) for name in directives if name.startswith(_LISTS)}
     result = _retained(original, patch, path) if _RETAIN in patch else dict(original)
     for name, value in patch.items():
-        if name in lists or name == _RETAIN:
+        kind = type(value)
+        if kind not in _NESTED:
+            if value is None:
+                result.pop(name, None)
+            else:
+                result[name] = value
             continue
-        if value is None:
-            result.pop(name, None)
+        if name in lists or name == _RETAIN:
             continue
         current = result.get(name)
         rule = schema.get(name, NO_RULE)
-        if isinstance(value, dict):
-            if isinstance(current, dict) and not rule.replace:
+        if kind is dict:
+            if type(current) is dict and not rule.replace:
                 result[name] = _merge_map(current, value, rule.schema, f"{path}.{name}")
             elif _PATCH in value and not rule.replace:
                 # As the API server does it: a directive about what is not there leaves nothing there.
                 result.pop(name, None)
             else:
                 result[name] = _plain(value)
-        elif isinstance(value, list) and rule.merge:
-            before = current if isinstance(current, list) else None
+        elif rule.merge:
+            before = current if type(current) is list else None
             result[name] = _merge_list(before, value, rule, lists.get(_ORDER + name), f"{path}.{name}")
         else:
-            result[name] = _plain(value) if isinstance(value, list) else value
+            result[name] = _plain(value)
     for directive, items in lists.items():
         prefix, _, name = directive.partition("/")
         current = result.get(name)
@@ -233,18 +239,25 @@ def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server:
 
 def _plain(value: Any) -> Any:
     """What a patch says about something that was not there: itself, without nulls and directives."""
-    if isinstance(value, dict):
+    if type(value) is dict:
         return {
-            name: _plain(part)
+            name: _plain(part) if type(part) in _NESTED else part
             for name, part in value.items()
             if part is not None
-            and name != _RETAIN
-            and not name.startswith(_LISTS)
-            and not (isinstance(part, dict) and _PATCH in part)
+            and not (name[:1] == "$" and _directs(name))
+            and not (type(part) is dict and _PATCH in part)
         }
-    if isinstance(value, list):
-        return [_plain(item) for item in value if not (isinstance(item, dict) and _PATCH in item)]
+    if type(value) is list:
+        return [
+            _plain(item) if type(item) in _NESTED else item
+            for item in value
+            if not (type(item) is dict and _PATCH in item)
+        ]
     return value
+
+
+def _directs(name: str) -> bool:
+    return name == _RETAIN or name.startswith(_LISTS)
 
 
 def _map_difference(

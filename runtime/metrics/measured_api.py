@@ -9,7 +9,7 @@ from typing import Any
 from runtime.api import Api, ApiError, ApiLines
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.metrics import kubelet as names
-from runtime.metrics.meters import Meters
+from runtime.metrics.meters import NS_PER_SECOND, Meters
 from runtime.pending import Pending, Subscription
 
 _NO_ANSWER = "<error>"
@@ -23,6 +23,7 @@ class MeasuredApi:
         self._host = host
         self._meters = meters
         self._now_ns = now_ns
+        self._series: dict[tuple[str, str], tuple[Any, Any]] = {}
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
         """See `Api.call`."""
@@ -30,8 +31,11 @@ class MeasuredApi:
         pending = self._api.call(call, timeout_ns=timeout_ns)
 
         def ended(done: Pending[R]) -> None:
-            self._meters.took(names.REST_DURATION, self._now_ns() - began_ns, self._host, call.method)
-            self._meters.count(names.REST_REQUESTS, _code_of(done), self._host, call.method)
+            times, count = self._series_of(call.method, _code_of(done))
+            if times is not None:
+                times.observe((self._now_ns() - began_ns) / NS_PER_SECOND)
+            if count is not None:
+                count.inc()
 
         pending.add_done_callback(ended)
         return pending
@@ -49,6 +53,15 @@ class MeasuredApi:
             on_end(failure)
 
         return self._api.watch(call, on_event, end)
+
+    def _series_of(self, method: str, code: str) -> tuple[Any, Any]:
+        """How long calls of that method took, and how many had that code: found once for all calls that are alike."""
+        found = self._series.get((method, code))
+        if found is None:
+            times = self._meters.series(names.REST_DURATION, self._host, method)
+            found = times, self._meters.series(names.REST_REQUESTS, code, self._host, method)
+            self._series[method, code] = found
+        return found
 
 
 def measured_lines(lines: ApiLines, meters: Meters, now_ns: Callable[[], int]) -> ApiLines:

@@ -15,6 +15,7 @@ _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGraceP
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
 _NEVER_KEPT = ("managedFields", "selfLink")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
+_NOTHING: Json = {}
 
 
 def typed(resource_kind: str, api_version: str, value: Json) -> Json:
@@ -84,8 +85,11 @@ def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patch
             raise invalid(resource, name, [forbidden_field("metadata.finalizers", why)])
 
 
-def check_metadata(resource: ServedResource, metadata: Json) -> None:
-    """Labels and annotations. Raises StatusError (422)."""
+def check_metadata(resource: ServedResource, metadata: Json, before: Json = _NOTHING) -> None:
+    """Labels and annotations; those that are the same in the metadata `before` are good. Raises StatusError (422)."""
+    unchanged = metadata.get("labels") == before.get("labels")
+    if unchanged and metadata.get("annotations") == before.get("annotations"):
+        return
     causes = []
     labels = _texts(metadata, "labels")
     for key, value in labels.items():

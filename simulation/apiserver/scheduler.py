@@ -9,6 +9,7 @@ another pod makes room. Errors of the server are left alone: what has changed me
 from __future__ import annotations
 
 import logging
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -46,6 +47,8 @@ class Scheduler:
         # To be placed, and those that were tried in vain with what was said of it.
         self._waiting: dict[_Key, Json] = {}
         self._in_vain: dict[_Key, tuple[Json, str]] = {}
+        # The specs that the books have been told of: a new status alone changes nothing there.
+        self._booked: dict[_Key, Json] = {}
         self._turn: Cancellable | None = None
 
     def start(self) -> None:
@@ -56,6 +59,7 @@ class Scheduler:
             self._ledger = Ledger()
             self._waiting.clear()
             self._in_vain.clear()
+            self._booked.clear()
             store = self._server.store
             self._watchers = [store.watch(what, "", EVERYTHING, None) for what in ("nodes", "pods")]
             for watcher, sink in zip(self._watchers, (self._node, self._pod), strict=True):
@@ -93,16 +97,19 @@ class Scheduler:
 
     def _pod(self, kind: str, version: Version) -> None:
         key = (version.namespace, version.name)
-        pod = version.object
-        node = pod["spec"].get("nodeName")
+        pod, node = version.object, version.node
         gone = kind == DELETED or (pod.get("status") or {}).get("phase") in _TERMINAL
+        if not gone and self._booked.get(key) is pod["spec"]:
+            return
         if gone or node:
             self._waiting.pop(key, None)
             self._in_vain.pop(key, None)
         if gone:
+            self._booked.pop(key, None)
             if self._ledger.remove_pod(key):
                 self._try_all()
         elif node:
+            self._booked[key] = pod["spec"]
             self._ledger.put_pod(key, node, demand_of(pod))
         elif _is_ours(pod):
             tried = self._in_vain.get(key)
@@ -128,7 +135,7 @@ class Scheduler:
             if life != self._life:
                 return
             self._turn = None
-            for key in list(self._waiting)[:PODS_A_TURN]:
+            for key in tuple(islice(self._waiting, PODS_A_TURN)):
                 self._place(key, self._waiting.pop(key))
             if self._waiting:
                 self._take_turn()

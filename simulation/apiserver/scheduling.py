@@ -14,6 +14,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -44,6 +45,9 @@ _READY_TAINTS = {
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 _WHAT_COUNTS = ("containers", "initContainers", "resources", "overhead", "nodeSelector", "affinity", "tolerations")
 _NOTHING = PodSpec()
+DEMANDS_AT_MOST = 1024
+
+_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,15 @@ class Offer:
 def demand_of(pod: Json) -> Demand:
     """What the pod asks for. One that cannot be read asks for nothing: its node says what is wrong with it."""
     whole = pod.get("spec") or {}
+    return _demand_of(_encode({name: whole[name] for name in _WHAT_COUNTS if name in whole}))
+
+
+@lru_cache(maxsize=DEMANDS_AT_MOST)
+def _demand_of(text: bytes) -> Demand:
+    """Of what counts in a spec: the same, and kept once, for all pods that are made of one template."""
+    whole = msgspec.json.decode(text)
     try:
-        spec = msgspec.convert({name: whole[name] for name in _WHAT_COUNTS if whole.get(name) is not None}, PodSpec)
+        spec = msgspec.convert({name: part for name, part in whole.items() if part is not None}, PodSpec)
         return Demand(spec_requests(spec), host_ports(spec), spec)
     except (msgspec.ValidationError, ValueError):
         return Demand()

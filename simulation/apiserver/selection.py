@@ -43,19 +43,25 @@ _BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
 class Selection:
     """What is selected. `name` and `node`: the only metadata.name and spec.nodeName there can be; None: any."""
 
-    __slots__ = ("_everything", "_fields", "_labels", "name", "node")
+    __slots__ = ("_fields", "_labels", "everything", "name", "node", "node_alone")
 
     def __init__(self, labels: LabelQuery = LabelQuery(), fields: FieldQuery = FieldQuery()) -> None:  # noqa: B008  # both are frozen
         self._labels = labels
         self._fields = fields
-        self._everything = not (labels.requirements or labels.nothing or fields.requirements)
+        self.everything = not (labels.requirements or labels.nothing or fields.requirements)
         self.name = fields.exact("metadata.name")
         self.node = fields.exact("spec.nodeName")
+        self.node_alone = (
+            self.node is not None and len(fields.requirements) == 1 and not (labels.requirements or labels.nothing)
+        )
+        """Whether nothing but the node matters."""
 
     def matches(self, version: Version) -> bool:
         """Whether this version of an object is selected."""
-        if self._everything:
+        if self.everything:
             return True
+        if self.node_alone:
+            return version.node == self.node
         value = version.object
         for requirement in self._fields.requirements:
             if (field_of(value, requirement.path) == requirement.value) is not requirement.equal:

@@ -18,7 +18,7 @@ from operator import attrgetter
 import msgspec
 
 from actors.kernel.dispatcher import Cancellable
-from simulation.apiserver.selection import Selection, field_of
+from simulation.apiserver.selection import Selection
 from simulation.apiserver.status import Json, StatusError, expired, too_large_version
 
 HISTORY_AT_MOST = 10_000
@@ -31,15 +31,18 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Version:
-    """One version of one object. `twin` is for the same version in another shape of the API (see kinds/events.py)."""
+    """One version of one object. `twin` is for the same version in another shape of the API (see kinds/events.py).
+    `node`: the spec.nodeName of the object; empty where it has none.
+    """
 
-    __slots__ = ("_body", "name", "namespace", "object", "revision", "twin")
+    __slots__ = ("_body", "name", "namespace", "node", "object", "revision", "twin")
 
     def __init__(self, namespace: str, name: str, value: Json, revision: int) -> None:
         self.namespace = namespace
         self.name = name
         self.object = value
         self.revision = revision
+        self.node = _node_of(value)
         self.twin: Version | None = None
         self._body: bytes | None = None
 
@@ -61,6 +64,11 @@ class Version:
         """The same object, as it was when it was last seen, at another revision."""
         metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
         return Version(self.namespace, self.name, {**self.object, "metadata": metadata}, revision)
+
+
+def _node_of(value: Json) -> str:
+    spec = value.get("spec")
+    return (spec.get("nodeName") or "") if type(spec) is dict else ""
 
 
 class Change:
@@ -134,6 +142,12 @@ class Watcher:
 
     def offer(self, change: Change) -> None:
         """Tell of a change, as it looks through the selection."""
+        if self.selection.everything:
+            if change.new is None:
+                self.send(DELETED, change.gone())
+            else:
+                self.send(ADDED if change.old is None else MODIFIED, change.new)
+            return
         matches = self.selection.matches
         was = change.old is not None and matches(change.old)
         if change.new is not None and matches(change.new):
@@ -205,13 +219,15 @@ class Collection:
         self._items[key] = version
         if old is None:
             insort(self._order, key)
-        self._index(key, old, version)
+        if self._by_node is not None:
+            self._index(self._by_node, key, old, version)
         self._tell(Change(version.revision, old, version), version)
 
     def remove(self, key: Key, revision: int) -> Version:
         old = self._items.pop(key)
         del self._order[bisect_left(self._order, key)]
-        self._index(key, old, None)
+        if self._by_node is not None:
+            self._index(self._by_node, key, old, None)
         change = Change(revision, old, None)
         self._tell(change, old)
         return change.gone()
@@ -239,18 +255,15 @@ class Collection:
             start = max(start, bisect_right(order, after))
         return order[start:end]
 
-    def _index(self, key: Key, old: Version | None, new: Version | None) -> None:
-        if self._by_node is None:
-            return
-        before = None if old is None else field_of(old.object, "spec.nodeName")
-        after = None if new is None else field_of(new.object, "spec.nodeName")
-        if before is not None and before != after:
-            del self._by_node[before][key]
-            if not self._by_node[before]:
-                del self._by_node[before]
-        if after is not None:
-            assert new is not None
-            self._by_node.setdefault(after, {})[key] = new
+    @staticmethod
+    def _index(by_node: dict[str, dict[Key, Version]], key: Key, old: Version | None, new: Version | None) -> None:
+        if old is not None and (new is None or old.node != new.node):
+            here = by_node[old.node]
+            del here[key]
+            if not here:
+                del by_node[old.node]
+        if new is not None:
+            by_node.setdefault(new.node, {})[key] = new
 
     # --- watching ---------------------------------------------------------------------------------------------------
 
@@ -289,10 +302,11 @@ class Collection:
         self._history.append(change)
         if len(self._history) > 2 * self._history_at_most:
             self.forget(self._history_at_most)
-        if not self._watchers:
+        watchers = self._watchers
+        if not watchers:
             return
         for bucket in self._buckets(change, shown):
-            those = self._watchers.get(bucket)
+            those = watchers.get(bucket)
             if those:
                 for watcher in tuple(those):
                     watcher.offer(change)
@@ -303,8 +317,11 @@ class Collection:
         if namespace:
             buckets += (("namespace", namespace, ""), ("name", "", name))
         if self._by_node is not None:
-            nodes = {field_of(one.object, "spec.nodeName"): None for one in (change.old, change.new) if one is not None}
-            buckets += tuple(("node", "", node) for node in nodes)
+            old, new = change.old, change.new
+            if old is not None:
+                buckets += (("node", "", old.node),)
+            if new is not None and (old is None or old.node != new.node):
+                buckets += (("node", "", new.node),)
         return buckets
 
 

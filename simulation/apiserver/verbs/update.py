@@ -56,7 +56,7 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
         rules.change(call, before, new)
     if new == before:
         return old
-    check_metadata(resource, metadata)
+    check_metadata(resource, metadata, before["metadata"])
     check_node_object(call, before, new)
     if rules.has_generation and new.get("spec") != before.get("spec"):
         metadata["generation"] = metadata.get("generation", 0) + 1

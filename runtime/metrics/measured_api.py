@@ -60,7 +60,8 @@ class MeasuredApi:
         if found is None:
             times = self._meters.series(names.REST_DURATION, self._host, method)
             found = times, self._meters.series(names.REST_REQUESTS, code, self._host, method)
-            self._series[method, code] = found
+            if None not in found:
+                self._series[method, code] = found
         return found
 
 

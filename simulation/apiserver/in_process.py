@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from actors.kernel.dispatcher import Cancellable, Dispatcher
 from actors.kernel.promise import Promise
@@ -346,7 +346,7 @@ def _value_of(call: ApiCall[R], done: Answer) -> R:
     One object is made of what JSON knows, without the text between (see `_decode`); all else is read from the text.
     """
     if isinstance(done, ObjectAnswer):
-        return call.read(done.body()) if call.kind is None else read_version(done.version, call.kind)
+        return call.read(done.body()) if call.kind is None else cast("R", read_version(done.version, call.kind))
     if isinstance(done, WatchAnswer | NodeAnswer):
         raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
     if isinstance(done, JsonAnswer) and done.code >= 400:

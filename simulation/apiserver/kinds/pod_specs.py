@@ -41,7 +41,8 @@ def work_out(spec: Json) -> WorkedSpec:
 
 def shared(spec: Json) -> Json:
     """The spec that all pods have which have an equal one."""
-    return _shared(_encode(spec))
+    kept: Json = _shared(_encode(spec))
+    return kept
 
 
 @lru_cache(maxsize=SPECS_AT_MOST)

@@ -8,7 +8,6 @@ the status shows, and ends the start; the next pass begins again with the first 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
 
 import msgspec
 
@@ -44,7 +43,6 @@ from actors.image_rules import (
     shown_while_backing_off,
 )
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
-from actors.kernel.suspension import Suspension
 from actors.pod_action_types import Start
 from actors.pod_mounts import PodMounts
 from actors.pod_names import PodNames
@@ -66,8 +64,8 @@ from runtime.cri import CriError
 from runtime.cri.messages import ContainerConfig, Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
 from runtime.cri.verbs import IMAGE_STATUS
 from runtime.metrics import kubelet as names
+from runtime.pod_files import StartFiles
 
-T = TypeVar("T")
 HostPaths = Mapping[str, str]
 
 REFUSED_RETRY_NS = 10_000_000_000
@@ -295,8 +293,8 @@ class ContainerStarts:
             parts = None if sources is None else await self.mounts.of(pod, start.container, path, sources)
             if sources is None or parts is None:
                 return Missing()
-            this.attempt = await self._prepare(pod, start)
             hosts = await self._names.hosts(pod, self._sources.ips(pod))
+            this.attempt = await self._prepare(pod, start, hosts)
             this.config = container_config(
                 with_groups(pod, place.groups),
                 start.container,
@@ -310,7 +308,7 @@ class ContainerStarts:
                     mount_abilities=place.mount_abilities,
                     back_off_ns=start.back_off_ns,
                     sources=sources,
-                    hosts_file=hosts,
+                    hosts_file=hosts[0] if hosts is not None else "",
                     ids=self._users.known,
                     target_id=target_id(start.container, path, self._view.seen()),
                 ),
@@ -355,20 +353,19 @@ class ContainerStarts:
         this.failure = failure
         return self._refused(this.name, reason, failure.message or str(failure))
 
-    async def _prepare(self, pod: Pod, start: Start) -> int:
-        """Make the container's files on the host; which attempt this is. Raises OSError and what lanes raise."""
-        directory = f"{self._view.log_directory()}/{start.container.name}"
-        files = self._services.files
-        attempt = start.attempt
-        if attempt is None:
-            newest = await self._on_disk(files.newest_log_attempt, directory)
-            attempt = 0 if newest is None else newest + 1
-        message = message_file(pod, start.container, attempt, self._services.node.rules)
-        await self._on_disk(files.prepare_container, message, directory)
-        return attempt
-
-    def _on_disk(self, deed: Callable[..., T], *args: str | int) -> Suspension[T]:
-        return self._worker.wait(self._view.on_disk(deed, *args), what="the pod's files")
+    async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:
+        """Make all files of the container on the host, in one call; which attempt this is. Raises OSError and what
+        lanes raise.
+        """
+        container, rules = start.container, self._services.node.rules
+        wanted = StartFiles(
+            log_directory=f"{self._view.log_directory()}/{container.name}",
+            message=lambda attempt: message_file(pod, container, attempt, rules),
+            attempt=start.attempt,
+            hosts=hosts,
+        )
+        made = self._view.on_disk(self._services.files.prepare_container, wanted)
+        return await self._worker.wait(made, what="the pod's files")
 
     def _link_log(self, name: str, attempt: int, container_id: str) -> None:
         """For log collectors; nothing waits for it, and nothing depends on it."""

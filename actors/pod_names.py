@@ -2,8 +2,8 @@
 
 The rules are in `actors.start.resolver` and `actors.start.hosts_file`; here are the files that they need. The node's
 own are read when a sandbox or a container is made, never remembered for another pod, and on a lane: they may be where
-a disk hangs. The hosts file is written anew for each container, so that it has the addresses of now, and in place: the
-containers that have it mounted see the same file.
+a disk hangs. What is to be in the hosts file is made anew for each container, so that it has the addresses of now;
+whoever makes the container writes it with its other files.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ class PodNames:
             self._formed = formed
         return self._formed.config
 
-    async def hosts(self, pod: Pod, ips: tuple[str, ...]) -> str:
-        """Write the hosts file; where it is, or nothing where the pod has none. Raises OSError, what lanes raise."""
+    async def hosts(self, pod: Pod, ips: tuple[str, ...]) -> tuple[str, str] | None:
+        """Where the hosts file is and what is to be in it; None where the pod has none. Raises OSError, what lanes
+        raise.
+        """
         if not hosts_file.has_hosts_file(pod, ips):
-            return ""
+            return None
         files = self._services.files
         if pod.spec.host_network:
             own = await self._on_disk(files.read_node_file, hosts_file.PLACE, hosts_file.LIMIT_BYTES)
             text = hosts_file.host_hosts(pod, own)
         else:
             text = hosts_file.pod_hosts(pod, ips, self._services.configuration.cluster_domain)
-        path = hosts_file.hosts_path(self._services.node.root_directory, self._view.uid)
-        await self._on_disk(files.write_hosts, path, text)
-        return path
+        return hosts_file.hosts_path(self._services.node.root_directory, self._view.uid), text
 
     async def _host_resolver(self) -> Resolver:
         path = self._services.configuration.resolv_conf

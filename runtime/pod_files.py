@@ -12,22 +12,35 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-_LOG_NAME = re.compile(r"^(\d+)\.log(\..*)?$")
+_LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
 _TAIL_CHUNK_BYTES = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class StartFiles:
+    """What has to be on the host before a container is made. `attempt` None: one after the newest of its logs, which is
+    the highest N of `N.log`, rotated ones included (spec 3.7). `message`: where the termination message of an attempt
+    goes, empty for nowhere. `hosts`: path and text of the pod's hosts file, None where it has none of its own.
+    """
+
+    log_directory: str
+    message: Callable[[int], str]
+    attempt: int | None = None
+    hosts: tuple[str, str] | None = None
 
 
 class PodFiles(Protocol):
     """See the module."""
 
-    def prepare_container(self, termination_path: str, log_directory: str) -> None:
-        """Make the termination file (0666, empty) and the log directory (0755), with what is above them. OSError."""
-        ...
-
-    def newest_log_attempt(self, log_directory: str) -> int | None:
-        """The highest N of `N.log` files, rotated ones included; None when there is none (spec 3.7)."""
+    def prepare_container(self, wanted: StartFiles) -> int:
+        """Make the log directory (0755), the termination file (0666, empty), with what is above them, and give the
+        hosts file its text (0644), in place: containers may have it mounted. Gives the attempt. Raises OSError.
+        """
         ...
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
@@ -57,30 +70,20 @@ class PodFiles(Protocol):
         """Give a file of the agent's own that text (0600), all of it or nothing; its directory is there. OSError."""
         ...
 
-    def write_hosts(self, path: str, text: str) -> None:
-        """Give the hosts file of a pod that text (0644), in place: containers may have it mounted. OSError."""
-        ...
-
 
 class LocalPodFiles:
     """On the disk of this machine."""
 
-    def prepare_container(self, termination_path: str, log_directory: str) -> None:
-        os.makedirs(log_directory, mode=0o755, exist_ok=True)
-        os.makedirs(os.path.dirname(termination_path), mode=0o750, exist_ok=True)
-        descriptor = os.open(termination_path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        try:
-            os.fchmod(descriptor, 0o666)  # the umask must not keep the container's user out
-        finally:
-            os.close(descriptor)
-
-    def newest_log_attempt(self, log_directory: str) -> int | None:
-        try:
-            names = os.listdir(log_directory)
-        except FileNotFoundError:
-            return None
-        attempts = [int(match.group(1)) for name in names if (match := _LOG_NAME.match(name))]
-        return max(attempts, default=None)
+    def prepare_container(self, wanted: StartFiles) -> int:
+        os.makedirs(wanted.log_directory, mode=0o755, exist_ok=True)
+        attempt = wanted.attempt
+        if attempt is None:
+            attempt = attempt_after(os.listdir(wanted.log_directory))
+        if path := wanted.message(attempt):
+            _make_writable(path)
+        if wanted.hosts is not None:
+            _write_hosts(*wanted.hosts)
+        return attempt
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         try:
@@ -145,12 +148,27 @@ class LocalPodFiles:
             file.write(text.encode())
         os.replace(temporary, path)
 
-    def write_hosts(self, path: str, text: str) -> None:
-        os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
-        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o644)  # the umask must not keep the container's user out
-            file.write(text.encode())
+
+def attempt_after(names: Iterable[str]) -> int:
+    """The attempt after all those whose logs have these names; 0 where none is a log."""
+    return max((int(match[1]) + 1 for name in names if (match := _LOG_NAME.fullmatch(name))), default=0)
+
+
+def _make_writable(path: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        os.fchmod(descriptor, 0o666)  # the umask must not keep the container's user out
+    finally:
+        os.close(descriptor)
+
+
+def _write_hosts(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, 0o644)  # the umask must not keep the container's user out
+        file.write(text.encode())
 
 
 def _step_into(directory: int, name: str, flags: int) -> int:

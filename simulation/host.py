@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Callable, Mapping
 
 from runtime.allocation_file import NAME as ALLOCATIONS
 from runtime.id_files import RECORD
 from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
 from runtime.manifest_store import ManifestStore
-from runtime.pod_files import PodFiles
+from runtime.pod_files import PodFiles, StartFiles, attempt_after
 from runtime.pod_logs import DeadLink, PodLogs
 from simulation.cri.files import ContainerFiles
 from simulation.file_tree import File, FileTree
@@ -25,7 +24,6 @@ from simulation.log_files import SimulatedLogFiles
 HOSTS = "/etc/hosts"
 RESOLV_CONF = "/etc/resolv.conf"
 HOST_ADDRESS = "192.0.2.1"
-_LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
 _LOG = ".log"
 
 
@@ -35,25 +33,24 @@ class SimulatedPodFiles:
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
 
-    def prepare_container(self, termination_path: str, log_directory: str) -> None:
-        tree = self._tree
+    def prepare_container(self, wanted: StartFiles) -> int:
+        tree, logs = self._tree, wanted.log_directory
+        hosts, text = wanted.hosts or ("", "")
 
-        def prepare_termination() -> None:
-            tree.make_directories(os.path.dirname(termination_path))
-            tree.open(termination_path).mode = 0o666
+        def prepare() -> int:
+            tree.make_directories(logs)
+            attempt = wanted.attempt
+            if attempt is None:
+                attempt = attempt_after(tree.names_in(logs))
+            if path := wanted.message(attempt):
+                tree.make_directories(os.path.dirname(path))
+                tree.open(path).mode = 0o666
+            if hosts:
+                tree.make_directories(os.path.dirname(hosts))
+                tree.write(hosts, text.encode(), 0o644)
+            return attempt
 
-        def prepare() -> None:
-            tree.make_directories(log_directory)
-            return tree.gate(termination_path, prepare_termination)
-
-        return tree.gate(log_directory, prepare)
-
-    def newest_log_attempt(self, log_directory: str) -> int | None:
-        def newest() -> int | None:
-            names = _names_in(self._tree, log_directory)
-            return max((int(match[1]) for name in names if (match := _LOG_NAME.fullmatch(name))), default=None)
-
-        return self._tree.gate(log_directory, newest)
+        return tree.gate_all([path for path in (logs, wanted.message(wanted.attempt or 0), hosts) if path], prepare)
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         def read() -> str:
@@ -110,13 +107,6 @@ class SimulatedPodFiles:
             if not self._tree.is_directory(os.path.dirname(path)):
                 raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
             self._tree.write(path, text.encode(), 0o600)
-
-        return self._tree.gate(path, write)
-
-    def write_hosts(self, path: str, text: str) -> None:
-        def write() -> None:
-            self._tree.make_directories(os.path.dirname(path))
-            self._tree.write(path, text.encode(), 0o644)
 
         return self._tree.gate(path, write)
 

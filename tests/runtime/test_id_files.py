@@ -30,28 +30,6 @@ def test_a_pod_without_a_directory_gets_no_record(tmp_path: Path) -> None:
         LocalIdFiles(str(tmp_path)).write("a", "one")
 
 
-def test_the_hosts_file_is_written_in_place_for_all_to_read(tmp_path: Path) -> None:
-    path = tmp_path / "pods" / "a" / "etc-hosts"
-    files = LocalPodFiles()
-    before = os.umask(0o077)
-    try:
-        files.write_hosts(str(path), "a longer text\n")
-        inode = path.stat().st_ino
-        files.write_hosts(str(path), "short\n")
-    finally:
-        os.umask(before)
-    assert path.read_text() == "short\n"
-    assert path.stat().st_ino == inode
-    assert path.stat().st_mode & 0o777 == 0o644
-
-
-def test_the_hosts_file_is_not_written_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "etc-hosts").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="symbolic"):
-        LocalPodFiles().write_hosts(str(tmp_path / "etc-hosts"), "x")
-    assert not (tmp_path / "elsewhere").exists()
-
-
 def test_a_file_of_the_node_is_read_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "resolv.conf"
     path.write_text("12345")

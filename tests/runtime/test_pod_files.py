@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.pod_files import LocalPodFiles
+from runtime.pod_files import LocalPodFiles, StartFiles, attempt_after
 
 FILES = LocalPodFiles()
 
@@ -16,7 +16,7 @@ def test_the_termination_file_can_be_written_by_any_user_in_the_container(tmp_pa
     path = tmp_path / "pods" / "uid" / "containers" / "web" / "0a1b2c3d"
     old = os.umask(0o077)
     try:
-        FILES.prepare_container(str(path), str(tmp_path / "logs" / "web"))
+        FILES.prepare_container(StartFiles(str(tmp_path / "logs" / "web"), lambda _: str(path)))
     finally:
         os.umask(old)
     assert path.stat().st_mode & 0o777 == 0o666
@@ -26,7 +26,7 @@ def test_the_termination_file_can_be_written_by_any_user_in_the_container(tmp_pa
 def test_preparing_twice_keeps_what_the_container_wrote(tmp_path: Path) -> None:
     path = tmp_path / "message"
     path.write_text("oh no")
-    FILES.prepare_container(str(path), str(tmp_path / "logs"))
+    FILES.prepare_container(StartFiles(str(tmp_path / "logs"), lambda _: str(path)))
     assert FILES.read_termination_message(str(path), 4096) == "oh no"
 
 
@@ -45,11 +45,41 @@ def test_a_missing_message_is_empty_and_a_link_is_not_followed(tmp_path: Path) -
     assert FILES.read_termination_message(str(tmp_path), 4096) == ""
 
 
-def test_the_newest_attempt_counts_rotated_logs_too(tmp_path: Path) -> None:
-    for name in ("0.log", "2.log", "11.log.20260101-000000.gz", "x.log", "3.txt"):
-        (tmp_path / name).touch()
-    assert FILES.newest_log_attempt(str(tmp_path)) == 11
-    assert FILES.newest_log_attempt(str(tmp_path / "missing")) is None
+def test_the_next_attempt_comes_after_all_logs_and_rotated_ones_count_too(tmp_path: Path) -> None:
+    assert attempt_after(("0.log", "2.log", "11.log.20260101-000000.gz", "x.log", "3.txt", "90.log\n")) == 12
+    assert attempt_after(()) == 0
+    logs = str(tmp_path / "web")
+    assert FILES.prepare_container(StartFiles(logs, lambda attempt: str(tmp_path / f"{attempt}"))) == 0
+    (tmp_path / "web" / "0.log").touch()
+    assert FILES.prepare_container(StartFiles(logs, lambda attempt: str(tmp_path / f"{attempt}"))) == 1
+    assert FILES.prepare_container(StartFiles(logs, lambda _: "", attempt=7)) == 7
+    assert (tmp_path / "1").exists(), "the termination message is that of the attempt"
+
+
+def test_the_hosts_file_is_written_in_place_for_all_to_read(tmp_path: Path) -> None:
+    path = tmp_path / "pods" / "a" / "etc-hosts"
+    before = os.umask(0o077)
+    try:
+        _write_hosts(path, "a longer text\n")
+        inode = path.stat().st_ino
+        _write_hosts(path, "short\n")
+    finally:
+        os.umask(before)
+    assert path.read_text() == "short\n"
+    assert path.stat().st_ino == inode
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_hosts_file_is_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "etc-hosts").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic"):
+        _write_hosts(tmp_path / "etc-hosts", "x")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def _write_hosts(path: Path, text: str) -> None:
+    logs = str(path.parent / "logs")
+    FILES.prepare_container(StartFiles(logs, lambda _: "", hosts=(str(path), text)))
 
 
 def test_the_tail_of_a_log_is_what_the_container_wrote(tmp_path: Path) -> None:

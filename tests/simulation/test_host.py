@@ -14,11 +14,13 @@ from actors.kernel import SimulatedDispatcher
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
 from runtime.manifest_files import LocalManifests, ManifestReading
-from runtime.pod_files import LocalPodFiles, PodFiles
+from runtime.pod_files import LocalPodFiles, PodFiles, StartFiles
 from runtime.pod_logs import LocalPodLogs, PodLogs
 from simulation.file_tree import FileTree
 from simulation.host import SimulatedHost
 from tests.simulation.cri.pods import Pods
+
+APP = StartFiles("/logs/app", lambda _: "/pods/message")
 
 
 class Disk:
@@ -58,10 +60,10 @@ def on_both(tmp_path: Path, deed: Callable[[Disk], Any]) -> Any:
 def test_termination_messages_are_read_alike(tmp_path: Path) -> None:
     def deed(disk: Disk) -> list[str]:
         path = disk.at("uid/web/message")
-        disk.files.prepare_container(path, disk.at("logs/web"))
+        disk.files.prepare_container(StartFiles(disk.at("logs/web"), lambda _: path))
         before = disk.files.read_termination_message(path, 10)
         disk.write("uid/web/message", b"\xffmore than ten bytes")
-        disk.files.prepare_container(path, disk.at("logs/web"))
+        disk.files.prepare_container(StartFiles(disk.at("logs/web"), lambda _: path))
         disk.files.link_log(disk.at("link"), path)
         paths = (path, disk.at("link"), disk.at("nothing"))
         return [before, *(disk.files.read_termination_message(each, 10) for each in paths)]
@@ -75,15 +77,17 @@ def test_log_attempts_and_tails_are_read_alike(tmp_path: Path) -> None:
             disk.write(f"logs/{name}", b"")
         lines = b"".join(b"2026-01-01T00:00:00.0Z stdout F line %d\n" % n for n in range(100))
         disk.write("logs/12.log", lines + b"t stderr P half \nt stderr F done\n")
+        hosts = (disk.at("uid/etc-hosts"), "127.0.0.1 here\n")
         return [
-            disk.files.newest_log_attempt(disk.at("logs")),
-            disk.files.newest_log_attempt(disk.at("missing")),
+            disk.files.prepare_container(StartFiles(disk.at("logs"), lambda n: disk.at(f"{n}"))),
+            disk.files.prepare_container(StartFiles(disk.at("new"), lambda n: disk.at(f"{n}"), hosts=hosts)),
+            *(disk.files.read_node_file(path, 100) for path in (disk.at("13"), disk.at("0"), hosts[0])),
             disk.files.read_log_tail(disk.at("logs/12.log"), 3, 2048),
             disk.files.read_log_tail(disk.at("logs/12.log"), 80, 10),
             disk.files.read_log_tail(disk.at("missing"), 80, 10),
         ]
 
-    assert on_both(tmp_path, deed) == [12, None, "line 99\nhalf done\n", "half done\n", ""]
+    assert on_both(tmp_path, deed) == [13, 0, "", "", "127.0.0.1 here\n", "line 99\nhalf done\n", "half done\n", ""]
 
 
 def test_pod_logs_are_listed_and_taken_away_alike(tmp_path: Path) -> None:
@@ -96,7 +100,7 @@ def test_pod_logs_are_listed_and_taken_away_alike(tmp_path: Path) -> None:
             disk.files.link_log(disk.at(f"containers/pod_ns_web-id{attempt}.log"), target)
         found: list[Any] = [disk.logs.list_pods(), disk.logs.dead_links()]
         disk.logs.remove_container(disk.at("pods/ns_pod_uid/web"), 0, disk.at("containers/pod_ns_web-id0.log"))
-        found.append(disk.files.newest_log_attempt(disk.at("pods/ns_pod_uid/web")))
+        found.append(disk.files.prepare_container(StartFiles(disk.at("pods/ns_pod_uid/web"), lambda _: "")))
         disk.files.link_log(disk.at("containers/pod_ns_other-id2.log"), disk.at("pods/ns_pod_uid/other/0.log"))
         disk.files.link_log(disk.at("containers/of_another_agent-id3.log"), disk.at("elsewhere/0.log"))
         for _ in range(2):
@@ -107,7 +111,7 @@ def test_pod_logs_are_listed_and_taken_away_alike(tmp_path: Path) -> None:
         found[0] = [os.path.basename(path) for path in found[0]]
         return found
 
-    assert on_both(tmp_path, deed) == [["ns_pod_uid"], (), 1, (), ["id1"]]
+    assert on_both(tmp_path, deed) == [["ns_pod_uid"], (), 2, (), ["id1"]]
 
 
 def test_manifests_are_read_alike(tmp_path: Path) -> None:
@@ -143,7 +147,7 @@ def test_a_watch_tells_of_changes_from_its_first_renewal_until_it_is_closed() ->
 
 def test_what_a_simulated_container_writes_is_what_the_agent_reads() -> None:
     host = SimulatedHost()
-    host.pod_files.prepare_container("/pods/message", "/logs/app")
+    host.pod_files.prepare_container(APP)
     pods = Pods(files=host.container_files)
     annotations = {"output": "hello", "termination-message": "bye", "run-for": "1s"}
     config = pods.sandbox_config(annotations=annotations, log_directory="/logs")
@@ -154,17 +158,17 @@ def test_what_a_simulated_container_writes_is_what_the_agent_reads() -> None:
     pods.advance(10**9)
     assert host.pod_files.read_log_tail("/logs/app/0.log", 80, 2048) == "hello\n"
     assert host.pod_files.read_termination_message("/pods/message", 4096) == "bye"
-    assert host.pod_files.newest_log_attempt("/logs/app") == 0
+    assert host.pod_files.prepare_container(APP) == 1
 
 
 def test_a_disk_that_fails_says_so_until_it_is_healed() -> None:
     host = SimulatedHost()
     host.tree.fail("/logs", errno.EROFS)
     with pytest.raises(OSError) as caught:
-        host.pod_files.prepare_container("/pods/message", "/logs/app")
+        host.pod_files.prepare_container(APP)
     assert caught.value.errno == errno.EROFS
     host.tree.heal("/logs")
-    host.pod_files.prepare_container("/pods/message", "/logs/app")
+    host.pod_files.prepare_container(APP)
 
 
 def test_a_disk_that_hangs_holds_a_lane_until_it_is_healed() -> None:
@@ -172,8 +176,8 @@ def test_a_disk_that_hangs_holds_a_lane_until_it_is_healed() -> None:
     lane = dispatcher.lane("disk", size=4, per_key=2)
     host = SimulatedHost()
     host.tree.hang("/pods")
-    preparing = lane.submit("pod", host.pod_files.prepare_container, "/pods/message", "/logs/app")
-    other = lane.submit("pod", host.pod_files.newest_log_attempt, "/logs/app")
+    preparing = lane.submit("pod", host.pod_files.prepare_container, APP)
+    other = lane.submit("pod", host.pod_files.read_log_tail, "/logs/app/0.log", 80, 2048)
     dispatcher.run_for(3600 * 10**9)
     assert other.done()
     assert not preparing.done()

@@ -59,7 +59,10 @@ REMOVERS = 8
 CHUNK = 4
 """Victims that a remover takes at a time: one that hangs holds up the others of its chunk."""
 COLLECTORS = 64
+IDLE_COLLECTORS = 8
+"""Kept for the next pods; the others stop when they have nothing to do."""
 LISTER = "lister"
+COLLECTOR = "collector"
 
 
 class BeginPass(Message, frozen=True):
@@ -97,6 +100,10 @@ class ContainerGCActor(Actor):
         self._to_collect: dict[str, CollectPod] = {}
         self._asked_again: dict[str, CollectPod] = {}
         self._collectors = 0
+        """How many there have been: every one has a name of its own."""
+        self._idle: list[ActorRef] = []
+        self._at_work: dict[str, str] = {}
+        """Name of a collector -> UID of the pod that it collects."""
         self._queue: deque[Remove] = deque()
         self._taken: set[str] = set()
         self._busy: dict[str, Remove] = {}
@@ -108,8 +115,10 @@ class ContainerGCActor(Actor):
     def on_start(self) -> None:
         # Children outlive a restart of this actor; what they were doing for the last one is not known any more.
         for name, child in self.children.items():
-            if name.startswith("pod "):
-                child.stop()
+            kind, _, number = name.partition(" ")
+            if kind == COLLECTOR:
+                self._collectors = max(self._collectors, int(number))
+                child.stop(block=False)
         if LISTER not in self.children:
             self.spawn(DeadLister, self.ref, self._tools, name=LISTER)
         self.every(PASS_NS, BeginPass())
@@ -171,21 +180,32 @@ class ContainerGCActor(Actor):
         while self._to_collect and len(self._collecting) < COLLECTORS:
             uid = next(iter(self._to_collect))
             request = self._collecting[uid] = self._to_collect.pop(uid)
-            # The last collector of this pod may not have stopped yet: every one has a name of its own.
-            self._collectors += 1
-            name = f"pod {uid} {self._collectors}"
-            collector = self.spawn(PodCollector, self.ref, self._tools, name=name, strategy=STOP)
-            self.watch(collector)
+            collector = self._idle.pop() if self._idle else self._new_collector()
+            self._at_work[collector.name] = uid
             collector.tell(request)
+
+    def _new_collector(self) -> ActorRef:
+        self._collectors += 1
+        name = f"{COLLECTOR} {self._collectors}"
+        collector = self.spawn(PodCollector, self.ref, self._tools, name=name, strategy=STOP)
+        self.watch(collector)
+        return collector
 
     @handles(Collected)
     def collected(self, message: Collected) -> None:
+        if self._at_work.pop(message.collector.name, None) is None:
+            return  # one from before a restart of this actor
+        if len(self._idle) < IDLE_COLLECTORS:
+            self._idle.append(message.collector)
+        else:
+            message.collector.stop(block=False)
         self._collection_ended(message.uid, message.error)
 
     @handles(ActorStopped)
     def collector_stopped(self, message: ActorStopped) -> None:
-        if message.cause:
-            self._collection_ended(message.ref.name.split(" ")[1], f"the collection failed: {message.cause}")
+        uid = self._at_work.pop(message.ref.name, None)
+        if uid is not None:
+            self._collection_ended(uid, f"the collection failed: {message.cause}")
 
     def _collection_ended(self, uid: str, error: str) -> None:
         request = self._collecting.pop(uid, None)

@@ -1,7 +1,7 @@
 """The hands of `ContainerGCActor`: children that list and remove, so that the one that decides never waits.
 
 `DeadLister` looks at the runtime and the disk. `Remover` takes a few victims at a time, one after the other.
-`PodCollector` takes everything of one pod and ends. Each call has a deadline, and a runtime or a disk that hangs
+`PodCollector` takes everything of one pod. Each call has a deadline, and a runtime or a disk that hangs
 costs the one child that asked. What is gone already counts as removed.
 
 Only logs of containers that do not run are removed here; those of containers that do are `LogRotationActor`'s, which
@@ -114,6 +114,7 @@ class Removed(Message, frozen=True):
 class Collected(Message, frozen=True):
     """PodCollector -> parent: nothing of the pod is left, or why something is."""
 
+    collector: ActorRef
     uid: str
     error: str
 
@@ -222,7 +223,7 @@ class Remover(GcHand):
 
 
 class PodCollector(GcHand):
-    """Takes everything of one ended pod, or what the policy would, and tells the parent."""
+    """Takes everything of one ended pod at a time, or what the policy would, and tells the parent."""
 
     @handles(CollectPod)
     async def collect_pod(self, message: CollectPod) -> None:
@@ -230,8 +231,7 @@ class PodCollector(GcHand):
             error = await self._collect(message)
         except Failures as failure:
             error = str(failure)
-        self.parent.tell(Collected(message.uid, error))
-        self.stop()
+        self.parent.tell(Collected(self.ref, message.uid, error))
 
     async def _collect(self, request: CollectPod) -> str:
         labels = {POD_UID_LABEL: request.uid}

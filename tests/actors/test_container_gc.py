@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
 
-from actors.container_gc import ContainerGCActor
+from actors.container_gc import IDLE_COLLECTORS, ContainerGCActor
 from actors.container_gc_rules import GcPolicy, Places
-from actors.container_removal import GcTools
+from actors.container_removal import GcTools, PodCollector
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
 from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerEnded, PodWorkerStarted
 from actors.reclaim_messages import ContainersReclaimed, ReclaimContainers
@@ -311,13 +310,13 @@ def test_a_list_that_fails_is_tried_again(world: World):
     assert world.left() == {"p2"}
 
 
-def test_collectors_leave_nothing_behind(world: World):
+def test_few_collectors_stay_when_there_is_nothing_to_collect(world: World):
     for number in range(200):
         world.gc.tell(CollectPod(world.worker, f"u{number}", ""))
     world.tell(seconds=5)
     assert len(world.answers) == 200
-    report = msgspec.to_builtins([info.path for info in world.system.report().actors])
-    assert not [path for path in report if "pod " in path]
+    paths = [info.path for info in world.system.report().actors]
+    assert len([path for path in paths if "/collector " in path]) == IDLE_COLLECTORS
 
 
 def test_a_pod_asked_for_again_while_it_is_collected_is_collected_once_more(world: World):
@@ -379,3 +378,31 @@ def test_who_needs_space_is_not_left_waiting_when_the_collection_fails(world: Wo
         patched.setattr(ContainerGCActor, "_judge_all", lambda *_: 1 / 0)
         world.tell(*known(), ReclaimContainers(world.worker), seconds=1)
     assert [answer.error for answer in world.answers] == ["the collection failed"]
+
+
+def test_a_collector_that_fails_costs_its_pod_one_try_and_nobody_else_any(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    async def fails(*_: object) -> str:
+        raise RuntimeError("a mistake")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PodCollector, "_collect", fails)
+        world.tell(CollectPod(world.worker, "p", ""), seconds=1)
+    world.tell(CollectPod(world.worker, "p", ""), CollectPod(world.worker, "q", ""), seconds=1)
+    failed, *others = world.answers
+    assert (failed.uid, "a mistake" in failed.error) == ("p", True)
+    assert others == [PodCollected("p"), PodCollected("q")]
+
+
+def test_who_is_restarted_while_it_collects_does_so_again(world: World, monkeypatch: pytest.MonkeyPatch):
+    world.runtime.add(container("slow", "p/c"))
+    world.runtime.hanging = {"slow"}
+    world.tell(CollectPod(world.worker, "p", ""), seconds=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(ContainerGCActor, "_list", lambda *_: 1 / 0)
+        world.tell(ReclaimContainers(world.worker), seconds=1)
+    world.runtime.hanging.clear()
+    world.tell(CollectPod(world.worker, "p", ""), seconds=1)
+    assert world.answers[-1] == PodCollected("p")
+    assert world.left() == set()

@@ -14,13 +14,14 @@ from actors.kernel import Actor, Lane, Message, Pending, outcome_of
 from actors.messages import KnownPods
 from actors.volume_actual import ActualWorld, PodDirectory
 from actors.volume_devices import VolumeDevices
-from actors.volume_release import LIST_LIMIT_NS, VolumeReleases
+from actors.volume_release import VolumeReleases
 from actors.volume_state import Found
 from runtime.volumes.capability import DiskScan, NodeVolumes
 
 SECOND_NS = 1_000_000_000
 SCAN_LIMIT_NS = 123 * SECOND_NS
 SCAN_RETRY_NS = 10 * SECOND_NS
+LIST_LIMIT_NS = 60 * SECOND_NS
 
 
 class ScanDisk(Message, frozen=True):

@@ -17,6 +17,7 @@ from actors.claim_rules import groups_of
 from actors.event_messages import pod_event
 from actors.kernel import Actor, ActorRef, Message
 from actors.volume_actual import ActualWorld, Thing, Trouble, back_off_ns
+from actors.volume_claim_messages import is_claimed
 from actors.volume_contents import ContentSources, Gathered, VolumeContents
 from actors.volume_desired import DesiredVolume, desired_volumes, with_places_of, without_secrets
 from actors.volume_devices import VolumeDevices
@@ -91,6 +92,11 @@ class VolumePasses:
     def uids(self) -> Collection[str]:
         """The pods that are to have volumes."""
         return self._pods.keys()
+
+    def never_had_claims(self, uid: str) -> bool:
+        """Whether it is sure that no volume of a pod stands in the cluster. What volumes a pod has never changes."""
+        known = self._pods.get(uid)
+        return known is not None and not any(map(is_claimed, known.pod.spec.volumes))
 
     # --- what begins a pass -----------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from typing import ClassVar
 from actors.kernel import Actor, ActorRef, Lane, Message, handles
 from actors.messages import KnownPods, NodeObserved
 from actors.reference_messages import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
-from actors.volume_actual import ActualWorld, Device, Trouble
+from actors.volume_actual import ActualWorld, Device, PodDirectory, Trouble
 from actors.volume_calls import (
     LANE_PER_THING,
     LANE_SIZE,
@@ -41,7 +41,7 @@ from actors.volume_messages import (
 from actors.volume_orphans import DiskScanned, PodsListed, ScanDisk, VolumeOrphans
 from actors.volume_passes import RenewalDue, VolumePasses
 from actors.volume_plan import TAKING_DOWN, Do, Step
-from actors.volume_release import ReleaseDue, VolumeReleases, VolumesListed
+from actors.volume_release import ReleaseDue, VolumeReleases
 from actors.volume_state import Failed, Late, LostEnded, MakeBegun, Stage, Succeeded, UnmakeBegun
 from actors.volume_sub_paths import SubPathsMounted, VolumeSubPaths
 from config.objects import Pod
@@ -79,8 +79,10 @@ class VolumeReconcilerActor(Actor):
         self._sources = sources
         self._sync_loop = sync_loop
         self._actual = ActualWorld()
+        self._claimless: set[str] = set()
+        """Pods that are being released, and have never had a claim."""
         self._calls = VolumeCalls(self, volumes, events)
-        self._releases = VolumeReleases(self, volumes, self._actual, self._begin_for_none, self._released)
+        self._releases = VolumeReleases(self, self._actual, self._begin_for_none, self._released)
         self._devices = VolumeDevices(self, self._actual, self._begin_for_none, sources.node)
         self._passes = VolumePasses(self, volumes, self._actual, self._devices, events, sources, self._begin)
         self._orphans = VolumeOrphans(
@@ -108,13 +110,16 @@ class VolumeReconcilerActor(Actor):
 
     @handles(ReleaseVolumes)
     def release_volumes(self, message: ReleaseVolumes) -> None:
+        if self._passes.never_had_claims(message.uid):
+            self._claimless.add(message.uid)
         self._passes.forget(message.uid)
         self._releases.begin(message.uid, message.worker)
 
     def _released(self, uid: str) -> None:
-        """Nothing is left of this pod."""
-        if self._sources.claims is not None:
+        """Nothing is left of this pod. Who is not known to have had no claims may have had some in an earlier life."""
+        if self._sources.claims is not None and uid not in self._claimless:
             self._sources.claims.tell(ForgetClaims(uid))
+        self._claimless.discard(uid)
 
     # --- contents ---------------------------------------------------------------------------------------------------
 
@@ -177,6 +182,8 @@ class VolumeReconcilerActor(Actor):
         device = thing.device
         if call.late:
             self._actual.meet(step.key, LostEnded())
+        elif isinstance(step.key, PodDirectory) and message.value:
+            self._releases.found(step.key, message.value)
         elif message.trouble is None and (step.do is not Do.ADOPT or message.value):
             if step.volume is not None and isinstance(step.key, VolumePlace):
                 thing.host_path = message.value
@@ -248,10 +255,6 @@ class VolumeReconcilerActor(Actor):
     @handles(ReleaseDue)
     def release_due(self, message: ReleaseDue) -> None:
         self._releases.due(message)
-
-    @handles(VolumesListed)
-    def volumes_listed(self, message: VolumesListed) -> None:
-        self._releases.listed(message)
 
     @handles(DeviceDue)
     def device_due(self, message: DeviceDue) -> None:

@@ -1,9 +1,9 @@
 """Taking down all that a pod has on disk: a part of the `VolumeReconcilerActor`.
 
-The disk is listed first, because it knows of volumes that no record does, made by another life of the agent or by a
-call that was late. Then everything goes in the order that `volume_plan` says, as often as it takes, with a back-off.
-Who asked is told when all is gone, and when something cannot be taken down; who asks again is answered again, and
-everything is tried at once.
+Everything goes in the order that `volume_plan` says, the pod's directory last, as often as it takes, with a back-off.
+The disk may know of volumes that no record does, made by another life of the agent or by a call that was late: as long
+as there are any the directory stays, and its removal tells of them. Who asked is told when all is gone, and when
+something cannot be taken down; who asks again is answered again, and everything is tried at once.
 """
 
 from __future__ import annotations
@@ -12,24 +12,14 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, Pending, outcome_of
-from actors.volume_actual import ActualWorld, PodDirectory, Trouble, back_off_ns
-from actors.volume_calls import LANE_PER_THING, LANE_SIZE
+from actors.kernel import Actor, ActorRef, Message
+from actors.volume_actual import ActualWorld, PodDirectory, Trouble
 from actors.volume_messages import VolumesReleased
 from actors.volume_plan import POD_ITSELF, PodPlan, Step, plan_unwanted
-from actors.volume_state import Found
-from runtime.volumes.capability import LocatedVolume, NodeVolumes
+from actors.volume_state import Failed, Found
+from runtime.volumes.capability import LocatedVolume
 
-SECOND_NS = 1_000_000_000
-LIST_LIMIT_NS = 60 * SECOND_NS
-
-
-class VolumesListed(Message, frozen=True):
-    """To the actor itself: what a pod that is to go has on disk."""
-
-    uid: str
-    volumes: tuple[LocatedVolume, ...]
-    error: str
+STILL_THERE = Trouble("volumes that were taken down are there again")
 
 
 class ReleaseDue(Message, frozen=True):
@@ -39,13 +29,10 @@ class ReleaseDue(Message, frozen=True):
 
 
 class _Leaving(msgspec.Struct):
-    """A pod that is to have nothing. `asked`: somebody waits for an answer; `listed`: the disk has been looked at."""
+    """A pod that is to have nothing. `asked`: somebody waits for an answer."""
 
     worker: ActorRef | None
     asked: bool = True
-    listing: bool = False
-    listed: bool = False
-    failures: int = 0
     told: str = ""
 
 
@@ -55,13 +42,11 @@ class VolumeReleases:
     def __init__(
         self,
         actor: Actor,
-        volumes: NodeVolumes,
         actual: ActualWorld,
         begin: Callable[[Step], None],
         gone: Callable[[str], None],
     ) -> None:
         self._actor = actor
-        self._volumes = volumes
         self._actual = actual
         self._begin_step = begin
         self._gone = gone
@@ -79,7 +64,8 @@ class VolumeReleases:
         things = self._actual.pod(uid)
         for thing in (things.directory, *things.volumes.values()):
             thing.retry_at_ns = 0
-        self._list(uid, leaving)
+        self._actual.meet(PodDirectory(uid), Found())  # unless the disk says otherwise
+        self.advance(uid)
 
     def forget(self, uid: str) -> None:
         """The pod is to have its volumes after all."""
@@ -87,41 +73,21 @@ class VolumeReleases:
             self._actor.cancel_timer(("release", uid))
 
     def due(self, message: ReleaseDue) -> None:
-        leaving = self._leaving.get(message.uid)
-        if leaving is not None and not leaving.listed:
-            self._list(message.uid, leaving)
         self.advance(message.uid)
 
-    def _list(self, uid: str, leaving: _Leaving) -> None:
-        if leaving.listing:
-            return
-        leaving.listing = True
-        lane = self._actor.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
-        key = PodDirectory(uid)
-        self._actor.begin(
-            lambda: lane.submit(key, self._volumes.volumes_of, uid, deadline_ns=LIST_LIMIT_NS),
-            lambda done: _listed(uid, done),
-        )
-
-    def listed(self, message: VolumesListed) -> None:
-        leaving = self._leaving.get(message.uid)
-        if leaving is None:
-            return
-        leaving.listing = False
-        if message.error:
-            self._say(message.uid, leaving, f"what it has cannot be listed: {message.error}")
-            leaving.failures += 1
-            self._wake_in(message.uid, back_off_ns(leaving.failures))
-            return
-        leaving.listed, leaving.failures = True, 0
-        self._actual.found(message.volumes)
-        self._actual.meet(PodDirectory(message.uid), Found())
-        self.advance(message.uid)
+    def found(self, directory: PodDirectory, volumes: tuple[LocatedVolume, ...]) -> None:
+        """These lie in a pod's directory, which was not removed for their sake. They go first; twice is a trouble."""
+        thing = self._actual.thing(directory)
+        if thing.failures:
+            thing.failed(STILL_THERE, self._actor.now_ns())
+        thing.failures = max(thing.failures, 1)
+        self._actual.found(volumes)
+        self._actual.meet(directory, Failed())
 
     def advance(self, uid: str) -> None:
         """Begin what can be begun now; at the end say how it stands."""
         leaving = self._leaving.get(uid)
-        if leaving is None or not leaving.listed:
+        if leaving is None:
             return
         plan = self._plan(uid)
         while plan.steps:
@@ -156,8 +122,3 @@ class VolumeReleases:
 
 def _text(name: str, trouble: Trouble) -> str:
     return trouble.text if name == POD_ITSELF else f'volume "{name}": {trouble.text}'
-
-
-def _listed(uid: str, done: Pending[tuple[LocatedVolume, ...]]) -> VolumesListed:
-    outcome = outcome_of(done)
-    return VolumesListed(uid, outcome.value or (), "" if outcome.error is None else str(outcome.error))

@@ -162,9 +162,16 @@ class SimulatedNodeVolumes:
         path = self._stage_of(device)
         return self._gate(path, lambda: self._take_down(path))
 
-    def remove_pod(self, uid: str) -> None:
+    def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         path = f"{self._pods}/{uid}"
-        return self._gate(path, lambda: self._remove(path))
+
+        def remove() -> tuple[LocatedVolume, ...]:
+            volumes = tuple(self._volumes_of(uid))
+            if not volumes:
+                self._remove(path)
+            return volumes
+
+        return self._gate(path, remove)
 
     def _take_down(self, path: str) -> None:
         for mount in sorted(self._mounted_below(path), reverse=True):

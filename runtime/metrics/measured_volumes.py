@@ -48,7 +48,7 @@ class MeasuredVolumes:
         plugin = "/".join(device.split("/")[:2])
         return self._timed(plugin, "unmount_device", lambda: self._volumes.unstage(device))
 
-    def remove_pod(self, uid: str) -> None:
+    def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         return self._volumes.remove_pod(uid)
 
     def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:

@@ -208,8 +208,11 @@ class NodeVolumes(Protocol):
         """Take a device down. Raises VolumeError, OSError."""
         ...
 
-    def remove_pod(self, uid: str) -> None:
-        """Remove all else that the pod has on disk; its volumes are gone. Raises VolumeError or OSError."""
+    def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
+        """Remove all that the pod has on disk but volumes. Where volumes lie it removes nothing, and gives these.
+
+        Raises VolumeError or OSError.
+        """
         ...
 
     def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:

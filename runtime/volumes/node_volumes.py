@@ -71,8 +71,11 @@ class LocalNodeVolumes:
                 return
         raise VolumeError(f"nothing serves {device}")
 
-    def remove_pod(self, uid: str) -> None:
-        self._directories.remove(uid)
+    def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
+        volumes = self.volumes_of(uid)
+        if not volumes:
+            self._directories.remove(uid)
+        return volumes
 
     def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
         return tuple(LocatedVolume(place, self._device_at(place)) for place in self._directories.volumes(uid))

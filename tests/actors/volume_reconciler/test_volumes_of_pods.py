@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from typing import Any
 
+import pytest
+
 from actors.volume_calls import CALL_LIMIT_NS
 from actors.volume_messages import (
     ListPodVolumes,
@@ -16,6 +18,8 @@ from config.objects import (
     EmptyDirVolumeSource,
     Volume,
 )
+from runtime.volumes.capability import VolumeSpec
+from simulation.node_volumes import SimulatedNodeVolumes
 from tests.actors.volume_reconciler.worlds import (
     DATA,
     DEVICE,
@@ -48,6 +52,28 @@ def test_a_pod_without_volumes_has_its_directory_and_loses_it(world: World):
     world.release()
     assert answers == [VolumesPrepared({}), VolumesReleased("u")]
     assert world.disk.list_uids() == ()
+
+
+def test_volumes_that_nobody_knew_of_are_taken_down_before_the_directory_of_their_pod(world: World):
+    world.prepare(pod_with(DATA), seconds=1)
+    strange = SimulatedNodeVolumes(world.disk.tree, "/root")
+    spec = VolumeSpec(name="other", volume=DATA, source="empty_dir")
+    strange.prepare(pod_with(DATA), spec, lambda *_: None)
+    world.release(seconds=1)
+    assert world.disk.calls == ["prepare u/data", "release u/data", "release u/other"]
+    assert world.answers["u"][-1] == VolumesReleased("u")
+    assert not world.disk.tree.exists("/root/pods/u")
+
+
+def test_a_volume_that_comes_back_whenever_it_is_taken_down_is_said(world: World, monkeypatch: pytest.MonkeyPatch):
+    world.prepare(pod_with(DATA), seconds=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(world.disk, "_take_down", lambda _: None)
+        world.release(seconds=2)
+    assert world.answers["u"][-1].error == "volumes that were taken down are there again"
+    assert len(world.disk.calls) < 10
+    world.run(seconds=10)
+    assert world.answers["u"][-1] == VolumesReleased("u")
 
 
 def test_what_is_wrong_with_a_volume_is_an_event_with_its_path_and_the_others_are_there(world: World):

@@ -107,12 +107,14 @@ def test_what_was_made_is_found_with_its_device_and_taken_down(node: Node):
     assert again.volumes_of("u") == (located,)
     scan = again.scan()
     assert (dict(scan.pods), scan.devices) == ({"u": (located,)}, ("test/shared/of/pv",))
+    assert again.remove_pod("u") == (located,), "as long as there are volumes nothing is removed"
+    assert again.volumes_of("u") == (located,)
     for _ in range(2):
         again.release(located.place)
     assert again.volumes_of("u") == ()
     assert node.mounts.below(str(node.root)) == ()
     again.unstage("test/shared/of/pv")
-    again.remove_pod("u")
+    assert again.remove_pod("u") == ()
     scan = again.scan()
     assert (dict(scan.pods), scan.devices) == ({}, ())
 

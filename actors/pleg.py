@@ -39,7 +39,7 @@ from actors.messages import (
     WorkersKnown,
 )
 from actors.node_messages import RuntimeListed
-from actors.runtime_listing import NOTHING, Difference, Picture, count_of, difference, picture_of
+from actors.runtime_listing import NOTHING, Difference, Picture, count_of, difference, picture_of, strangers
 from actors.runtime_shown import Shown, both, shown_by
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
@@ -259,15 +259,16 @@ class PlegActor(Actor):
         self._meters.put(names.PLEG_LAST_SEEN, self.wall_ns() // SECOND_NS)
         if self._node_status is not None:
             self._node_status.tell(RuntimeListed(self._listed_at_ns))
-        before, picture = self._picture, self._picture
+        before = self._picture
         if self._lists is None or self._lists[0] is not sandboxes or self._lists[1] is not containers:
             # A runtime that hands out what it has handed out before (a simulated one does) has nothing new to say.
-            picture = self._picture = picture_of(sandboxes.items, containers.containers)
             self._lists = (sandboxes, containers)
-            self._tell(difference(before, picture))
+            self._picture = picture_of(sandboxes.items, containers.containers, before)
+        if self._picture is not before:
+            self._tell(difference(before, self._picture))
             self._all_known = False
         if not self._all_known:
-            unknown = tuple(pod for uid, pod in picture.pods.items() if pod.running and uid not in self._workers)
+            unknown = strangers(self._picture, self._workers)
             self._all_known = not unknown
             if unknown or first:
                 self._sync_loop.tell(UnknownPodsObserved(unknown))

@@ -1,12 +1,16 @@
 """What the runtime lists, as one immutable picture, and how two pictures differ (spec 2.5).
 
-Pure. A picture maps each pod UID to the states of its sandboxes and containers. The difference names the pods to look
-at again and the containers that have died; what exactly happened is found by whoever looks.
+Pure. A picture has the states of all sandboxes and containers, by id. The difference names the pods to look at again
+and the containers that have died; what exactly happened is found by whoever looks.
+
+A runtime is listed for ever, and hardly anything changes between two lists. What an id names never changes but for its
+state; so a picture is made from the one before, and of what is as it was nothing is read but that.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container as Collection
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -17,26 +21,29 @@ from actors.runtime_shown import GONE, Shown
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
+POD_NAME_LABEL = "io.kubernetes.pod.name"
+POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
 CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
-    """One sandbox (`name` empty) or container as listed."""
+    """One sandbox (`name` empty) or container as listed: of which pod (UID, name, namespace)."""
 
     uid: str
+    pod: str
+    namespace: str
     name: str
     running: bool
     state: int
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Everything with a pod UID that the runtime lists, by id; and the pods' names by UID."""
+    """Everything with a pod UID that the runtime lists, by id."""
 
     entries: Mapping[str, Listed]
-    pods: Mapping[str, RuntimePod]
 
 
-NOTHING = Picture({}, {})
+NOTHING = Picture({})
 
 
 _STATES = {each.value: each.name.removeprefix("CONTAINER_").lower() for each in ContainerState}
@@ -58,49 +65,68 @@ class Difference(msgspec.Struct, frozen=True):
     died: tuple[tuple[str, str], ...]
 
 
-def picture_of(sandboxes: Iterable[PodSandbox], containers: Iterable[Container]) -> Picture:
-    """Put the two lists together. What carries no pod UID is not ours and is left out."""
-    entries: dict[str, Listed] = {}
-    names: dict[str, tuple[str, str]] = {}
-    running: set[str] = set()
+def picture_of(sandboxes: Iterable[PodSandbox], containers: Iterable[Container], before: Picture = NOTHING) -> Picture:
+    """Put the two lists together; `before` itself when they say what it says. What carries no pod UID is not ours and
+    is left out.
+    """
+    old, entries, new = before.entries, dict[str, Listed](), 0
     for sandbox in sandboxes:
-        meta = sandbox.metadata
-        if meta is None or not meta.uid:
+        was = old.get(sandbox.id)
+        if was is not None and was.state == sandbox.state:
+            entries[sandbox.id] = was
             continue
-        ready = sandbox.state == PodSandboxState.SANDBOX_READY
-        entries[sandbox.id] = Listed(meta.uid, "", ready, int(sandbox.state))
-        names[meta.uid] = (meta.name, meta.namespace)
-        if ready:
-            running.add(meta.uid)
+        meta = sandbox.metadata
+        if meta is not None and meta.uid:
+            ready = sandbox.state == PodSandboxState.SANDBOX_READY
+            entries[sandbox.id] = Listed(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
+            new += 1
     for container in containers:
+        was = old.get(container.id)
+        if was is not None and was.state == container.state:
+            entries[container.id] = was
+            continue
         labels = container.labels
         uid = labels.get(POD_UID_LABEL)
-        if not uid:
-            continue
-        runs = container.state == ContainerState.CONTAINER_RUNNING
-        entries[container.id] = Listed(uid, labels.get(CONTAINER_NAME_LABEL, ""), runs, int(container.state))
-        if uid not in names:
-            names[uid] = (labels.get("io.kubernetes.pod.name", ""), labels.get("io.kubernetes.pod.namespace", ""))
-        if runs:
-            running.add(uid)
-    pods = {uid: RuntimePod(uid, name, namespace, uid in running) for uid, (name, namespace) in names.items()}
-    return Picture(entries, pods)
+        if uid:
+            pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
+            runs = container.state == ContainerState.CONTAINER_RUNNING
+            name = labels.get(CONTAINER_NAME_LABEL, "")
+            entries[container.id] = Listed(uid, pod, namespace, name, runs, int(container.state))
+            new += 1
+    return Picture(entries) if new or len(entries) != len(old) else before
+
+
+def strangers(picture: Picture, known: Collection[str]) -> tuple[RuntimePod, ...]:
+    """Pods of which something runs and whose UID is not known, in the order of listing."""
+    entries = picture.entries.values()
+    running = {entry.uid for entry in entries if entry.running and entry.uid not in known}
+    if not running:
+        return ()
+    pods: dict[str, RuntimePod] = {}
+    for entry in entries:
+        if entry.uid in running and entry.uid not in pods:
+            pods[entry.uid] = RuntimePod(entry.uid, entry.pod, entry.namespace, True)
+    return tuple(pods.values())
 
 
 def difference(before: Picture, now: Picture) -> Difference:
     """What happened between two pictures. Cost is linear in what they hold."""
     changed: dict[str, dict[str, int]] = {}
     died: dict[tuple[str, str], None] = {}
-    old = before.entries
+    old, kept = before.entries, 0
     for entry_id, entry in now.entries.items():
         was = old.get(entry_id)
-        if was is None or was.state != entry.state:
-            changed.setdefault(entry.uid, {})[entry_id] = entry.state
-            if entry.name and not entry.running and was is not None and was.running:
+        if was is not None:
+            kept += 1
+            if was is entry or was.state == entry.state:
+                continue
+            if entry.name and not entry.running and was.running:
                 died[entry.uid, entry.name] = None
-    for entry_id, was in old.items():
-        if entry_id not in now.entries:
-            changed.setdefault(was.uid, {})[entry_id] = GONE
-            if was.name and was.running:
-                died[was.uid, was.name] = None
+        changed.setdefault(entry.uid, {})[entry_id] = entry.state
+    if kept < len(old):
+        for entry_id, was in old.items():
+            if entry_id not in now.entries:
+                changed.setdefault(was.uid, {})[entry_id] = GONE
+                if was.name and was.running:
+                    died[was.uid, was.name] = None
     return Difference(changed, tuple(died))

@@ -174,7 +174,7 @@ class RuntimeState:
     def select_sandboxes(self, sandbox_id: str, labels: Mapping[str, str]) -> list[SandboxRecord]:
         """Sandboxes by id (or its beginning) and labels; empty conditions always hold."""
         found = self._candidates(self.sandboxes, self._sandboxes_of, sandbox_id, labels)
-        return [record for record in found if _has_labels(record.config.labels, labels)]
+        return _labelled(found, labels)
 
     def select_containers(self, container_id: str, sandbox_id: str, labels: Mapping[str, str]) -> list[ContainerRecord]:
         """Containers by id, sandbox (or the beginnings of these) and labels; empty conditions always hold."""
@@ -185,7 +185,7 @@ class RuntimeState:
                 found = [record for record in found if record.id.startswith(container_id)]
         else:
             found = self._candidates(self.containers, self._containers_of, container_id, labels)
-        return [record for record in found if _has_labels(record.config.labels, labels)]
+        return _labelled(found, labels)
 
     def _candidates(
         self, everything: dict[str, R], by_pod: dict[str, dict[str, R]], wanted: str, labels: Mapping[str, str]
@@ -252,5 +252,11 @@ def _by_beginning(everything: dict[str, R], beginning: str) -> R | None:
     return found[0] if len(found) == 1 else None
 
 
+def _labelled(records: Iterable[R], wanted: Mapping[str, str]) -> list[R]:
+    if not wanted:
+        return list(records)
+    return [record for record in records if _has_labels(record.config.labels, wanted)]
+
+
 def _has_labels(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    return not wanted or all(labels.get(key) == value for key, value in wanted.items())
+    return all(labels.get(key) == value for key, value in wanted.items())

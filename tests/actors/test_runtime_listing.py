@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.messages import RuntimePod
-from actors.runtime_listing import NOTHING, Difference, Listed, Picture, difference, picture_of
+from actors.runtime_listing import NOTHING, Difference, Listed, Picture, difference, picture_of, strangers
 from actors.runtime_shown import GONE
 from runtime.cri.enums import ContainerState, PodSandboxState
 from runtime.cri.messages import Container, PodSandbox, PodSandboxMetadata
@@ -32,19 +32,18 @@ def container(uid: str, name: str, state: ContainerState = RUNNING, number: int 
     return Container(id=f"c-{uid}-{name}-{number}", labels=labels, state=state)
 
 
-def test_a_picture_names_each_pod_and_whether_anything_of_it_runs():
+def test_strangers_are_pods_of_which_something_runs_and_whom_nobody_knows():
     picture = picture_of(
         [sandbox("1"), sandbox("2", NOT_READY), sandbox("3", NOT_READY)],
         [container("1", "web", EXITED), container("3", "web"), container("4", "web", EXITED)],
     )
-    assert picture.pods == {
-        "1": RuntimePod("1", "name-1", "default", True),
-        "2": RuntimePod("2", "name-2", "default", False),
-        "3": RuntimePod("3", "name-3", "default", True),
-        "4": RuntimePod("4", "labelled-4", "default", False),
-    }
-    assert picture.entries["c-1-web-0"] == Listed("1", "web", False, EXITED)
-    assert picture.entries["s-1"] == Listed("1", "", True, READY)
+    first, third = RuntimePod("1", "name-1", "default", True), RuntimePod("3", "name-3", "default", True)
+    assert strangers(picture, ()) == (first, third)
+    assert strangers(picture, {"1": None}) == (third,)
+    assert strangers(picture, {"3", "1"}) == ()
+    assert strangers(picture_of([], [container("4", "web")]), ()) == (RuntimePod("4", "labelled-4", "default", True),)
+    assert picture.entries["c-1-web-0"] == Listed("1", "labelled-1", "default", "web", False, EXITED)
+    assert picture.entries["s-1"] == Listed("1", "name-1", "default", "", True, READY)
 
 
 def test_what_carries_no_pod_uid_is_not_ours():
@@ -109,6 +108,20 @@ _SANDBOXES = st.lists(
     unique_by=lambda each: each.id,
 )
 _PICTURES = st.builds(picture_of, _SANDBOXES, _CONTAINERS)
+
+
+@given(st.lists(st.tuples(_SANDBOXES, _CONTAINERS), max_size=4))
+def test_a_picture_made_from_the_one_before_is_the_one_that_the_lists_make(
+    lists: list[tuple[list[PodSandbox], list[Container]]],
+):
+    before = NOTHING
+    for sandboxes, containers in lists:
+        now = picture_of(sandboxes, containers, before)
+        whole = picture_of(sandboxes, containers)
+        assert now == whole
+        assert difference(before, now) == difference(before, whole)
+        assert picture_of(sandboxes, containers, now) is now, "nothing has changed"
+        before = now
 
 
 @given(_PICTURES, _PICTURES)

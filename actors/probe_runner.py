@@ -225,7 +225,7 @@ class ProbeRunner(Actor):
             begun = self._begun(life, asker)
             if type(begun) is ProbeAnswer and begun.outcome is _SUCCESS:
                 # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
-                asker.meter.answered(_SUCCESS, 0)
+                asker.meter.succeeded_at_once()
                 return
         self._meet(key, Due(self.now_ns()), begun)
         self._tell()

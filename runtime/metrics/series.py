@@ -20,12 +20,13 @@ from runtime.metrics.families import Family, Kind
 class Value:
     """A counter or a gauge."""
 
-    __slots__ = ("_lock", "_told_by", "_value")
+    __slots__ = ("_beside", "_lock", "_told_by", "_value")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._value = 0.0
         self._told_by: Callable[[], float] | None = None
+        self._beside: Callable[[], float] | None = None
 
     def inc(self, by: float = 1) -> None:
         """Move it."""
@@ -41,20 +42,29 @@ class Value:
         """From now on it is what `value` says whenever somebody looks."""
         self._told_by = value
 
+    def beside(self, value: Callable[[], float]) -> None:
+        """What `value` says whenever somebody looks comes on top of it."""
+        self._beside = value
+
     def rows(self, labels: Sequence[str]) -> Iterator[Row]:
-        yield Row(labels, self._value if self._told_by is None else self._told_by())
+        value = self._value if self._told_by is None else self._told_by()
+        yield Row(labels, value if self._beside is None else value + self._beside())
 
 
 class Distribution:
-    """A histogram: how many values up to each bound, and their sum. `bounds` rise."""
+    """A histogram: how many values up to each bound, and their sum. `bounds` rise, from 0 or more.
 
-    __slots__ = ("_bounds", "_counts", "_lock", "_sum")
+    `zeros`: values of 0 beside those observed. Who alone measures here may count them itself, by the million.
+    """
+
+    __slots__ = ("_bounds", "_counts", "_lock", "_sum", "zeros")
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
         self._counts = [0] * (len(bounds) + 1)
         self._lock = threading.Lock()
         self._sum = 0.0
+        self.zeros = 0
 
     def observe(self, value: float) -> None:
         """Put a value in. A bound belongs to the values up to it."""
@@ -66,7 +76,7 @@ class Distribution:
     def rows(self, labels: Sequence[str]) -> Iterator[Row]:
         with self._lock:
             counts, total = list(self._counts), self._sum
-        up_to = 0
+        up_to = self.zeros
         for bound, count in zip((*self._bounds, float("inf")), counts, strict=True):
             up_to += count
             yield Row(labels, up_to, None, "_bucket", floatToGoString(bound))  # type: ignore[no-untyped-call]  # the library has none

@@ -258,17 +258,21 @@ def test_spec_5_each_probe_of_each_container_is_asked_by_itself_and_init_contain
     assert asked == [("s", "liveness"), ("x", "liveness"), ("x", "readiness")]
 
 
-def test_spec_5_each_answer_is_measured_by_kind_and_result_until_the_pod_is_over() -> None:
+@pytest.mark.parametrize("successes", [2, 7])
+def test_spec_5_each_answer_is_measured_by_kind_and_result_until_the_pod_is_over(successes: int) -> None:
     runner = Runner(pod_of("p", readinessProbe=TCP))
-    runner.answers.say = lambda container, kind: OK if len(runner.answers.asked) < 3 else NO
+    runner.answers.say = lambda container, kind: OK if len(runner.answers.asked) <= successes else NO
     runner.see(runner.container())
-    runner.run(4.5)
+    runner.run(1.5)
+    runner.see(runner.container())
+    runner.run(successes + 1)
 
     def counted() -> list[float]:
         who = ("c0", "p", runner.pod.metadata.namespace, "p")
         return [runner.meters.value(PROBE_TOTAL, "Readiness", each, *who) for each in ("successful", "failed")]
 
-    assert counted() == [2, 3]
-    assert runner.meters.value(PROBE_DURATION, "Readiness", "c0", "p", runner.pod.metadata.namespace) == 5
+    assert counted() == [successes, 3]
+    who = ("c0", "p", runner.pod.metadata.namespace)
+    assert runner.meters.value(PROBE_DURATION, "Readiness", *who) == successes + 3
     runner.system.stop()
     assert counted() == [0, 0]

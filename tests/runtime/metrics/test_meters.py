@@ -47,6 +47,18 @@ def test_what_was_measured_is_told_and_read_back() -> None:
     ]
 
 
+def test_zeros_that_were_counted_by_who_measured_them_are_values_like_all_others() -> None:
+    meters = Meters()
+    series, calls = meters.series(TIMES, "get"), meters.series(CALLS, "get")
+    series.observe(0.5)
+    calls.inc()
+    calls.beside(lambda: series.zeros)
+    series.zeros += 2
+    text = exposition(meters.told(CALLS, TIMES)).decode()
+    assert 'calls_total{verb="get"} 3\n' in text
+    assert [line.rpartition(" ")[2] for line in text.splitlines()[5:]] == ["2", "3", "3", "3", "0.5"]
+
+
 def test_a_family_is_told_before_anything_was_measured() -> None:
     assert exposition(Meters().told(CALLS, BARE)).decode().splitlines() == [
         "# HELP calls_total Calls.",

@@ -3,10 +3,13 @@
 The long-lived actors must know each other, so all who are known to others are reserved first and then furnished with
 the references they need (`actors.node_handouts` says with which); those whom nobody has to know are started beside
 them. A failing one is restarted by itself, with its mailbox kept; the others do not notice, because each asks again
-for what it may have missed. Pod workers are children of the sync loop.
+for what it may have missed. Pod workers are children of the sync loop. Once a minute those are asked whether they live
+who have had nothing to do since the minute before, so that health can name who stands still.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from actors.cgroups import CgroupActor
 from actors.claims import ClaimsActor
@@ -17,7 +20,7 @@ from actors.event_recorder import EventRecorderActor
 from actors.eviction_manager import EvictionActor
 from actors.image_gc import ImageGCActor
 from actors.image_pull import ImagePullActor
-from actors.kernel import Actor, ActorRef, ChildFailed, RestartStrategy, handles
+from actors.kernel import Actor, ActorRef, ChildFailed, Message, RestartStrategy, handles
 from actors.log_rotation import LogRotationActor
 from actors.memory_notifier import MemoryNotifierActor
 from actors.mirror_pods import MirrorPodActor
@@ -49,6 +52,7 @@ from actors.user_namespaces import UserNamespaceActor
 from actors.volume_reconciler import VolumeReconcilerActor
 
 SECOND_NS = 1_000_000_000
+HEARTBEAT_NS = 60 * SECOND_NS
 
 LONG_LIVED = RestartStrategy(
     name="long-lived",
@@ -88,8 +92,14 @@ KNOWN_WITH_API: dict[str, type[Actor]] = {
 }
 
 
+class AskAround(Message, frozen=True):
+    """To itself: time to ask those who rest whether they live."""
+
+
 class NodeSupervisor(Actor):
     """See the module. Its children are named as in `docs/architecture.md`."""
+
+    health_limit_ns: ClassVar[int | None] = 2 * HEARTBEAT_NS
 
     def __init__(self, plan: NodePlan, capabilities: NodeCapabilities) -> None:
         super().__init__()
@@ -97,6 +107,7 @@ class NodeSupervisor(Actor):
         self._capabilities = capabilities
 
     def on_start(self) -> None:
+        self.every(HEARTBEAT_NS, AskAround())
         if self.children:
             return  # this actor has failed and come back; its children never noticed
         refs = {
@@ -111,6 +122,10 @@ class NodeSupervisor(Actor):
         self._start_resources(refs, give)
         self._start_unknown(give)
         self._start_sources(give)
+
+    @handles(AskAround)
+    def ask_who_rests(self, _: AskAround) -> None:
+        self.ask_around()
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:

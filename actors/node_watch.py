@@ -7,7 +7,7 @@ Others write there too: people cordon and label, controllers mark a node that ha
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 from actors.kernel import ActorRef, handles
 from actors.list_watch import Follower
@@ -17,10 +17,13 @@ from config.objects import Node
 from runtime.api import Api, ApiError
 
 KEY = "node"
+SECOND_NS = 1_000_000_000
 
 
 class NodeWatchActor(Follower):
     """See the module. `owner` is told; `name` is the node's."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, api: Api, name: str, owner: ActorRef) -> None:
         super().__init__(api)

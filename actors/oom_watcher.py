@@ -44,7 +44,7 @@ class ListenAgain(Message, frozen=True):
 class OomWatcherActor(Actor):
     """See the module. `node`: its name."""
 
-    health_limit_ns: ClassVar[int | None] = None
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, log: OomLog, events: ActorRef, node: str, meters: Meters = UNMEASURED) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ while.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import ClassVar
 
 from actors.kernel import Actor, Message, handles, outcome_of
 from actors.messages import NodeObserved
@@ -36,6 +37,8 @@ class TellAgain(Message, frozen=True):
 
 class PodCidrActor(Actor):
     """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, cri: Cri) -> None:
         super().__init__()

@@ -85,6 +85,7 @@ class PodWorker(Actor):
 
     mailbox_capacity: ClassVar[int] = 100
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
+    rests_unasked: ClassVar[bool] = True  # an idle pod costs nothing, and whatever happens to it is told its worker
 
     def __init__(self, uid: str, services: PodServices, orphan: RuntimePod | None) -> None:
         super().__init__()

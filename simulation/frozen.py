@@ -1,31 +1,49 @@
 """An actor that stands still: which one, since when somebody waits for it, and by when health must have named it.
 
-One that nobody wants anything of does not stand still, it rests, and nobody can tell the difference. From the first
-message on that it does not take, health has as long as the actor's own limit says.
+From the first message on that it does not take, health has as long as the actor's own limit says. Where nobody wants
+anything of it, the node itself has to ask, and has two rounds of asking for that. Only a worker of a pod may rest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from actors.kernel import ActorSystem
+from actors.kernel.heartbeat import is_asked
 from actors.kernel.inspection import walk
+from actors.kernel.message import Heartbeat
+from actors.node_supervisor import HEARTBEAT_NS
+
+if TYPE_CHECKING:
+    from actors.kernel.cell import Cell
 
 SECOND_NS = 10**9
 
 
 @dataclass(slots=True)
 class Frozen:
-    """See the module. Times in ns; `wanted_ns` None: nobody waits for it."""
+    """See the module. Times in ns; `asked_by_ns`: by when the node has asked it, None: it may rest; `wanted_ns` None:
+    nobody waits for it.
+    """
 
-    path: str
+    _cell: Cell
     limit_ns: int
+    asked_by_ns: int | None
     wanted_ns: int | None = None
+
+    @property
+    def path(self) -> str:
+        return self._cell.path
+
+    def is_asked(self) -> bool:
+        """Whether the first thing that waits for it is the question whether it lives."""
+        return type(self._cell.mailbox.waiting()[0].message) is Heartbeat
 
     def must_be_known(self, now_ns: int) -> bool:
         """Whether health must name it by now."""
-        return self.wanted_ns is not None and now_ns > self.wanted_ns + self.limit_ns + SECOND_NS
+        since_ns = self.asked_by_ns if self.wanted_ns is None else self.wanted_ns
+        return since_ns is not None and now_ns > since_ns + self.limit_ns + SECOND_NS
 
     @classmethod
     def one_of(cls, system: ActorSystem, path: str, draw: int) -> Self | None:
@@ -37,4 +55,5 @@ class Frozen:
         if not cells:
             return None
         cell = cells[draw % len(cells)]
-        return cls(cell.path, cell.actor_class.health_limit_ns or 0)
+        asked_by_ns = system.dispatcher.now_ns() + 2 * HEARTBEAT_NS if is_asked(cell) else None
+        return cls(cell, cell.actor_class.health_limit_ns or 0, asked_by_ns)

@@ -272,8 +272,9 @@ def health_names_the_frozen_alone(world: World) -> Iterator[str]:
             if frozen is None or path != frozen.path:
                 yield f"health of {name} names {path}, which is well"
         if frozen is not None and frozen.must_be_known(world.now_ns()) and frozen.path not in late:
-            since = f"{(frozen.wanted_ns or 0) / SECOND_NS:g} s"
-            yield f"health of {name} does not name {frozen.path}, which has something to do since {since}"
+            since_ns = frozen.wanted_ns
+            which = "nobody has even asked" if since_ns is None else f"has had work since {since_ns / SECOND_NS:g} s"
+            yield f"health of {name} does not name {frozen.path}, which {which}"
 
 
 EVERY_SECOND: tuple[Callable[[World], Iterator[str]], ...] = (logs_are_bounded, health_names_the_frozen_alone)

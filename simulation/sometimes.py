@@ -37,6 +37,7 @@ KNOWN: Mapping[str, str] = {
     "agent-killed-at-a-deed": "an agent died at a call to its runtime or a deed on its disk",
     "agent-paused": "an agent got no CPU for a while",
     "frozen-actor-wanted": "an actor that handled nothing for a while had something to do",
+    "frozen-actor-asked": "one that had nothing to do was asked whether it lives",
     "log-set-aside": "the log of a container got another name",
     "log-not-compressed": "a log could not be compressed",
     "clock-jumped-forward": "the time of day jumped forward",

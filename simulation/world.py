@@ -288,7 +288,7 @@ class World:
         def wanted() -> None:
             if frozen.wanted_ns is None:
                 frozen.wanted_ns = self.now_ns()
-                self.chronicle.sometimes.happened("frozen-actor-wanted")
+                self.chronicle.sometimes.happened("frozen-actor-asked" if frozen.is_asked() else "frozen-actor-wanted")
 
         agent.freeze(frozen.path, wanted)
         self.after(lasts_ns, lambda: self._thaw(name, agent))
@@ -296,7 +296,7 @@ class World:
     def _thaw(self, name: str, agent: MortalDispatcher) -> None:
         frozen = self.frozen[name]
         self.note(f"thaws {frozen.path} of {name}")
-        frozen.wanted_ns = None
+        frozen.wanted_ns = frozen.asked_by_ns = None
         agent.thaw()
         self.after(CATCHES_UP_NS, lambda: self.frozen.pop(name))
 

@@ -24,6 +24,7 @@ from actors.kernel.lanes import LaneReport
 from actors.kernel.message import (
     ActorStopped,
     ChildFailed,
+    Heartbeat,
     MailboxOverflowed,
     Message,
     describe,
@@ -57,6 +58,7 @@ __all__ = [
     "DeadlineExceededError",
     "Dispatcher",
     "EndedActors",
+    "Heartbeat",
     "Interrupted",
     "KernelError",
     "Lane",

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 import pykka
 
+from actors.kernel import heartbeat
 from actors.kernel.cell import Cell
 from actors.kernel.context import constructing
 from actors.kernel.dispatcher import Lane
@@ -46,6 +47,8 @@ class Actor(pykka.Actor):
     """How long a stop waits for a handler that does not end by itself."""
     health_limit_ns: ClassVar[int | None] = None
     """Age of the oldest waiting message from which on health names this actor; None: it is not asked."""
+    rests_unasked: ClassVar[bool] = False
+    """True: while nobody wants anything of it, nobody asks whether it lives (`actors.kernel.heartbeat`)."""
 
     _handlers: ClassVar[Mapping[type[Any], Handler]] = {}
 
@@ -196,6 +199,10 @@ class Actor(pykka.Actor):
     def watch(self, ref: ActorRef) -> None:
         """Get `ActorStopped` once when that actor has stopped; at once when it already has."""
         self._cell.watch(ref)
+
+    def ask_around(self) -> None:
+        """Ask everybody below this actor who rests whether it lives; health then names who does not."""
+        heartbeat.ask_around(self._cell)
 
     def after(self, ns: int, message: Any, key: Hashable | None = None) -> None:
         """Tell this actor `message` in `ns` ns. A timer of the same key is replaced; the default key is the type.

@@ -78,6 +78,7 @@ class Cell:
         "forced",
         "generation",
         "handled",
+        "handled_when_asked",
         "kwargs",
         "last_failure",
         "life",
@@ -134,6 +135,7 @@ class Cell:
         self.failures: tuple[int, ...] = ()
         self.restarts = 0
         self.handled = 0
+        self.handled_when_asked = -1
         self.busy_ns = 0
         self.last_failure = ""
         self.slowest_ns = 0

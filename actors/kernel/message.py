@@ -79,6 +79,13 @@ class MailboxOverflowed(Signal, frozen=True):
     dropped: int = 0
 
 
+class Heartbeat(Signal, frozen=True):
+    """Somebody wants to know whether you live: whoever gets to this does. Nothing need be done about it."""
+
+    def coalesce_key(self) -> Hashable:
+        return "beat"
+
+
 def handles(*message_types: type[Any]) -> Callable[[H], H]:
     """Mark a method as the handler of messages of exactly these types. It may be sync or `async def`."""
     if not message_types:

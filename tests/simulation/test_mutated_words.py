@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import actors.kernel.heartbeat
 import actors.node_handouts
 import actors.node_lease
 import actors.pod_sync
@@ -49,6 +50,11 @@ def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mu
 def test_pain_16_a_health_that_asks_only_who_works_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(Mailbox, "oldest_since_ns", lambda _: None)
     assert "health-names-the-frozen-alone" in broken(played("frozen-actor", 3, lasts="8m"))
+
+
+def test_pain_16_an_agent_that_never_asks_whether_who_rests_still_lives_is_found_out(monkeypatch: Mutate):
+    monkeypatch.setattr(actors.kernel.heartbeat, "ask_around", lambda _: None)
+    assert "health-names-the-frozen-alone" in broken(played("frozen-actor", 3))
 
 
 @pytest.mark.parametrize("field", [*OF_A_POD, *OF_A_PROJECTION, *OF_A_CONTAINER])

@@ -9,7 +9,10 @@ import ast
 import re
 from pathlib import Path
 
-from simulation.scenario import library
+from actors.kernel.heartbeat import is_asked
+from actors.kernel.inspection import walk
+from simulation.play import Play
+from simulation.scenario import library, library_scenario, with_pods
 
 PAINS = range(1, 18)
 PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"
@@ -32,6 +35,16 @@ def scenarios_of_mutations() -> dict[int, set[str]]:
 def scenarios_of_the_page() -> dict[int, set[str]]:
     rows = re.findall(r"^\| (\d+) \|[^|]*\| `([^`]+)` \|", PAGE.read_text(), re.MULTILINE)
     return {int(number): {name} for number, name in rows}
+
+
+def test_health_looks_after_every_actor_of_a_node_and_asks_all_but_those_of_pods():
+    play = Play(with_pods(library_scenario("frozen-actor"), 2), 1)
+    play.advance(40 * 10**9)
+    system = play.world.nodes["node-0"].node.system
+    everyone = [cell for cell in walk(system.root) if cell is not system.root]
+    assert [cell.path for cell in everyone if cell.actor_class.health_limit_ns is None] == []
+    of_pods = [cell.path for cell in everyone if not is_asked(cell)]
+    assert of_pods == [cell.path for cell in everyone if cell.path.startswith("/node/sync-loop/")] != []
 
 
 def test_every_pain_has_a_scenario_and_an_agent_that_does_not_get_through_it():

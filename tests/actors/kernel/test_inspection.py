@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from actors.kernel import ActorInfo, Promise
+from actors.kernel import ActorInfo, Heartbeat, Promise, handles
+from actors.kernel.cell import Cell
 from tests.actors.kernel.cast import MS, QUICK, Block, Crash, Do, Fail, Hang, Later, Parent, Puppet, Say, Tick, Watchful
 from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
+
+
+class Asked(Watchful):
+    """Notes that it was asked whether it lives."""
+
+    @handles(Heartbeat)
+    def asked(self, _: Heartbeat) -> None:
+        self.notes.append(self.ref.name)
+
+
+class Asking(Parent):
+    """Asks those below it."""
+
+    @handles(Do)
+    def do(self, message: Do) -> None:
+        message.what(self)
+
+
+class Resting(Asked):
+    rests_unasked: ClassVar[bool] = True
 
 
 def info(driver: Driver, path: str) -> ActorInfo:
@@ -86,6 +107,40 @@ def test_health_names_exactly_the_frozen_actor(driver: Driver):
     (late,) = driver.system.late_actors()
     assert (late.path, late.limit_ns, late.doing) == ("/frozen", 50 * MS, "Say, waiting for what never comes")
     assert late.age_ns > 50 * MS
+
+
+def test_health_names_a_frozen_actor_that_nobody_wants_anything_of(
+    simulated: SimulatedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    """Nobody can tell rest from standing still but by asking."""
+    above = simulated.spawn(Asking, [], (("frozen", Watchful, ()), ("well", Watchful, ())), name="above")
+    simulated.settle()
+    dispatcher, held = simulated.system.dispatcher, set[Cell]()
+    enqueue = dispatcher.enqueue
+    with monkeypatch.context() as patched:
+        patched.setattr(dispatcher, "enqueue", lambda it: held.add(it) if it.name == "frozen" else enqueue(it))
+        for _ in range(3):
+            above.tell(Do(Asking.ask_around))
+            simulated.pass_time(60_000 * MS)
+        assert [late.path for late in simulated.system.late_actors()] == ["/above/frozen"]
+        assert info(simulated, "/above/frozen").mailbox_depth == 1  # asked again in vain, it is asked no more
+    for cell in held:
+        enqueue(cell)
+    simulated.settle()
+    assert simulated.system.late_actors() == ()
+
+
+def test_who_has_done_anything_since_the_last_round_is_not_asked_nor_who_rests_unasked(simulated: SimulatedDriver):
+    notes: list[Any] = []
+    children = (("busy", Asked, (notes,)), ("idle", Asked, (notes,)), ("resting", Resting, (notes,)))
+    above = simulated.spawn(Asking, [], children, name="above")
+    busy = above.ask(Say("busy"))
+    for number in range(5):
+        busy.tell(Tick(number))
+        simulated.settle()
+        above.tell(Do(Asking.ask_around))
+        simulated.settle()
+    assert notes == [Tick(0), Tick(1), "idle", Tick(2), Tick(3), "idle", Tick(4)]  # to answer is to do something
 
 
 def test_health_names_an_actor_whose_handler_holds_its_thread_even_with_an_empty_mailbox(pool: PoolDriver):

@@ -217,7 +217,7 @@ class ContainerStarts:
         if this.failure is not None:
             raise this.failure
         if life.stage in RUNNING:
-            await self._view.look_at_container(life.id)
+            await self._view.observer.look_at_container(life.id)
 
     def _show(self, name: str, life: StartLife) -> None:
         """What its status says of it, while it has not started."""

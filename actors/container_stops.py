@@ -144,6 +144,7 @@ class ContainerStops:
         self._stop(end)
 
     def stop_ended(self, message: StopEnded) -> None:
+        self._view.observer.doubt(message.container_id)
         end = self._ends.get(message.container_id)
         if end is None or end.number != message.number:
             return

@@ -35,6 +35,7 @@ from runtime.cri.verbs import (
 
 if TYPE_CHECKING:
     from actors.kernel import Actor
+    from actors.pod_observer import PodObserver
 
 T = TypeVar("T")
 
@@ -46,14 +47,16 @@ class DeedEnded(Message, frozen=True):
 
 
 class Deeds:
-    """See the module. One per worker; `actor` is the worker that waits. `begun` is told of each deed: from then on what
-    was seen of the runtime is old.
+    """See the module. One per worker; `actor` is the worker that waits. `observer` hears of which sandbox or container
+    what was seen is old from now on, and of all where the outcome of a deed is not known.
     """
 
-    def __init__(self, actor: Actor, cri: Cri, begun: Callable[[], None]) -> None:
-        self._begun = begun
+    def __init__(self, actor: Actor, cri: Cri, observer: PodObserver) -> None:
+        self.begun = 0
+        """How many deeds there were."""
         self._actor = actor
         self._cri = cri
+        self._observer = observer
         self._under_way: dict[str, Pending[Any]] = {}
 
     def under_way(self) -> frozenset[str]:
@@ -82,11 +85,13 @@ class Deeds:
             lambda: self._cri.call(CREATE_CONTAINER, request),
             f"the creation of container {metadata.name}",
         )
+        self._observer.doubt(response.container_id)
         return response.container_id
 
     async def start_container(self, name: str, attempt: int, container_id: str) -> None:
         """Start a created container. Raises CriError."""
         request = StartContainerRequest(container_id=container_id)
+        self._observer.doubt(container_id)
         await self._do(
             container_deed(name, attempt),
             lambda: self._cri.call(START_CONTAINER, request),
@@ -95,12 +100,14 @@ class Deeds:
 
     def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container: after the grace it is killed. What is gone is stopped."""
-        self._begun()
+        self.begun += 1
+        self._observer.doubt(container_id)
         return self._cri.call(STOP_CONTAINER, StopContainerRequest(container_id=container_id, timeout=grace_seconds))
 
     async def remove_container(self, container_id: str) -> None:
         """Remove a container that does not run; its log stays. What is gone is removed. Raises CriError."""
-        self._begun()
+        self.begun += 1
+        self._observer.doubt(container_id)
         call = self._cri.call(REMOVE_CONTAINER, RemoveContainerRequest(container_id=container_id))
         try:
             await self._actor.wait(call, what=f"the removal of container {container_id[:13]}")
@@ -110,7 +117,8 @@ class Deeds:
 
     async def stop_sandbox(self, sandbox_id: str) -> None:
         """Stop a sandbox with all that is still in it. What is gone is stopped. Raises CriError."""
-        self._begun()
+        self.begun += 1
+        self._observer.doubt_all()
         call = self._cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
         try:
             await self._actor.wait(call, what=f"the stop of sandbox {sandbox_id[:13]}")
@@ -119,13 +127,17 @@ class Deeds:
                 raise
 
     async def _do(self, name: str, begin: Callable[[], Pending[T]], what: str) -> T:
-        self._begun()
+        self.begun += 1
         pending = self._under_way[name] = begin()
         try:
             return await self._actor.wait(pending, what=what)
         except Interrupted:
+            self._observer.doubt_all()
             ref = self._actor.ref
             pending.add_done_callback(lambda _: ref.tell(DeedEnded(name)))
+            raise
+        except BaseException:
+            self._observer.doubt_all()
             raise
         finally:
             if pending.done():

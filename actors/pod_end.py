@@ -45,8 +45,14 @@ class PodEnd:
     # --- TERMINATING ------------------------------------------------------------------------------------------------
 
     async def terminate(self, life: PodLife) -> None:
-        """End every container, in order and within the grace, then the sandboxes. Raises while something may run."""
+        """End every container, in order and within the grace, then the sandboxes. Raises while something may run.
+
+        An end is begun on what is known, and over on what is seen: who was asked to stop is looked at after that, and
+        everything once more when the sandboxes have gone.
+        """
         view = self._view
+        if view.observer.in_doubt():
+            view.history.tell()  # the runtime is asked first, and that may take long
         observed = await view.look()
         await self._show.publish(observed, life)
         view.post_starts.drop()
@@ -59,7 +65,10 @@ class PodEnd:
             raise RetryLaterError(RETRY_NS)  # what was begun before may still appear; its end is a reason to look again
         if sandboxes and view.pod is not None:
             # The last status says that there is no sandbox any more (spec 2.8).
-            await self._show.publish(await view.look(), life)
+            observed = await view.look()
+            await self._show.publish(observed, life)
+            if observed.anything_runs():
+                raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
 
     def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> int:
         """All that wait for nobody are ended in parallel. After how many ns to look again if nothing else happens."""
@@ -111,7 +120,7 @@ class PodEnd:
         """What an agent before had asked the runtime for may come to be only now, and keeps the remains from going."""
         if not self._failed:
             return
-        self._view.look_anew()
+        self._view.observer.doubt_all()
         observed = await self._view.look()
         if observed.anything_runs():
             raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))

@@ -4,15 +4,20 @@ Two short lists filtered by the pod's UID say what there is; a status call is ma
 its state since the last look, because everything else about a container never changes. What has vanished between the
 list and the status call is simply not there.
 
-A failed look raises: the caller keeps what it knew.
+Once all of it is known, a look costs as much as there is to doubt. What has been seen holds until somebody doubts it:
+the runtime has told of a change (whoever follows it lists it as well, so no change stays untold), or the worker itself
+has done something. Doubt about one sandbox or container takes one status call; doubt about everything, because the
+outcome of a deed is unknown or something was told of that was never seen, takes the lists again.
+
+A failed look raises: the caller keeps what it knew, and the doubt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from actors.runtime_shown import Shown, is_known
+from actors.runtime_shown import Shown, news_in
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
     Container,
@@ -29,12 +34,20 @@ from runtime.cri.messages import (
 from runtime.cri.verbs import CONTAINER_STATUS, LIST_CONTAINERS, LIST_POD_SANDBOX, POD_SANDBOX_STATUS
 
 if TYPE_CHECKING:
-    from actors.kernel import Actor
+    from actors.kernel import Actor, Pending
 
 S = TypeVar("S", PodSandboxStatus, ContainerStatus)
+Status = TypeVar("Status", covariant=True)
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
 Look = tuple[tuple[PodSandboxStatus, ...], tuple[ContainerStatus, ...]]
+
+
+class _Told(Protocol[Status]):
+    """The answer to a status call."""
+
+    @property
+    def status(self) -> Status | None: ...
 
 
 class PodObserver:
@@ -50,10 +63,49 @@ class PodObserver:
         self._containers: dict[str, ContainerStatus] = {}
         self.changes = 0
         """How often what is seen has changed: as long as this stays, so does all of it."""
+        self._complete = False
+        """All there is has been listed, and nobody doubts that since."""
+        self._doubtful: set[str] = set()
+        """Ids of sandboxes and containers that may have changed since they were looked at."""
+
+    # --- doubt ------------------------------------------------------------------------------------------------------
+
+    def doubt_all(self) -> None:
+        """Anything may be different, and there may be more of it."""
+        self._complete = False
+
+    def doubt(self, each: str) -> None:
+        """The sandbox or container of this id may be different; one that was never seen is a container."""
+        self._doubtful.add(each)
+
+    def in_doubt(self) -> bool:
+        """Whether the next look asks the runtime."""
+        return not self._complete or bool(self._doubtful)
+
+    def told(self, shown: Shown) -> bool:
+        """The runtime has told this; whether any of it is news. What is news is doubtful from now on."""
+        known = {key: int(each.state) for key, each in self._sandboxes.items()}
+        known.update((key, int(each.state)) for key, each in self._containers.items())
+        news = news_in(shown, known)
+        self._doubtful.update(news)
+        if not known.keys() >= set(news):
+            self.doubt_all()
+        return bool(news)
+
+    # --- looking ----------------------------------------------------------------------------------------------------
 
     async def look(self) -> Look:
+        """Everything of the pod, asking for no more than is in doubt. Raises CriError."""
+        if not self._complete:
+            return await self.look_at_all()
+        for each in sorted(self._doubtful):
+            await (self.look_at_sandbox(each) if each in self._sandboxes else self.look_at_container(each))
+        return self.seen()
+
+    async def look_at_all(self) -> Look:
         """All sandboxes and containers of the pod, in the order of the runtime's lists. Raises CriError."""
         wait = self._actor.wait
+        self._doubtful.clear()
         listing_sandboxes = self._cri.call(LIST_POD_SANDBOX, self._list_sandboxes)
         listing_containers = self._cri.call(LIST_CONTAINERS, self._list_containers)
         sandboxes = (await wait(listing_sandboxes, what="the list of the pod's sandboxes")).items
@@ -71,40 +123,35 @@ class PodObserver:
             self._those(sandboxes, self._sandboxes),
             self._those(containers, self._containers),
         )
+        self._complete = True
         return self.seen()
 
     async def look_at_sandbox(self, sandbox_id: str) -> None:
         """Refresh one sandbox; forget it when it is gone."""
-        request = PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
-        try:
-            response = await self._actor.wait(
-                self._cri.call(POD_SANDBOX_STATUS, request), what=f"the status of sandbox {sandbox_id[:13]}"
-            )
-        except CriError as failure:
-            if not failure.not_found:
-                raise
-            self._sandboxes.pop(sandbox_id, None)
-            self.changes += 1
-        else:
-            if response.status is not None:
-                self._sandboxes[sandbox_id] = response.status
-                self.changes += 1
+        call = self._cri.call(POD_SANDBOX_STATUS, PodSandboxStatusRequest(pod_sandbox_id=sandbox_id))
+        await self._refresh(sandbox_id, self._sandboxes, call, f"the status of sandbox {sandbox_id[:13]}")
 
     async def look_at_container(self, container_id: str) -> None:
         """Refresh one container; forget it when it is gone."""
-        request = ContainerStatusRequest(container_id=container_id)
+        call = self._cri.call(CONTAINER_STATUS, ContainerStatusRequest(container_id=container_id))
+        await self._refresh(container_id, self._containers, call, f"the status of container {container_id[:13]}")
+
+    async def _refresh(self, each: str, known: dict[str, S], call: Pending[_Told[S]], what: str) -> None:
+        self._doubtful.discard(each)
         try:
-            response = await self._actor.wait(
-                self._cri.call(CONTAINER_STATUS, request), what=f"the status of container {container_id[:13]}"
-            )
+            status = (await self._actor.wait(call, what=what)).status
         except CriError as failure:
             if not failure.not_found:
+                self.doubt_all()
                 raise
-            self._containers.pop(container_id, None)
+            known.pop(each, None)
             self.changes += 1
+        except BaseException:  # cancelled, or without an answer in time
+            self.doubt_all()
+            raise
         else:
-            if response.status is not None:
-                self._containers[container_id] = response.status
+            if status is not None:
+                known[each] = status
                 self.changes += 1
 
     def _those(self, listed: Iterable[PodSandbox] | Iterable[Container], known: dict[str, S]) -> dict[str, S]:
@@ -114,12 +161,6 @@ class PodObserver:
             return known
         self.changes += 1
         return those
-
-    def has_seen(self, shown: Shown) -> bool:
-        """Whether nothing of what the runtime has told is news."""
-        known = {key: int(each.state) for key, each in self._sandboxes.items()}
-        known.update((key, int(each.state)) for key, each in self._containers.items())
-        return is_known(shown, known)
 
     def seen(self) -> Look:
         """What the last look and the refreshes since have shown."""

@@ -12,10 +12,12 @@ from actors.backoff import back_off, back_off_message
 from actors.container_starts import ContainerStarts, Place
 from actors.container_stops import stop_in_turn
 from actors.history_messages import HistoryKind, PodWait
+from actors.history_words import decision
 from actors.id_ranges import IdRange
 from actors.kernel import Actor
 from actors.messages import LookAgain, RuntimeStateObserved
 from actors.observed import ObservedPod
+from actors.passes_in_a_row import PassesInARow
 from actors.pod_action_types import BackingOff, Kill, KillCause, PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
 from actors.pod_admission import PodAdmission
@@ -92,6 +94,7 @@ class PodSync:
         self._held_up: PodWait | None = None
         self._said = ("", "")
         self._killing_since_ns: int | None = None
+        self._row = PassesInARow()
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
         self.admission = PodAdmission(worker, services)
@@ -150,24 +153,42 @@ class PodSync:
         self._note_backing_off(pod, actions.backing_off)
         view.history.decided(actions)
         failure: CriError | None = None
+        then: PodActions | None = None
         if not actions.idle:
             view.history.waits(self.waits())  # what was waited for before is over, and a deed may take long
             view.history.tell()
+            begun = view.deeds.begun
             try:
                 await self._do(pod, observed, actions)
             except CriError as raised:
                 failure = raised
             observed = view.seen()
             waits_for_nobody = failure is None and self._held_up is None  # an answer is a reason to look of its own
-            if waits_for_nobody and view.has_done_something() and not self._actions(pod, observed).idle:
-                self._worker.ref.tell(LookAgain())  # one thing leads to the next: after a sidecar, an init container
-        elif not self.starts.busy():
-            self._references.rest()
+            if waits_for_nobody and view.deeds.begun > begun:
+                then = self._actions(pod, observed)
+        else:
+            self._row.ended()
+            if not self.starts.busy():
+                self._references.rest()
         terminal = await self._show.publish(observed, life) in TERMINAL
         self._set_alarm(pod, actions)
+        if then is not None and not then.idle:
+            self._go_on_to(pod, then)
         if failure is not None:
             raise failure
         return terminal
+
+    def _go_on_to(self, pod: Pod, actions: PodActions) -> None:
+        """One thing leads to the next; what leads nowhere is done again later."""
+        spec = pod.spec
+        pause_ns = self._row.pause_ns(len(spec.init_containers) + len(spec.containers))
+        if not pause_ns:
+            self._worker.ref.tell(LookAgain(runtime=False))
+            return
+        text = f"what was done has changed nothing: it is still to {decision(actions)[0]}"
+        at_ns = self._worker.wall_ns() + pause_ns
+        self._held_up = PodWait("the pod", "FailedSync", text, "it is tried again", at_ns)
+        self._worker.after(pause_ns, LookAgain(), key="in a row")
 
     def _actions(self, pod: Pod, observed: ObservedPod) -> PodActions:
         """What is to be done of what is seen."""
@@ -388,7 +409,7 @@ class PodSync:
         except CriError as failure:
             self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
             raise
-        await self._view.look_at_sandbox(sandbox_id)
+        await self._view.observer.look_at_sandbox(sandbox_id)
         return sandbox_id
 
     async def _kill_pod(self, pod: Pod, observed: ObservedPod, *, anew: bool) -> bool:
@@ -432,7 +453,6 @@ class PodSync:
         for each in resets:
             await self._view.deeds.remove_container(each.id)
         await self._view.look()
-        self._worker.ref.tell(LookAgain())
 
     async def _keep_back_off(self, resets: tuple[Reset, ...]) -> None:
         """What those owe whose end has restarted all does not go with what is removed."""

@@ -23,7 +23,6 @@ from actors.pod_services import PodServices
 from actors.pod_status.api_status import NOT_FORCED
 from actors.pod_status.ips import pod_ips
 from actors.post_starts import PostStarts
-from actors.runtime_shown import Shown
 from actors.start.identity import field_path
 from actors.start_lives import StartLives
 from actors.status_messages import PodStatusChanged
@@ -43,10 +42,6 @@ T = TypeVar("T")
 DISK_LANE_SIZE = 3
 """Short calls: a few threads are enough for thousands of pods."""
 DISK_TIMEOUT_NS = 10_000_000_000
-GOOD_FOR_NS = 100_000_000
-"""So long a look serves the passes that come only because somebody has answered: on its way to Running a pod gets half
-a dozen answers within milliseconds, and none says anything of the runtime. Whatever does say something (an event, a
-list, the end of a deed or of a hook, a timer) makes the worker look anew, however fresh the last look is."""
 ASK_AGAIN_NS = 60_000_000_000
 """Whoever was asked may have been restarted since, and the question with it. Asking twice does no harm."""
 
@@ -91,18 +86,17 @@ class PodView:
         self.forced = NOT_FORCED
         """A status that was decided for the pod (eviction, deadline)."""
         self.start_lives = StartLives()
-        self.deeds = Deeds(worker, services.cri, self.look_anew)
+        self.observer = PodObserver(worker, services.cri, uid)
+        self.deeds = Deeds(worker, services.cri, self.observer)
         self.history = PodHistory(worker, uid, services.historian)
         self.decided = DecidedEnds(worker, services.files, path_of(services.node.root_directory, uid), self.on_disk)
         self.hooks = HookRunner(worker, services)
         self.stops = ContainerStops(worker, self, self.hooks)
         self.post_starts = PostStarts(self, self.hooks, self.stops)
-        self._looked_at_ns: int | None = None
         self._seen: ObservedPod | None = None
         self._seen_at = (0, frozenset[str]())
         """What it was put together from."""
         self._orphan = orphan
-        self._observer = PodObserver(worker, services.cri, uid)
         self._worker = worker
         self._services = services
 
@@ -126,42 +120,21 @@ class PodView:
         lane = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         return lane.submit(self.uid, deed, *args, deadline_ns=deadline_ns)
 
-    def has_seen(self, shown: Shown) -> bool:
-        """Whether nothing of what the runtime has told of the pod is news."""
-        return self._observer.has_seen(shown)
-
-    def look_anew(self) -> None:
-        """Something may have changed in the runtime: what was seen of it will not do for the next look."""
-        self._looked_at_ns = None
-
-    def has_done_something(self) -> bool:
-        """Whether a deed was begun since the last look."""
-        return self._looked_at_ns is None
-
     async def look(self) -> ObservedPod:
-        """Ask the runtime for everything of this pod, unless that was done just now. Raises CriError."""
-        now_ns = self._worker.now_ns()
-        if self._looked_at_ns is None or now_ns - self._looked_at_ns >= GOOD_FOR_NS:
-            self._looked_at_ns = None
-            sandboxes, _ = await self._observer.look()
+        """Everything of this pod; the runtime is asked for what is in doubt of it. Raises CriError."""
+        sandboxes, _ = await self.observer.look()
+        if not self.decided.recalled:
             await self.decided.recall(anything=bool(sandboxes))
-            self._looked_at_ns = now_ns
         observed = self.seen()
         self.stops.settle(observed)
         self.post_starts.settle(observed)
         return self.seen()
 
-    async def look_at_sandbox(self, sandbox_id: str) -> None:
-        await self._observer.look_at_sandbox(sandbox_id)
-
-    async def look_at_container(self, container_id: str) -> None:
-        await self._observer.look_at_container(container_id)
-
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
-        changes, starting = self._observer.changes, self.start_lives.unstarted()
+        changes, starting = self.observer.changes, self.start_lives.unstarted()
         if self._seen is None or self._seen_at != (changes, starting):
-            sandboxes, containers = self._observer.seen()
+            sandboxes, containers = self.observer.seen()
             self._seen = with_starting(observe(self.uid, sandboxes, containers), starting)
             self._seen_at = (changes, starting)
         return self._seen

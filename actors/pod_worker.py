@@ -187,16 +187,16 @@ class PodWorker(Actor):
             )
         if message.evicted or message.reason:
             self._view.forced = Forced(FAILED, message.reason, message.message, message.disrupted)
-        self._view.history.tell()
-        self._look_soon()
+        self._go_on()  # what is known to run is asked to stop at once; the look comes with its end
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def _look_soon(self) -> None:
+        """At everything: nobody knows what may be different."""
         self.ref.tell(LookAgain())
 
     def _go_on(self) -> None:
-        """What was asked for has come; of the runtime that says nothing."""
+        """Something has come, or was told; what has been seen of the runtime holds, but for what is in doubt."""
         self.ref.tell(LookAgain(runtime=False))
 
     def _go_on_if(self, waited_for: bool) -> None:
@@ -210,15 +210,15 @@ class PodWorker(Actor):
     def runtime_told(self, message: RuntimeTold) -> None:
         """Of a pod whose containers have ended only the remains are there, and whoever collects them says when."""
         ended = self._life.stage in (Stage.TERMINATED, Stage.FINISHED)
-        if not ended and not self._view.has_seen(message.shown):
-            self._look_soon()
+        if not ended and self._view.observer.told(message.shown):
+            self._go_on()
 
     @handles(LookAgain)
     async def look(self, message: LookAgain) -> None:
         """One pass: do what the state of the pod asks for, and go on as long as that changes the state."""
         self.cancel_timer("look")
         if message.runtime:
-            self._view.look_anew()
+            self._view.observer.doubt_all()
         failed: PodWait | None = None
         before: Stage | None = None
         began, began_ns = self._life.stage, self.now_ns()
@@ -313,7 +313,7 @@ class PodWorker(Actor):
         self._services.meters.count(names.ADMISSION_REJECTIONS, message.reason)
         self._services.sync_loop.tell(PodTurnedAway(self._uid))
         self._view.say("Warning", message.reason, message.message)
-        self._look_soon()
+        self._go_on()
 
     @handles(AdmissionWaits)
     def admission_waits(self, message: AdmissionWaits) -> None:
@@ -406,7 +406,7 @@ class PodWorker(Actor):
             self._view.stops.hook_ended(message)
         else:
             self._view.post_starts.ended(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(EndNoted)
     def end_noted(self, message: EndNoted) -> None:
@@ -416,12 +416,12 @@ class PodWorker(Actor):
     @handles(StopEnded)
     def stop_ended(self, message: StopEnded) -> None:
         self._view.stops.stop_ended(message)
-        self._look_soon()
+        self._go_on()
 
     @handles(HistorianStarted)
     def tell_history_anew(self, _: HistorianStarted) -> None:
         self._view.history.anew()
-        self._look_soon()
+        self._go_on()
 
     @handles(StatusManagerStarted)
     def publish_again(self, _: StatusManagerStarted) -> None:

@@ -47,10 +47,12 @@ def both(newer: Shown, older: Shown) -> Shown:
     return together
 
 
-def is_known(shown: Shown, known: Shown) -> bool:
-    """Whether all of it has been seen, or something later of it; what was never seen may be anything but gone."""
-    for each, state in shown.items():
-        seen = known.get(each, GONE if state == GONE else None)
-        if seen is None or (seen != state and (seen < state or seen == _UNKNOWN)):
-            return False
-    return True
+def news_in(shown: Shown, known: Shown) -> tuple[str, ...]:
+    """Ids of which nothing so late has been seen; what was never seen may be anything but gone."""
+    return tuple([each for each, state in shown.items() if _is_news(state, known.get(each))])
+
+
+def _is_news(state: int, seen: int | None) -> bool:
+    if seen is None:
+        return state != GONE
+    return seen != state and (seen < state or seen == _UNKNOWN)

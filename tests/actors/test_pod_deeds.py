@@ -9,6 +9,7 @@ import pytest
 
 from actors.kernel import Actor, ActorSystem, Interrupted, Message, SimulatedDispatcher, handles
 from actors.pod_deeds import DeedEnded, Deeds, container_deed, sandbox_deed
+from actors.pod_observer import PodObserver
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
@@ -37,7 +38,7 @@ class Worker(Actor):
 
     def __init__(self, cri: Cri, pods: Pods, told: list[Any]) -> None:
         super().__init__()
-        self._deeds = Deeds(self, cri, lambda: None)
+        self._deeds = Deeds(self, cri, PodObserver(self, cri, "uid-pod"))
         self._pods = pods
         self._told = told
 

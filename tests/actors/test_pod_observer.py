@@ -10,6 +10,7 @@ import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, Pending, Promise, broken, handles
 from actors.pod_observer import Look, PodObserver
+from actors.runtime_shown import Shown
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
@@ -20,7 +21,16 @@ STATUSES = ("PodSandboxStatus", "ContainerStatus")
 
 
 class TakeALook(Message, frozen=True):
-    """Ask: what there is of the pod."""
+    """Ask: what there is of the pod. `all`: anything may have changed; `doubt`: these may have."""
+
+    all: bool = True
+    doubt: tuple[str, ...] = ()
+
+
+class Told(Message, frozen=True):
+    """Ask: whether this is news."""
+
+    shown: Shown
 
 
 class Looker(Actor):
@@ -28,8 +38,16 @@ class Looker(Actor):
         super().__init__()
         self._observer = PodObserver(self, cri, "uid-pod")
 
+    @handles(Told)
+    def told(self, message: Told) -> bool:
+        return self._observer.told(message.shown)
+
     @handles(TakeALook)
-    async def look(self, _: TakeALook) -> Look | CriError:
+    async def look(self, message: TakeALook) -> Look | CriError:
+        if message.all:
+            self._observer.doubt_all()
+        for each in message.doubt:
+            self._observer.doubt(each)
         try:
             return await self._observer.look()
         except CriError as failure:
@@ -71,9 +89,9 @@ class World(Pods):
         self.counted = Counted(self.cri)
         self.looker = self.system.spawn(Looker, self.counted, name="looker")
 
-    def look(self) -> tuple[list[str], list[str]]:
+    def look(self, *doubt: str, all: bool = True) -> tuple[list[str], list[str]]:
         """The states of sandboxes and of containers."""
-        found = self.looker.ask(TakeALook())
+        found = self.looker.ask(TakeALook(all, doubt))
         assert isinstance(found, tuple), found
         sandboxes, containers = found
         return (
@@ -145,6 +163,69 @@ def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World
 
     world.counted.call = stale  # type: ignore[method-assign]
     assert world.look() == (["READY"], [])
+
+
+def test_what_nobody_doubts_is_not_looked_at(world: World):
+    container = world.run(world.sandbox())
+    world.look(all=False)
+    world.counted.asked.clear()
+    world.cri.kill_container(container)
+    assert world.look(all=False) == (["READY"], ["RUNNING"]), "who looks at the runtime tells of it"
+    assert not world.counted.asked
+
+
+def test_what_is_in_doubt_is_looked_at_and_nothing_else(world: World):
+    sandbox = world.sandbox()
+    first = world.run(sandbox)
+    second = world.run(sandbox, name="side")
+    world.look()
+    world.counted.asked.clear()
+    for container in (first, second):
+        world.cri.kill_container(container)
+    assert world.look(first, all=False) == (["READY"], ["EXITED", "RUNNING"])
+    assert world.counted.asked == {"ContainerStatus": 1}
+    world.cri.lose_sandbox(sandbox)
+    assert world.look(sandbox, second, all=False) == (["NOTREADY"], ["EXITED", "EXITED"])
+    assert world.counted.asked == {"ContainerStatus": 2, "PodSandboxStatus": 1}
+    world.remove(first)
+    assert world.look(first, all=False) == (["NOTREADY"], ["EXITED"])
+    assert "ListContainers" not in world.counted.asked
+
+
+def test_news_of_what_was_never_seen_is_a_reason_to_list_everything(world: World):
+    sandbox = world.sandbox()
+    first = world.run(sandbox)
+    world.look()
+    second = world.run(sandbox, name="side")
+    world.counted.asked.clear()
+    assert not world.looker.ask(Told({first: ContainerState.CONTAINER_RUNNING}))
+    assert world.look(all=False) == (["READY"], ["RUNNING"])
+    assert world.looker.ask(Told({second: ContainerState.CONTAINER_RUNNING}))
+    assert world.look(all=False) == (["READY"], ["RUNNING", "RUNNING"])
+    assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
+
+
+def test_news_of_what_has_been_seen_is_a_reason_to_look_at_that(world: World):
+    container = world.run(world.sandbox())
+    world.look()
+    world.cri.kill_container(container)
+    world.counted.asked.clear()
+    assert world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
+    assert world.look(all=False) == (["READY"], ["EXITED"])
+    assert world.counted.asked == {"ContainerStatus": 1}
+    assert not world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
+
+
+def test_a_look_at_one_that_fails_leaves_everything_in_doubt(world: World):
+    container = world.run(world.sandbox())
+    world.look()
+    world.cri.kill_container(container)
+    world.counted.fails = {container}
+    assert "no such shim" in str(world.looker.ask(TakeALook(False, (container,))))
+    world.counted.fails = set()
+    world.counted.asked.clear()
+    assert world.look(all=False) == (["READY"], ["EXITED"])
+    assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
 
 def test_a_look_that_fails_raises_and_keeps_what_it_has_found(world: World):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.runtime_shown import GONE, LOOK, Shown, both, is_known, shown_by
+from actors.runtime_shown import GONE, LOOK, Shown, both, news_in, shown_by
 from runtime.cri.enums import ContainerEventType, ContainerState, PodSandboxState
 from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
 
@@ -18,26 +18,27 @@ STATES = (CREATED, RUNNING, EXITED, UNKNOWN, GONE)
 
 
 @pytest.mark.parametrize(
-    ("told", "seen", "known"),
+    ("told", "seen", "news"),
     [
-        ({}, {}, True),
-        ({"a": RUNNING}, {"a": RUNNING}, True),
-        ({"a": CREATED}, {"a": RUNNING}, True),
-        ({"a": RUNNING}, {"a": EXITED, "b": RUNNING}, True),
-        ({"a": EXITED}, {"a": RUNNING}, False),
-        ({"a": RUNNING}, {}, False),
-        ({"a": UNKNOWN}, {"a": RUNNING}, False),
-        ({"a": UNKNOWN}, {"a": EXITED}, False),
-        ({"a": UNKNOWN}, {"a": UNKNOWN}, True),
-        ({"a": RUNNING}, {"a": UNKNOWN}, False),
-        ({"a": GONE}, {}, True),
-        ({"a": GONE}, {"a": EXITED}, False),
-        ({"a": LOOK}, {"a": EXITED}, False),
-        ({"a": RUNNING, "b": EXITED}, {"a": RUNNING, "b": RUNNING}, False),
+        ({}, {}, ""),
+        ({"a": RUNNING}, {"a": RUNNING}, ""),
+        ({"a": CREATED}, {"a": RUNNING}, ""),
+        ({"a": RUNNING}, {"a": EXITED, "b": RUNNING}, ""),
+        ({"a": EXITED}, {"a": RUNNING}, "a"),
+        ({"a": RUNNING}, {}, "a"),
+        ({"a": UNKNOWN}, {"a": RUNNING}, "a"),
+        ({"a": UNKNOWN}, {"a": EXITED}, "a"),
+        ({"a": UNKNOWN}, {"a": UNKNOWN}, ""),
+        ({"a": RUNNING}, {"a": UNKNOWN}, "a"),
+        ({"a": GONE}, {}, ""),
+        ({"a": GONE}, {"a": EXITED}, "a"),
+        ({"a": LOOK}, {"a": EXITED}, "a"),
+        ({"a": RUNNING, "b": EXITED}, {"a": RUNNING, "b": RUNNING}, "b"),
+        ({"a": EXITED, "b": EXITED}, {"a": RUNNING}, "ab"),
     ],
 )
-def test_who_has_seen_as_far_as_is_told_need_not_look(told: Shown, seen: Shown, known: bool):
-    assert is_known(told, seen) is known
+def test_who_has_seen_as_far_as_is_told_need_not_look(told: Shown, seen: Shown, news: str):
+    assert news_in(told, seen) == tuple(news)
 
 
 _SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for state in STATES]))
@@ -47,10 +48,10 @@ _SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for 
 def test_no_news_is_lost_where_two_words_become_one(first: Shown, second: Shown, there: Shown):
     seen = {each: state for each, state in there.items() if state != GONE}
     together = both(second, first)
-    if is_known(together, seen):
+    if not news_in(together, seen):
         for word in (first, second):
             # That something was made which is gone by now is no news.
-            assert is_known({each: state for each, state in word.items() if together[each] != GONE}, seen)
+            assert not news_in({each: state for each, state in word.items() if together[each] != GONE}, seen)
     assert both(first, second) == together
 
 

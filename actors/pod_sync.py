@@ -429,6 +429,8 @@ class PodSync:
             return False
         for sandbox_id in sandboxes_to_stop(observed):
             await self._view.deeds.stop_sandbox(sandbox_id)
+        if (await self._view.look()).any_sandbox_ready():
+            return False  # whatever the runtime says: no other is made beside it
         self._killing_since_ns = None
         return True
 

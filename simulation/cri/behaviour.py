@@ -62,6 +62,7 @@ class ContainerBehaviour:
     ignore_stop_signal: bool = False
     fail: tuple[CallRule, ...] = ()
     hang: tuple[CallRule, ...] = ()
+    lie: tuple[CallRule, ...] = ()
     late: tuple[CallRule, ...] = ()
     image_size: int | None = None
     """Bytes; None takes the runtime's default. Pod-wide only, as a pull names no container."""
@@ -103,8 +104,8 @@ class ContainerBehaviour:
 
     @property
     def disturbs_calls(self) -> bool:
-        """Some calls on it fail, hang or come late."""
-        return bool(self.fail or self.hang or self.late)
+        """Some calls on it fail, hang, are not done or come late."""
+        return bool(self.fail or self.hang or self.lie or self.late)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ KNOBS: Mapping[str, Callable[[str], Any]] = {
     "ignore-stop-signal": yes_or_no,
     "fail": call_rules(CallKind.FAIL),
     "hang": call_rules(CallKind.HANG),
+    "lie": call_rules(CallKind.LIE),
     "late": call_rules(CallKind.LATE),
     "image-size": size_bytes,
     "pull-rate": rate_bytes_per_s,

@@ -31,6 +31,8 @@ class CallKind(Enum):
     """Refused, and nothing is done."""
     HANG = "hang"
     """Never answered, and nothing is done."""
+    LIE = "lie"
+    """Answered as if it were done, and nothing is done."""
     LATE = "late"
     """Done at once, answered later."""
 
@@ -223,9 +225,9 @@ def _rule(kind: CallKind, text: str) -> CallRule:
         if value is None:
             raise ValueError(f"{text!r} does not say how late; write it as {verb}=5s")
         return CallRule(kind, verb, times, delay_ns=duration_ns(value))
-    if kind is CallKind.HANG:
+    if kind is CallKind.HANG or kind is CallKind.LIE:
         if value is not None:
-            raise ValueError(f"{text!r} has a value, but a hang takes none; write it as {verb} or {verb}*2")
+            raise ValueError(f"{text!r} has a value, but a {kind.value} takes none; write it as {verb} or {verb}*2")
         return CallRule(kind, verb, times)
     if value is None:
         return CallRule(kind, verb, times)

@@ -18,7 +18,7 @@ from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise, broken, kept
 from runtime.cri.deadlines import deadline_ns
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.verbs import GET_CONTAINER_EVENTS, Req, Res, Verb
+from runtime.cri.verbs import ALL_VERBS, GET_CONTAINER_EVENTS, Req, Res, Verb
 from runtime.pending import Subscription
 from simulation.cri.behaviour_values import CallKind, CallRule
 from simulation.cri.container_life import end
@@ -32,6 +32,7 @@ from simulation.cri.verbs.stop_pod_sandbox import lose_sandbox
 from simulation.faults import CallFate, Faults
 
 _DOWN = "the simulated runtime is down"
+_RESPONSES: dict[str, type[Any]] = {verb.name: verb.response for verb in ALL_VERBS}
 
 
 class SimulatedCri:
@@ -229,9 +230,9 @@ class SimulatedCri:
         return HANDLERS[name](self._runtime, request)
 
     def _rule(self, name: str, subject: Subject) -> CallRule | None:
-        """The first rule on this verb that is not used up: failures first, then hangs, then delays."""
+        """The first rule on this verb that is not used up: failures first, then hangs, then lies, then delays."""
         pod_uid, container, behaviour = subject
-        for rules in (behaviour.fail, behaviour.hang, behaviour.late):
+        for rules in (behaviour.fail, behaviour.hang, behaviour.lie, behaviour.late):
             for number, rule in enumerate(rules):
                 if rule.verb != name:
                     continue
@@ -247,6 +248,8 @@ class SimulatedCri:
             raise Refusal(rule.code, "the pod's annotations make this call fail")
         if rule.kind is CallKind.HANG:
             return Promise()
+        if rule.kind is CallKind.LIE:
+            return _RESPONSES[name]()
         inner = _attempt(lambda: HANDLERS[name](self._runtime, request))
         answer: Promise[Any] = Promise()
         runtime = self._runtime

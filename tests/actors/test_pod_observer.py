@@ -21,9 +21,9 @@ STATUSES = ("PodSandboxStatus", "ContainerStatus")
 
 
 class TakeALook(Message, frozen=True):
-    """Ask: what there is of the pod. `all`: anything may have changed; `doubt`: these may have."""
+    """Ask: what there is of the pod. `everything`: anything may have changed; `doubt`: these may have."""
 
-    all: bool = True
+    everything: bool = True
     doubt: tuple[str, ...] = ()
 
 
@@ -44,7 +44,7 @@ class Looker(Actor):
 
     @handles(TakeALook)
     async def look(self, message: TakeALook) -> Look | CriError:
-        if message.all:
+        if message.everything:
             self._observer.doubt_all()
         for each in message.doubt:
             self._observer.doubt(each)
@@ -89,9 +89,9 @@ class World(Pods):
         self.counted = Counted(self.cri)
         self.looker = self.system.spawn(Looker, self.counted, name="looker")
 
-    def look(self, *doubt: str, all: bool = True) -> tuple[list[str], list[str]]:
+    def look(self, *doubt: str, everything: bool = True) -> tuple[list[str], list[str]]:
         """The states of sandboxes and of containers."""
-        found = self.looker.ask(TakeALook(all, doubt))
+        found = self.looker.ask(TakeALook(everything, doubt))
         assert isinstance(found, tuple), found
         sandboxes, containers = found
         return (
@@ -167,10 +167,10 @@ def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World
 
 def test_what_nobody_doubts_is_not_looked_at(world: World):
     container = world.run(world.sandbox())
-    world.look(all=False)
+    world.look(everything=False)
     world.counted.asked.clear()
     world.cri.kill_container(container)
-    assert world.look(all=False) == (["READY"], ["RUNNING"]), "who looks at the runtime tells of it"
+    assert world.look(everything=False) == (["READY"], ["RUNNING"]), "who looks at the runtime tells of it"
     assert not world.counted.asked
 
 
@@ -182,13 +182,13 @@ def test_what_is_in_doubt_is_looked_at_and_nothing_else(world: World):
     world.counted.asked.clear()
     for container in (first, second):
         world.cri.kill_container(container)
-    assert world.look(first, all=False) == (["READY"], ["EXITED", "RUNNING"])
+    assert world.look(first, everything=False) == (["READY"], ["EXITED", "RUNNING"])
     assert world.counted.asked == {"ContainerStatus": 1}
     world.cri.lose_sandbox(sandbox)
-    assert world.look(sandbox, second, all=False) == (["NOTREADY"], ["EXITED", "EXITED"])
+    assert world.look(sandbox, second, everything=False) == (["NOTREADY"], ["EXITED", "EXITED"])
     assert world.counted.asked == {"ContainerStatus": 2, "PodSandboxStatus": 1}
     world.remove(first)
-    assert world.look(first, all=False) == (["NOTREADY"], ["EXITED"])
+    assert world.look(first, everything=False) == (["NOTREADY"], ["EXITED"])
     assert "ListContainers" not in world.counted.asked
 
 
@@ -199,9 +199,9 @@ def test_news_of_what_was_never_seen_is_a_reason_to_list_everything(world: World
     second = world.run(sandbox, name="side")
     world.counted.asked.clear()
     assert not world.looker.ask(Told({first: ContainerState.CONTAINER_RUNNING}))
-    assert world.look(all=False) == (["READY"], ["RUNNING"])
+    assert world.look(everything=False) == (["READY"], ["RUNNING"])
     assert world.looker.ask(Told({second: ContainerState.CONTAINER_RUNNING}))
-    assert world.look(all=False) == (["READY"], ["RUNNING", "RUNNING"])
+    assert world.look(everything=False) == (["READY"], ["RUNNING", "RUNNING"])
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
 
@@ -211,7 +211,7 @@ def test_news_of_what_has_been_seen_is_a_reason_to_look_at_that(world: World):
     world.cri.kill_container(container)
     world.counted.asked.clear()
     assert world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
-    assert world.look(all=False) == (["READY"], ["EXITED"])
+    assert world.look(everything=False) == (["READY"], ["EXITED"])
     assert world.counted.asked == {"ContainerStatus": 1}
     assert not world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
 
@@ -224,7 +224,7 @@ def test_a_look_at_one_that_fails_leaves_everything_in_doubt(world: World):
     assert "no such shim" in str(world.looker.ask(TakeALook(False, (container,))))
     world.counted.fails = set()
     world.counted.asked.clear()
-    assert world.look(all=False) == (["READY"], ["EXITED"])
+    assert world.look(everything=False) == (["READY"], ["EXITED"])
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
 

@@ -47,6 +47,7 @@ SECOND = 10**9
             "StopContainer*3, ContainerStatus",
             (CallRule(CallKind.HANG, "StopContainer", 3), CallRule(CallKind.HANG, "ContainerStatus")),
         ),
+        ("lie", "StopPodSandbox*3", (CallRule(CallKind.LIE, "StopPodSandbox", 3),)),
         ("late", "RunPodSandbox=5s*1", (CallRule(CallKind.LATE, "RunPodSandbox", 1, delay_ns=5 * SECOND),)),
     ],
 )
@@ -80,6 +81,7 @@ def test_a_knob_reads_its_value(knob: str, text: str, value: object) -> None:
         ("fail", "", "is no rule on a verb"),
         ("fail.app", "RunPodSandbox", "called for the whole pod; write the rule without .app"),
         ("hang", "StopContainer=5s", "a hang takes none"),
+        ("lie", "StopContainer=5s", "a lie takes none"),
         ("late", "StopContainer", "does not say how late; write it as StopContainer=5s"),
         ("run-for.", "1s", "no container is named after the dot"),
         ("sandbox-lost-after.app", "1s", "a matter of the whole pod"),

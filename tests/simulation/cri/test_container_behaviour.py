@@ -138,6 +138,15 @@ def test_a_verb_that_hangs_ends_at_the_deadline_of_its_caller() -> None:
     assert pods.state(container) == "EXITED"
 
 
+def test_a_verb_that_lies_is_answered_and_not_done() -> None:
+    pods = Pods()
+    container = pods.run(pods.sandbox(lie="StopContainer*1"))
+    assert pods.stop(container).result() == m.StopContainerResponse()
+    assert pods.state(container) == "RUNNING"
+    pods.stop(container).result()
+    assert pods.state(container) == "EXITED"
+
+
 def test_a_hanging_call_can_be_cancelled_and_leaves_nothing_in_flight() -> None:
     pods = Pods()
     container = pods.run(pods.sandbox(hang="ContainerStatus"))

@@ -33,6 +33,7 @@ class PodHistory:
         "_name",
         "_past",
         "_said",
+        "_seen",
         "_uid",
         "_waits",
         "_worker",
@@ -49,6 +50,7 @@ class PodHistory:
         self._said: tuple[PodWait, ...] | None = None
         self._decided = ""
         self._looked = False
+        self._seen: ObservedPod | None = None
         self._past: tuple[HistoryEntry, ...] = ()
         """What could be seen of the time before, until it is told."""
         self._ended: frozenset[str] = frozenset()
@@ -94,6 +96,9 @@ class PodHistory:
 
     def seen(self, observed: ObservedPod) -> None:
         """What a look has shown. Ends are noted once; what runs before we have started anything was found so."""
+        if observed is self._seen:
+            return
+        self._seen = observed
         ended = []
         if not self._looked:
             self._past = tuple(HistoryEntry(HistoryKind.EVENT, *each, each[2]) for each in past(observed))
@@ -118,7 +123,7 @@ class PodHistory:
 
     def anew(self) -> None:
         """Whoever keeps the history has forgotten it: what can be seen is told again with the next look."""
-        self._looked, self._ended, self._said = False, frozenset(), None
+        self._looked, self._ended, self._said, self._seen = False, frozenset(), None, None
 
     # --- telling ----------------------------------------------------------------------------------------------------
 

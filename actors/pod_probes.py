@@ -40,6 +40,8 @@ class PodProbes:
         self._runner: ActorRef | None = None
         self._heard = False
         self._told: ContainersSeen | None = None
+        self._observed: tuple[object, ...] = ()
+        """What was taken in last: as long as it is the same, there is nothing to tell."""
         self._adopted: dict[str, tuple[int, Container]] = {}
         """Containers that ran before the agent and of which nothing is known, and until when they are given time."""
         self.results = _NOTHING
@@ -57,6 +59,10 @@ class PodProbes:
 
     def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
         """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
+        seen = (pod, observed, published, ending, self.results)
+        if seen == self._observed:
+            return
+        self._observed = seen
         if not has_probes(pod):
             return
         known = _published_containers(published if published is not None else pod.status)

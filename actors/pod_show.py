@@ -1,4 +1,7 @@
-"""What a worker shows of its pod: the status, computed anew after every look and published where it changed.
+"""What a worker shows of its pod: the status, asked for after every look and published where it changed.
+
+It is computed when something that it is made of has changed since the last time, and not because somebody asks: on its
+way to Running a pod is looked at half a dozen times for the sake of answers that its status does not show.
 
 Owns the termination messages: read once for each container that has ended, on the disk lane, before its end is shown.
 A disk that does not answer costs the message, not the status.
@@ -45,6 +48,11 @@ class PodShow:
         self._probes = probes
         self._removed: frozenset[str] = frozenset()
         self._node = NodeView(services.node.host_ips, services.node.runtime_name)
+        self._computed: PodStatus | None = None
+        self._computed_from: tuple[object, ...] = ()
+        self._looked_at: ObservedPod | None = None
+        """Of this look all messages have been read, and `_with_messages` is what comes of it."""
+        self._with_messages = ObservedPod(view.uid)
 
     def runtime_described(self, runtime: RuntimeStateObserved) -> None:
         """The runtime has said what it is; until then the node's facts have a guess of its name."""
@@ -59,30 +67,42 @@ class PodShow:
         if pod is None:
             view.history.seen(observed)
             return ""
-        await self._read_messages(pod, observed)
-        view.history.seen(self.with_messages(observed))
+        shown = await self._read_messages(pod, observed)
+        view.history.seen(shown)
         ended = is_termination_requested(life)
         self._probes.observe(pod, observed, view.published, ending=ended)
-        if view.published is not None and family_differs(view.published.host_ip, self._node.ips):
-            text = f"the host's address was {view.published.host_ip}, the node's first one is {self._node.ips[0]} now"
-            view.say("Warning", "HostIPsIPFamilyMismatch", text)
-        status = compute_pod_status(
-            pod,
-            self.with_messages(observed),
-            previous=view.published,
-            wall_ns=self._worker.wall_ns(),
-            node=self._node,
-            waiting={name: Waiting(reason, text) for name, (reason, text) in view.waiting.items()},
-            probes=self._probes.results,
-            ended=ended,
-            forced=view.forced,
-            coming=coming_again(pod, observed, view.stops.killed) | self._restarted_with_all(pod, observed),
-        )
+        status = self._status(pod, shown, ended)
         if view.published is None and self._probes.undecided():
             self.publish_unseen()
             return status.phase or ""
         view.publish(status)
         return status.phase or ""
+
+    def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
+        """Of what is known now. Computed from its own outcome it would say the same, so that is not tried."""
+        view = self._view
+        coming = coming_again(pod, observed, view.stops.killed) | self._restarted_with_all(pod, observed)
+        waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
+        made_of = (pod, observed, waiting, probes, ended, forced, coming, self._node)
+        if self._computed is not None and view.published is self._computed and made_of == self._computed_from:
+            return self._computed
+        if view.published is not None and family_differs(view.published.host_ip, self._node.ips):
+            text = f"the host's address was {view.published.host_ip}, the node's first one is {self._node.ips[0]} now"
+            view.say("Warning", "HostIPsIPFamilyMismatch", text)
+        self._computed_from = made_of
+        self._computed = compute_pod_status(
+            pod,
+            observed,
+            previous=view.published,
+            wall_ns=self._worker.wall_ns(),
+            node=self._node,
+            waiting={name: Waiting(reason, text) for name, (reason, text) in waiting},
+            probes=probes,
+            ended=ended,
+            forced=forced,
+            coming=coming,
+        )
+        return self._computed
 
     def _restarted_with_all(self, pod: Pod, observed: ObservedPod) -> frozenset[str]:
         """Names of containers that were removed to be made anew with all others, and are not there yet."""
@@ -109,26 +129,15 @@ class PodShow:
         if view.pod is not None and view.published is not None:
             view.publish(final_status(view.pod, view.published), final=True)
 
-    def with_messages(self, observed: ObservedPod) -> ObservedPod:
-        """The same look, with the termination messages that have been read."""
-        messages = self._view.messages
-        if not messages:
-            return observed
-        by_name: Mapping[str, tuple[ObservedContainer, ...]] = {
-            name: tuple(
-                msgspec.structs.replace(each, message=messages[each.id]) if messages.get(each.id) else each
-                for each in containers
-            )
-            for name, containers in observed.by_name.items()
-        }
-        return msgspec.structs.replace(observed, by_name=by_name)
-
-    async def _read_messages(self, pod: Pod, observed: ObservedPod) -> None:
-        """Read what each container that has ended said of its end, once."""
-        known = self._view.messages
-        for container in observed.containers():
-            if container.exited and container.id not in known and container.termination_file:
-                known[container.id] = await self._message_of(pod, container)
+    async def _read_messages(self, pod: Pod, observed: ObservedPod) -> ObservedPod:
+        """Read what each container that has ended said of its end, once; the same look with it."""
+        if observed is not self._looked_at:
+            known = self._view.messages
+            for container in observed.containers():
+                if container.exited and container.id not in known and container.termination_file:
+                    known[container.id] = await self._message_of(pod, container)
+            self._looked_at, self._with_messages = observed, with_messages(observed, known)
+        return self._with_messages
 
     async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
         files, limit = self._services.files, message_limit_bytes(pod)
@@ -144,3 +153,17 @@ class PodShow:
             self._worker.log.warning("pod %s: the termination message cannot be read: %s", name, failure)
             return container.message
         return joined_message(container.message, text)
+
+
+def with_messages(observed: ObservedPod, messages: Mapping[str, str]) -> ObservedPod:
+    """The same look, with the termination messages that have been read, by container id."""
+    if not messages:
+        return observed
+    by_name: Mapping[str, tuple[ObservedContainer, ...]] = {
+        name: tuple(
+            msgspec.structs.replace(each, message=messages[each.id]) if messages.get(each.id) else each
+            for each in containers
+        )
+        for name, containers in observed.by_name.items()
+    }
+    return msgspec.structs.replace(observed, by_name=by_name)

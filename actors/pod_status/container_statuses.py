@@ -122,9 +122,9 @@ def _of_observed(
     elif newest.exited:
         state = ContainerState(terminated=_terminated(view, newest))
         ready = kind is Kind.INIT and newest.exit_code == 0
-    elif newest.may_run and old is not None and old.container_id == container_id and _shown_ended(old):
+    elif newest.may_run and old is not None and (lost := _shown_lost(old, container_id)) is not None:
         # Lost by the runtime while it ran, and shown so already: the count is not raised twice.
-        state, restarts = old.state or _WAITING, old.restart_count
+        state, restarts = lost, old.restart_count
     elif newest.may_run and old is not None and old.state is not None and old.state.running is not None:
         state = ContainerState(terminated=_unknown_end(container_id, old.state.running.started_at))
         restarts += 1
@@ -133,9 +133,14 @@ def _of_observed(
     return _status(view, container, state, _last_state(view, group, old, restarts), restarts, newest, ready, started)
 
 
-def _shown_ended(old: ContainerStatus) -> bool:
-    ended = old.state.terminated if old.state is not None else None
-    return ended is not None and ended.reason == STATUS_UNKNOWN
+def _shown_lost(old: ContainerStatus, container_id: str) -> ContainerState | None:
+    """That this container has ended in a way nobody saw: its state, or its last one while it waits to be restarted."""
+    if old.container_id == container_id:
+        for shown in (old.state, old.last_state):
+            ended = shown.terminated if shown is not None else None
+            if ended is not None and ended.reason == STATUS_UNKNOWN and ended.container_id == container_id:
+                return shown
+    return None
 
 
 def _last_state(
@@ -155,7 +160,7 @@ def _last_state(
 
 def _of_missing(view: StatusView, container: Container, kind: Kind, old: ContainerStatus | None) -> ContainerStatus:
     state = old.state if old is not None else None
-    if old is not None and not view.ended and _restarts_with_all(view, container, kind, old):
+    if not view.ended and _restarts_with_all(view, kind, old):
         return _removed(view, container, old)
     if old is not None and state is not None and state.terminated is not None:
         return old
@@ -172,20 +177,22 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
     return _status(view, container, default_waiting(view.pod), last, restarts, None, False, False)
 
 
-def _restarts_with_all(view: StatusView, container: Container, kind: Kind, old: ContainerStatus) -> bool:
-    waiting = old.state.waiting if old.state is not None else None
+def _restarts_with_all(view: StatusView, kind: Kind, old: ContainerStatus | None) -> bool:
+    waiting = old.state.waiting if old is not None and old.state is not None else None
     marked = waiting is not None and waiting.reason == RESTARTING_ALL
     return kind is not Kind.EPHEMERAL and (marked or view.restarting_all)
 
 
-def _removed(view: StatusView, container: Container, old: ContainerStatus) -> ContainerStatus:
+def _removed(view: StatusView, container: Container, old: ContainerStatus | None) -> ContainerStatus:
     """Removed to be made anew with all others: what it was is its last state, and its next start is counted."""
-    state, last, restarts = old.state, old.last_state, old.restart_count
-    if state is not None and state.terminated is not None:
-        last, restarts = ContainerState(terminated=state.terminated), restarts + 1
-    elif state is not None and state.running is not None:
-        last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
-        restarts += 1
+    last, restarts = None, 0
+    if old is not None:
+        state, last, restarts = old.state, old.last_state, old.restart_count
+        if state is not None and state.terminated is not None:
+            last, restarts = ContainerState(terminated=state.terminated), restarts + 1
+        elif state is not None and state.running is not None:
+            last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
+            restarts += 1
     waiting = ContainerState(waiting=ContainerStateWaiting(reason=RESTARTING_ALL))
     return _status(view, container, waiting, last, restarts, None, False, False)
 
@@ -208,6 +215,8 @@ def _with_waiting(
             return status
         last = ContainerState(terminated=state.terminated)
     shown = ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message or None))
+    if newest is None:
+        return _status(view, container, shown, last, status.restart_count, None, False, False)
     return msgspec.structs.replace(status, state=shown, last_state=last, ready=False)
 
 

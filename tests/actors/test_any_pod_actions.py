@@ -6,56 +6,20 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.observed import ObservedContainer, ObservedPod
+from actors.observed import ObservedPod
 from actors.pod_action_types import InFlight
+from tests.actors.any_pictures import pictures
 from tests.actors.pod_decisions import FIRST, SECOND, SIDE, act
 from tests.actors.pod_pictures import (
-    CREATED,
-    EXITED,
-    NOW_NS,
-    RUNNING,
-    SECOND_NS,
-    UNKNOWN,
-    picture,
     pod,
-    sandbox,
-    seen,
 )
-
-_STATES = st.sampled_from([CREATED, RUNNING, EXITED, UNKNOWN])
-
-
-@st.composite
-def _containers(draw: st.DrawFn) -> ObservedPod:
-    everything: list[ObservedContainer] = []
-    for name in draw(st.sets(st.sampled_from(["i", "s", "j", "a", "b"]))):
-        for attempt in range(draw(st.integers(1, 2))):
-            state = draw(_STATES)
-            exit_code = draw(st.sampled_from([0, 0, 1]))
-            box = draw(st.integers(0, 1))
-            back_off_ns = draw(st.sampled_from([0, 10 * SECOND_NS, 300 * SECOND_NS]))
-            everything.append(
-                seen(
-                    name,
-                    state,
-                    attempt,
-                    exit_code,
-                    sandbox_attempt=box,
-                    back_off_ns=back_off_ns,
-                    ended_ns=NOW_NS - draw(st.integers(0, 400)) * SECOND_NS,
-                )
-            )
-    ready = draw(st.booleans())
-    boxes = draw(st.sampled_from([(), (sandbox(0, ready),), (sandbox(1, ready), sandbox(0, False))]))
-    return picture(*everything, boxes=boxes)
-
 
 _POLICIES = st.sampled_from(["Always", "OnFailure", "Never"])
 _BUSY = st.builds(InFlight, containers=st.frozensets(st.sampled_from(["i", "s", "j", "a", "b"]), max_size=2))
 
 
 @settings(max_examples=400)  # the rare pictures are those with two of one name alive
-@given(_POLICIES, _containers(), _BUSY)
+@given(_POLICIES, pictures(), _BUSY)
 def test_spec_3_2_never_two_of_one_name(policy: str, observed: ObservedPod, busy: InFlight) -> None:
     actions = act(pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy), observed, in_flight=busy)
     started = [each.container.name for each in (*actions.start_init, *actions.start)]
@@ -67,7 +31,7 @@ def test_spec_3_2_never_two_of_one_name(policy: str, observed: ObservedPod, busy
             assert not [each for each in observed.by_name.get(name, ()) if each.may_run and each.id not in killed]
 
 
-@given(_POLICIES, _containers(), _BUSY)
+@given(_POLICIES, pictures(), _BUSY)
 def test_spec_3_3_init_order_holds(policy: str, observed: ObservedPod, busy: InFlight) -> None:
     """No container begins before every regular init container has ended well, or the pod was initialized before."""
     actions = act(pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy), observed, in_flight=busy)
@@ -80,7 +44,7 @@ def test_spec_3_3_init_order_holds(policy: str, observed: ObservedPod, busy: InF
     assert initialized_before or last_init_done
 
 
-@given(_containers())
+@given(pictures())
 def test_spec_3_2_a_container_of_a_never_pod_is_never_restarted(observed: ObservedPod) -> None:
     actions = act(pod("a", "b", policy="Never"), observed)
     for start in actions.start:
@@ -88,7 +52,7 @@ def test_spec_3_2_a_container_of_a_never_pod_is_never_restarted(observed: Observ
         assert last is None or not last.exited
 
 
-@given(_POLICIES, _containers())
+@given(_POLICIES, pictures())
 def test_what_is_done_is_not_asked_for_again(policy: str, observed: ObservedPod) -> None:
     """With everything asked for now in flight, nothing more of the same names is asked for."""
     the_pod = pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy)
@@ -99,7 +63,7 @@ def test_what_is_done_is_not_asked_for_again(policy: str, observed: ObservedPod)
     assert not names & more
 
 
-@given(_POLICIES, _containers())
+@given(_POLICIES, pictures())
 def test_the_same_picture_gives_the_same_answer(policy: str, observed: ObservedPod) -> None:
     the_pod = pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy)
     assert act(the_pod, observed) == act(the_pod, msgspec.structs.replace(observed))

@@ -46,7 +46,7 @@ from actors.container_removal import (
     Remover,
 )
 from actors.kernel import STOP, Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
-from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerEnded, PodWorkerStarted
+from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
 from actors.reclaim_messages import ContainersReclaimed, ReclaimContainers
 from actors.status_messages import PodFinished
 from runtime.pod_logs import uid_of_log_directory
@@ -141,15 +141,13 @@ class ContainerGCActor(Actor):
     def pod_finished(self, message: PodFinished) -> None:
         self._finished.add(message.uid)
 
-    @handles(PodWorkerEnded)
-    def worker_ended(self, message: PodWorkerEnded) -> None:
-        self._workers.discard(message.uid)
-        self._finished.discard(message.uid)
-
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
         first = self._known is None
         self._known = message.uids
+        # Who is not known and has not announced itself since the word before has ended.
+        self._workers &= message.uids | self._since_known
+        self._finished &= self._workers
         self._since_known.clear()
         if first:
             self.ref.tell(BeginPass())
@@ -158,7 +156,6 @@ class ContainerGCActor(Actor):
         return (
             self._known is not None
             and uid not in self._known
-            and uid not in self._since_known
             and uid not in self._workers
             and uid not in self._collecting
             and uid not in self._to_collect

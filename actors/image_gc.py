@@ -28,7 +28,7 @@ from actors.image_messages import ImagesLeased, LeaseImages, ReleaseImages
 from actors.image_names import short_form
 from actors.image_removal import ImageHand, ImagesLooked, LookAtImages, OneRemoved, RemoveOne
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, handles
-from actors.messages import KnownPods, PodWorkerEnded
+from actors.messages import KnownPods
 from actors.node_messages import ImagesChanged
 from actors.node_object.events import node_event
 from actors.reclaim_messages import ImagesReclaimed, ReclaimImages
@@ -145,8 +145,8 @@ class ImageGCActor(Actor):
         if self._leases.lease(message):
             message.worker.tell(ImagesLeased(message.images))
 
-    @handles(ReleaseImages, PodWorkerEnded)
-    def release(self, message: ReleaseImages | PodWorkerEnded) -> None:
+    @handles(ReleaseImages)
+    def release(self, message: ReleaseImages) -> None:
         self._leases.release(message.uid)
 
     @handles(KnownPods)

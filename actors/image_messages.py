@@ -56,7 +56,7 @@ class ImagePullFailed(Message, frozen=True):
 
 
 class LeaseImages(Message, frozen=True):
-    """PodWorker -> ImageGCActor: keep these images, as the pod names them, until `ReleaseImages` or the worker's end.
+    """PodWorker -> ImageGCActor: keep these images, as the pod names them, until `ReleaseImages`.
 
     Replaces what was leased to this pod before. Answered by `ImagesLeased`: at once, or when the removal of one of them
     that is under way has ended.

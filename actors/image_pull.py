@@ -23,8 +23,8 @@ from actors import image_rules as rules
 from actors.event_messages import pod_event
 from actors.image_messages import ImagePulled, ImagePullFailed, PullImage, PullWaits
 from actors.image_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
-from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
-from actors.messages import ListPulls, PodWorkerEnded, PullInProgress
+from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, handles, outcome_of
+from actors.messages import ListPulls, PullInProgress
 from actors.node_messages import ImagesChanged
 from actors.pull_flights import Flight, FlightKey, Waiter, on_behalf_of, shown, together
 from config.docker_config import credentials_for
@@ -132,6 +132,7 @@ class ImagePullActor(Actor):
             self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
             return
         uid = message.pod.metadata.uid
+        self.watch(message.worker)
         back_off = self._back_offs.get((uid, verdict.image))
         if back_off is not None and self.now_ns() < back_off.until_ns:
             text = rules.back_off_message(message.image, back_off.reason, back_off.error)
@@ -156,10 +157,10 @@ class ImagePullActor(Actor):
         self._start_pulls()
         self._tell_to_wait(flight, waiter)
 
-    @handles(PodWorkerEnded)
-    def worker_ended(self, message: PodWorkerEnded) -> None:
+    @handles(ActorStopped)
+    def worker_stopped(self, message: ActorStopped) -> None:
         """Nobody of this pod waits any more; a flight for nobody is called off."""
-        uid = message.uid
+        uid = message.ref.name
         for flight in list(self._flights.values()):
             for key in [key for key in flight.waiters if key[0] == uid]:
                 self._leave(flight, key)

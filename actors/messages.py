@@ -196,16 +196,14 @@ class RuntimeTold(Message, frozen=True):
 
 
 class PodWorkerStarted(Message, frozen=True):
-    """PodWorker -> PlegActor, ContainerGCActor: tell me when the runtime's picture of this pod changes."""
+    """PodWorker -> PlegActor, ContainerGCActor: tell me when the runtime's picture of this pod changes.
+
+    To SyncLoopActor and ResourceManagerActor, in answer to `AnnounceYourself` or when messages were lost: here I am,
+    tell me what I must know. They know a new worker already: one has made it, and the other is asked by it.
+    """
 
     uid: str
     worker: ActorRef
-
-
-class PodWorkerEnded(Message, frozen=True):
-    """PodWorker -> PlegActor, ContainerGCActor, ...: nobody works on this pod any more."""
-
-    uid: str
 
 
 class PlegStarted(Message, frozen=True):

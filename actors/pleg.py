@@ -21,6 +21,7 @@ from actors.count_messages import CountRunning, RunningCount
 from actors.kernel import (
     Actor,
     ActorRef,
+    ActorStopped,
     DeadlineExceededError,
     MailboxOverflowed,
     Message,
@@ -32,7 +33,6 @@ from actors.messages import (
     ContainersDied,
     LookAgain,
     PlegStarted,
-    PodWorkerEnded,
     PodWorkerStarted,
     RuntimeTold,
     UnknownPodsObserved,
@@ -174,11 +174,14 @@ class PlegActor(Actor):
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
         self._workers[message.uid] = message.worker
+        self.watch(message.worker)
 
-    @handles(PodWorkerEnded)
-    def worker_ended(self, message: PodWorkerEnded) -> None:
-        self._workers.pop(message.uid, None)
-        self._all_known = False
+    @handles(ActorStopped)
+    def worker_stopped(self, message: ActorStopped) -> None:
+        uid = message.ref.name
+        if self._workers.get(uid) is message.ref:
+            del self._workers[uid]
+            self._all_known = False
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
@@ -195,6 +198,7 @@ class PlegActor(Actor):
     def workers_known(self, message: WorkersKnown) -> None:
         self._workers = dict(message.workers)
         for worker in self._workers.values():
+            self.watch(worker)
             worker.tell(LookAgain())
 
     # --- the list ---------------------------------------------------------------------------------------------------

@@ -110,15 +110,18 @@ class PodWorker(Actor):
             self._view.history.named(self._orphan.namespace, self._orphan.name)
             self._meet(Orphaned())
             self._look_soon()
-        self.announce(AnnounceYourself())
+        self._say_started()
+
+    def _say_started(self) -> None:
+        for listener in (self._services.pleg, self._services.container_gc):
+            listener.tell(PodWorkerStarted(self._uid, self.ref))
 
     @handles(AnnounceYourself)
     def announce(self, _: AnnounceYourself) -> None:
         self._given_back_ns = None
-        started = PodWorkerStarted(self._uid, self.ref)
         services = self._services
-        for listener in (services.pleg, services.container_gc, services.sync_loop, services.resources):
-            listener.tell(started)
+        self._say_started()
+        self.ask_again(AskAgain())
         self._tell_if_spent()
         if self._life.stage is Stage.FINISHED:
             services.sync_loop.tell(PodFinished(self._uid))
@@ -146,6 +149,8 @@ class PodWorker(Actor):
 
     @handles(SyncPod)
     def desired(self, message: SyncPod) -> None:
+        if message.runtime is not None:
+            self.runtime_state(message.runtime)
         pod = self._view.pod = self._as_this_node_reads_it(message.pod)
         self._view.history.named(pod.metadata.namespace, pod.metadata.name)
         if message.runtime is not None:
@@ -267,8 +272,9 @@ class PodWorker(Actor):
                 self._references.release()
                 self._sync.leases.release(self._uid)
                 self._sync.users.release(self._uid, self._view.pod)
-                for listener in (self._services.status_manager, self._services.sync_loop):
-                    listener.tell(PodFinished(self._uid))
+                self._services.status_manager.tell(PodFinished(self._uid))
+                if not self._life.deleted:  # else its own end, which is next, says so
+                    self._services.sync_loop.tell(PodFinished(self._uid))
                 self._tell_if_spent()
         elif stage is Stage.FINISHED:
             await self._end.end_latecomers(self._life)

@@ -35,7 +35,7 @@ from actors.admission_messages import (
 )
 from actors.event_messages import pod_event
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
-from actors.messages import KnownPods, NodeObserved, PodWorkerEnded, PodWorkerStarted, TerminatePod
+from actors.messages import KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.node_messages import NodePressureObserved
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.pod_view import DISK_LANE_SIZE
@@ -192,6 +192,8 @@ class ResourceManagerActor(Actor):
         uid = message.pod.metadata.uid
         self._workers[uid] = message.worker
         self._asking[uid] = message
+        if any(uid in victims for victims in self._heirs.values()):
+            _end_victim(message.worker)  # it was chosen when nobody knew its worker yet
         self._consider(message)
         self._save()
 
@@ -274,7 +276,7 @@ class ResourceManagerActor(Actor):
             self._events.tell(pod_event(_named(victim), "Warning", REASON, MESSAGE))
             worker = self._workers.get(victim.uid)
             if worker is not None:
-                worker.tell(TerminatePod(evicted=True, disrupted=True, reason=REASON, message=MESSAGE))
+                _end_victim(worker)
         victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
         asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
 
@@ -282,16 +284,7 @@ class ResourceManagerActor(Actor):
 
     @handles(AllocationReleased)
     def released(self, message: AllocationReleased) -> None:
-        self._release(message.uid)
-
-    @handles(PodWorkerEnded)
-    def worker_ended(self, message: PodWorkerEnded) -> None:
-        self._workers.pop(message.uid, None)
-        self._asking.pop(message.uid, None)
-        self._unsaid.pop(message.uid, None)
-        self._doubtful.discard(message.uid)
-        self._heirs.pop(message.uid, None)
-        self._release(message.uid)
+        self._forget(message.uid)
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
@@ -299,6 +292,15 @@ class ResourceManagerActor(Actor):
         for allocation in list(self._book or ()):
             if allocation.uid not in message.uids and allocation.uid not in self._workers:
                 self._release(allocation.uid)
+
+    def _forget(self, uid: str) -> None:
+        """The pod asks for nothing any more, nothing is kept for it, and what it had others may have."""
+        self._workers.pop(uid, None)
+        self._asking.pop(uid, None)
+        self._unsaid.pop(uid, None)
+        self._doubtful.discard(uid)
+        self._heirs.pop(uid, None)
+        self._release(uid)
 
     def _release(self, uid: str) -> None:
         if self._book is not None and self._book.remove(uid) is not None:
@@ -355,6 +357,10 @@ class ResourceManagerActor(Actor):
             else:
                 self._decide(asked, wanted, self._book, node)
         self._save()
+
+
+def _end_victim(worker: ActorRef) -> None:
+    worker.tell(TerminatePod(evicted=True, disrupted=True, reason=REASON, message=MESSAGE))
 
 
 def _says_enough(node: Node, wanted: Allocation) -> bool:

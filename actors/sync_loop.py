@@ -39,7 +39,6 @@ from actors.messages import (
     Operation,
     PlegStarted,
     PodChanged,
-    PodWorkerEnded,
     PodWorkerStarted,
     PublishAgain,
     RuntimePod,
@@ -214,13 +213,15 @@ class SyncLoopActor(Actor):
 
     def _tell_desired(self, entry: Entry, operation: Operation, runtime: RuntimeStateObserved | None = None) -> None:
         worker, pod = entry.worker, entry.pod
-        if worker is None or pod is None:
+        if worker is None:
             return
+        if runtime is not None and (pod is None or entry.is_to_be_deleted()):
+            worker.tell(runtime)
+        if pod is None:
+            return  # known since before a restart of this actor, and the sources have not spoken since
         if entry.static and self._services.mirrors is not None:
             self._services.mirrors.tell(StaticPodDesired(pod))
-        if pod.metadata.deletion_timestamp is not None:
-            if runtime is not None:
-                worker.tell(runtime)
+        if entry.is_to_be_deleted():
             worker.tell(TerminatePod(pod=pod))
         else:
             worker.tell(SyncPod(pod, operation, runtime))
@@ -242,6 +243,7 @@ class SyncLoopActor(Actor):
             self._services.status_manager.tell(PodStatusChanged(pod, waits, seen=known))
             return
         entry.worker = self._spawn(uid, None)
+        self._brief(entry)
 
     def _note_name_wait(self, uid: str, entry: Entry) -> None:
         """There is no worker yet that could tell it."""
@@ -305,18 +307,23 @@ class SyncLoopActor(Actor):
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
+    def _brief(self, entry: Entry) -> None:
+        """Tell its worker, which has begun, or begun again, or has lost something, all it must know."""
+        if entry.worker is None:
+            return
+        if entry.is_ending():
+            entry.worker.tell(self._runtime)
+            entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
+        else:
+            self._tell_desired(entry, Operation.ADD, self._runtime)
+
     @handles(PodWorkerStarted)
-    def worker_started(self, message: PodWorkerStarted) -> None:
-        """A worker has begun, or begun again: tell it all it must know."""
+    def worker_announced(self, message: PodWorkerStarted) -> None:
         entry = self._entries.get(message.uid)
         if entry is None:
             message.worker.tell(TerminatePod(removed=True))
-            return
-        if entry.is_ending():
-            message.worker.tell(self._runtime)
-            message.worker.tell(TerminatePod(pod=entry.pod, removed=True))
         else:
-            self._tell_desired(entry, Operation.ADD, self._runtime)
+            self._brief(entry)
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
@@ -325,12 +332,7 @@ class SyncLoopActor(Actor):
         if entry is None or entry.worker is not message.ref:
             return
         entry.worker = None
-        services = self._services
-        for listener in (services.pleg, services.container_gc, services.images, services.resources):
-            listener.tell(PodWorkerEnded(uid))
-        services.historian.tell(gone(uid, self.wall_ns()))
-        if services.image_gc is not None:
-            services.image_gc.tell(PodWorkerEnded(uid))
+        self._services.historian.tell(gone(uid, self.wall_ns()))
         if entry.restart is not None:
             entry.ended = entry.released = entry.turned_away = entry.finished = False
             entry.adopt(entry.restart, entry.source)
@@ -339,7 +341,8 @@ class SyncLoopActor(Actor):
             # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.
             self._start_if_allowed(uid, entry)
         elif entry.standing is Standing.DESIRED and entry.is_to_be_deleted():
-            entry.ended = True  # nothing is left of it; its object is about to leave the API
+            # Nothing is left of it; its object is about to leave the API.
+            entry.ended = entry.released = entry.finished = True
         elif entry.standing is Standing.DESIRED:
             self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
             self._start_if_allowed(uid, entry)
@@ -359,8 +362,12 @@ class SyncLoopActor(Actor):
 
     @handles(ChildFailed)
     def worker_failed(self, message: ChildFailed) -> None:
+        """It begins again when its back-off is over, and finds in its mailbox what it must know."""
         entry = self._entries.get(message.name)
-        if entry is not None and entry.pod is not None:
+        if entry is None:
+            return
+        self._brief(entry)
+        if entry.pod is not None:
             text = f"the pod's worker failed on {message.last_message}: {message.cause}"
             self._services.events.tell(pod_event(entry.pod, "Warning", "FailedSync", text))
             self._note_failure(message.name, entry.pod, text)
@@ -442,6 +449,7 @@ class SyncLoopActor(Actor):
         # Ahead of whoever waits for the name: it runs already.
         self._lines.setdefault(entry.name, []).insert(0, pod.uid)
         entry.worker = self._spawn(pod.uid, pod)
+        self._brief(entry)
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:

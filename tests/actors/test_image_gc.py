@@ -14,7 +14,7 @@ from actors.image_gc_rules import GcLimits
 from actors.image_leases import ImageLeases
 from actors.image_messages import ImagesLeased, LeaseImages, ReleaseImages
 from actors.kernel import ActorSystem, Message, Promise, SimulatedDispatcher, broken
-from actors.messages import KnownPods, PodWorkerEnded
+from actors.messages import KnownPods
 from actors.node_messages import ImagesChanged
 from actors.reclaim_messages import ImagesReclaimed, ReclaimImages
 from runtime.cri import CriError, StatusCode
@@ -171,7 +171,7 @@ def test_what_was_not_used_for_too_long_goes_however_empty_the_disk(worlds: list
     world.tell(seconds=300)
     assert world.images() == ["0"]
     assert world.collected("age") == 4
-    world.tell(PodWorkerEnded("pod"), seconds=1500)
+    world.tell(ReleaseImages("pod"), seconds=1500)
     assert world.images() == []
 
 

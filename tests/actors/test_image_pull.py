@@ -11,8 +11,8 @@ import pytest
 from actors.event_messages import RecordEvent
 from actors.image_messages import ImagePulled, ImagePullFailed, PullImage
 from actors.image_pull import ImagePullActor, PullLimits
-from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, kept
-from actors.messages import ListPulls, PodWorkerEnded, PullInProgress
+from actors.kernel import ActorRef, ActorStopped, ActorSystem, Promise, SimulatedDispatcher, kept
+from actors.messages import ListPulls, PullInProgress
 from actors.node_messages import ImagesChanged
 from config.docker_config import Credential, RegistryEntry
 from config.objects import ObjectMeta, Pod
@@ -70,6 +70,11 @@ class World:
 
     def run(self, ns: int) -> None:
         self.dispatcher.run_for(ns)
+
+    def stopped(self, pod: str) -> ActorStopped:
+        """What is told to who watches the worker of that pod when it has stopped."""
+        ref, _ = self.workers[pod]
+        return ActorStopped(ref, ref.path)
 
     def pulling(self) -> list[str]:
         return [image for image, promise in self.registry.pulls if not promise.done()]
@@ -212,10 +217,10 @@ def test_a_pull_that_nobody_waits_for_is_called_off(worlds: list[World]):
     world.ask("a", "huge")
     world.ask("b", "huge")
     world.ask("b", "nginx")
-    world.images.tell(PodWorkerEnded("a"))
+    world.images.tell(world.stopped("a"))
     world.run(0)
     assert world.pulling() == ["huge:latest"]
-    world.images.tell(PodWorkerEnded("b"))
+    world.images.tell(world.stopped("b"))
     answers = world.ask("c", "other")
     assert world.pulling() == ["other:latest"]
     world.end("other:latest")
@@ -228,7 +233,7 @@ def test_who_comes_when_a_pull_has_just_been_called_off_gets_the_image(world: Wo
     worker, answers = Recorder.spawn_in(world.system, "late", ImagePulled, ImagePullFailed)
     world.run(0)
     pod = Pod(metadata=ObjectMeta(name="late", uid="late"))
-    world.images.tell(PodWorkerEnded("a"))
+    world.images.tell(world.stopped("a"))
     world.images.tell(PullImage(worker, pod, "web", "huge", ""))
     world.run(0)
     world.end("huge:latest")
@@ -321,7 +326,7 @@ def test_a_disk_that_fails_holds_up_no_pull(worlds: list[World]):
 
 def test_a_pull_for_nobody_ends_between_two_tries(world: World):
     world.ask("a", "nginx", secrets=("one", "two"))
-    world.images.tell(PodWorkerEnded("a"))
+    world.images.tell(world.stopped("a"))
     world.run(0)
     assert world.pulling() == []
     assert world.registry.shown == ["one"]

@@ -12,7 +12,6 @@ from actors.messages import (
     ContainersDied,
     LookAgain,
     PlegStarted,
-    PodWorkerEnded,
     PodWorkerStarted,
     RuntimeTold,
     UnknownPodsObserved,
@@ -116,6 +115,7 @@ class World:
         self.gc, self.died = Recorder.spawn_in(self.system, "gc", ContainersDied)
         self.node, self.listed = Recorder.spawn_in(self.system, "node", RuntimeListed)
         self.hints: dict[str, list[Any]] = {}
+        self.workers: dict[str, ActorRef] = {}
 
     def start(self) -> World:
         self.pleg: ActorRef = self.system.spawn(
@@ -125,8 +125,8 @@ class World:
         return self
 
     def worker(self, uid: str) -> list[Any]:
-        ref, self.hints[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", LookAgain, RuntimeTold)
-        self.pleg.tell(PodWorkerStarted(uid, ref))
+        self.workers[uid], self.hints[uid] = Recorder.spawn_in(self.system, uid, LookAgain, RuntimeTold)
+        self.pleg.tell(PodWorkerStarted(uid, self.workers[uid]))
         self.run()
         return self.hints[uid]
 
@@ -199,7 +199,7 @@ def test_a_change_is_one_hint_to_its_worker_and_a_death_one_word_to_the_collecto
 
 def test_a_worker_that_has_ended_is_told_no_more(without_events: World):
     hints = without_events.worker("1")
-    without_events.pleg.tell(PodWorkerEnded("1"))
+    without_events.workers["1"].stop(block=False)
     without_events.runtime.containers = {"1": EXITED}
     without_events.run(2 * SECOND_NS)
     assert hints == []

@@ -20,7 +20,7 @@ from actors.admission_messages import (
 )
 from actors.event_messages import RecordEvent
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import KnownPods, NodeObserved, PodWorkerEnded, TerminatePod
+from actors.messages import KnownPods, NodeObserved, TerminatePod
 from actors.node_messages import NodePressureObserved
 from actors.resource_manager import ResourceManagerActor
 from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
@@ -190,10 +190,22 @@ def test_others_make_way_for_a_critical_pod_which_starts_when_they_have_ended(sc
     assert told[-1] == PodAdmitted()
 
 
+def test_a_pod_that_is_to_make_way_and_whose_worker_nobody_knew_yet_ends_as_soon_as_that_asks() -> None:
+    tree = FileTree()
+    Scene(tree, node()).ask(pod("large", "4"))
+    after = Scene(tree, node())
+    told = after.ask(pod("critical", "2", priority=CRITICAL))
+    assert [type(message) for message in told] == [AdmissionWaits]
+    after.ask(pod("large", "4"), runs=True)
+    assert "TerminatePod" in after.told("large")
+    after.tell(AllocationReleased("large"))
+    assert told[-1] == PodAdmitted()
+
+
 def test_a_critical_pod_that_goes_while_others_make_way_leaves_the_room_to_others(scene: Scene) -> None:
     scene.ask(pod("large", "4"))
     scene.ask(pod("critical", "2", priority=CRITICAL))
-    scene.tell(PodWorkerEnded("critical"), AllocationReleased("large"))
+    scene.tell(AllocationReleased("critical"), AllocationReleased("large"))
     assert scene.ask(pod("next", "4")) == [PodAdmitted()]
 
 
@@ -218,7 +230,7 @@ def test_the_sum_of_what_is_given_away_never_passes_what_there_is(story: list[tu
             scene.ask(pod(uid, f"{millis}m", **({"priority": CRITICAL} if critical else {})))
             there[uid] = millis
         elif verb == "go" and uid in scene.workers:
-            scene.tell(PodWorkerEnded(uid))
+            scene.tell(AllocationReleased(uid))
             there.pop(uid, None)
         for name in list(there):
             if "TerminatePod" in scene.told(name):

@@ -16,7 +16,6 @@ from actors.messages import (
     Operation,
     PlegStarted,
     PodChanged,
-    PodWorkerEnded,
     PodWorkerStarted,
     PublishAgain,
     RuntimePod,
@@ -67,9 +66,6 @@ class PlayedWorker(Actor):
         self._told = told
         told.lives.append(uid)
 
-    def on_start(self) -> None:
-        self._loop.tell(PodWorkerStarted(self._uid, self.ref))
-
     @handles(SyncPod, RuntimeStateObserved, StatusManagerStarted)
     def told(self, message: Message) -> None:
         self._told.messages.append((self._uid, message))
@@ -119,18 +115,18 @@ class World:
         self.system = ActorSystem(self.dispatcher)
         self.told = Loop.told = Told()
         everyone: dict[str, tuple[type[Any], ...]] = {
-            "pleg": (PodWorkerEnded, WorkersKnown),
-            "images": (PodWorkerEnded,),
+            "pleg": (WorkersKnown,),
+            "images": (),
             "volumes": (KnownPods,),
-            "container_gc": (PodWorkerEnded, KnownPods),
+            "container_gc": (KnownPods,),
             "status_manager": (PodStatusChanged, PodForgotten, PodReconciled, PodLeftApi),
             "events": (RecordEvent,),
             "objects": (HoldObjects,),
             "tokens": (ReleaseObjects,),
             "ids": (),
             "cluster": (ReadSurroundings,),
-            "historian": (NoteHistory, PodWorkerEnded),
-            "resources": (PodWorkerEnded, PodWorkerStarted, KnownPods),
+            "historian": (NoteHistory,),
+            "resources": (PodWorkerStarted, KnownPods),
             "storage": (PublishAgain,),
         }
         partners = {name: Recorder.spawn_in(self.system, name, *kinds) for name, kinds in everyone.items()}
@@ -237,8 +233,8 @@ def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):
     world.tell(changed(ADD, pod("1")))
     world.tell(changed(REMOVE, pod("1")))
     assert world.workers() == []
-    for partner in ("pleg", "images", "container_gc"):
-        assert PodWorkerEnded("1") in world.kept[partner]
+    (told,) = world.kept["historian"]
+    assert (told.uid, told.gone_wall_ns) == ("1", world.dispatcher.wall_ns())
     assert world.kept["status_manager"][-1] == PodForgotten("1")
     world.run(KNOWN_PODS_NS)
     assert world.last_known() == set()

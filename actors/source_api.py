@@ -35,7 +35,9 @@ TOGETHER_NS = SECOND_NS // 50
 
 
 class TellChanges(Message, frozen=True):
-    """To itself: tell what has changed since the last time. Waits behind the changes that have arrived already."""
+    """To itself: tell what has changed since the last time. Waits behind the changes that have arrived already, where
+    there are any.
+    """
 
     def coalesce_key(self) -> Hashable:
         return "tell"
@@ -93,7 +95,10 @@ class ApiSourceActor(Follower):
             return
         else:
             self._pods[uid] = self._changed[uid] = _sharing(pod, self._pods[uid])
-        self.ref.tell(TellChanges())
+        if self.has_mail():
+            self.ref.tell(TellChanges())
+        else:
+            self.tell_changes(TellChanges())
 
     @handles(TellNew)
     def tell_new(self, _: TellNew) -> None:

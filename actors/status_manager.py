@@ -213,6 +213,7 @@ class StatusManagerActor(Actor):
             if known.is_to_go():
                 self._queue.put(uid, Urgency.ENDED)
                 self._pump()
+            self._cancel_alarm_for_nobody()
             return
         self._measures.wanted(uid, self.now_ns())
         shown = None if known.api is None else known.api.status
@@ -225,6 +226,7 @@ class StatusManagerActor(Actor):
             return
         self._queue.put(uid, urgent)
         self._pump()
+        self._cancel_alarm_for_nobody()
 
     @handles(WriteDue)
     def write_due(self, _: WriteDue) -> None:
@@ -245,6 +247,11 @@ class StatusManagerActor(Actor):
             due.append(self._not_before_ns)
         if due:
             self.after(max(0, min(due) - now_ns), WriteDue(), key="due")
+
+    def _cancel_alarm_for_nobody(self) -> None:
+        """Most pods that are kept back come to run before their time is over."""
+        if self._queue.next_due_ns() is None and self._not_before_ns <= self.now_ns():
+            self.cancel_timer("due")
 
     @handles(Sweep)
     def sweep(self, _: Sweep) -> None:

@@ -6,7 +6,9 @@ import enum
 
 from actors.kernel import ActorRef
 from actors.messages import RuntimePod
-from config.objects import Pod
+from actors.pod_census import has_ended
+from actors.pod_status.conditions import OWNED
+from config.objects import Pod, PodCondition
 from config.pod_identity import full_name, is_static
 
 
@@ -74,3 +76,17 @@ class Entry:
 
     def is_ending(self) -> bool:
         return self.standing in (Standing.GOING, Standing.ORPHAN)
+
+
+def concerns_worker(before: Pod | None, now: Pod) -> bool:
+    """Whether a change of the status alone says anything to the pod's worker. Pure.
+
+    Nearly every one is the echo of what the worker has computed itself. Its end in the API it waits for; conditions of
+    others are part of what it computes, be they gates of the pod's readiness or not.
+    """
+    return bool(now.spec.readiness_gates) or has_ended(now) or _of_others(before) != _of_others(now)
+
+
+def _of_others(pod: Pod | None) -> tuple[PodCondition, ...]:
+    conditions = () if pod is None or pod.status is None else pod.status.conditions
+    return tuple(each for each in conditions if each.type not in OWNED)

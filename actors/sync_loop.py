@@ -70,7 +70,7 @@ from actors.status_messages import (
     PodStatusChanged,
     StatusManagerStarted,
 )
-from actors.sync_entries import Entry, Standing
+from actors.sync_entries import Entry, Standing, concerns_worker
 from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
 from config.objects import Pod, PodStatus
 from config.pod_identity import SOURCE_API, is_mirror
@@ -155,8 +155,7 @@ class SyncLoopActor(Actor):
             if is_mirror(message.pod):
                 self._mirror_changed(message)
                 return
-            gone = message.operation is Operation.REMOVE
-            self._services.status_manager.tell(PodLeftApi(uid) if gone else PodReconciled(message.pod))
+            self._tell_what_the_api_shows(message)
         entry = self._entries.get(uid)
         self._unheard.discard(uid)
         if message.operation is Operation.REMOVE:
@@ -174,11 +173,26 @@ class SyncLoopActor(Actor):
             entry.restart = message.pod
             entry.source = message.source
         else:
+            before = entry.pod
             entry.adopt(message.pod, message.source)
+            if message.operation is Operation.RECONCILE and not concerns_worker(before, message.pod):
+                return
             if entry.static and entry.worker is not None and uid not in self._lines.get(entry.name, ()):
                 # It has run since before a restart of this actor, so it is ahead of whoever came since.
                 self._lines.setdefault(entry.name, []).insert(0, uid)
             self._tell_desired(entry, message.operation)
+
+    def _tell_what_the_api_shows(self, change: PodChanged) -> None:
+        """To the status manager, where it does not hear of it anyway: of a pod that is new its worker tells, and one of
+        which nothing is left is forgotten altogether.
+        """
+        uid, status_manager = change.pod.metadata.uid, self._services.status_manager
+        entry = self._entries.get(uid)
+        if change.operation is Operation.REMOVE:
+            if entry is None or entry.worker is not None:
+                status_manager.tell(PodLeftApi(uid))
+        elif entry is not None:
+            status_manager.tell(PodReconciled(change.pod))
 
     def _mirror_changed(self, message: PodChanged) -> None:
         """A mirror pod is a picture in the API: its static pod runs under another UID."""
@@ -458,7 +472,15 @@ class SyncLoopActor(Actor):
             if entry.worker is not None:
                 entry.worker.tell(message)
 
-    @handles(StatusManagerStarted, HistorianStarted)
+    @handles(StatusManagerStarted)
+    def status_manager_started(self, message: StatusManagerStarted) -> None:
+        """The workers tell what they have computed; what the API shows they need not know in its last form."""
+        for entry in self._entries.values():
+            if entry.source == SOURCE_API and entry.pod is not None:
+                self._services.status_manager.tell(PodReconciled(entry.pod))
+        self.tell_workers(message)
+
+    @handles(HistorianStarted)
     def tell_workers(self, message: StatusManagerStarted | HistorianStarted) -> None:
         for entry in self._entries.values():
             if entry.worker is not None:

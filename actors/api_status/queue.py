@@ -1,7 +1,8 @@
 """Who waits to have a status written, and who is kept back for a while. A data structure; knows no pods, only UIDs.
 
 A UID waits at most once, in its most urgent place; among equally urgent ones who came first goes first. One that is
-kept back is due after a time that is the same for all, so they come due in the order in which they came.
+kept back is due after a time that is the same for all, so they come due in the order in which they came. Who is put
+into the queue, or dropped, is kept back no more.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class WriteQueue:
         self._places: dict[str, tuple[Urgency, int, str]] = {}
         self._sequence = 0
         self._kept_back: deque[tuple[int, str]] = deque()
-        self._kept: set[str] = set()
+        self._kept: dict[str, int] = {}
+        """Until when, of those that are still kept back; what else stands in the line of them is over."""
 
     def __len__(self) -> int:
         return len(self._places)
@@ -33,6 +35,7 @@ class WriteQueue:
 
     def put(self, uid: str, urgency: Urgency) -> None:
         """Let it wait; one that waits already moves only ahead."""
+        self._kept.pop(uid, None)
         place = self._places.get(uid)
         if place is not None and place[0] <= urgency:
             return
@@ -41,8 +44,9 @@ class WriteQueue:
         heapq.heappush(self._heap, place)
 
     def drop(self, uid: str) -> None:
-        """It waits no more."""
+        """It waits no more, nor is it kept back."""
         self._places.pop(uid, None)
+        self._kept.pop(uid, None)
 
     def take(self) -> str | None:
         """The next one, which waits no more."""
@@ -57,18 +61,21 @@ class WriteQueue:
     def keep_back(self, uid: str, due_ns: int) -> None:
         """Hold it until `due_ns`, which never goes back from call to call; one that is held stays as it is."""
         if uid not in self._kept:
-            self._kept.add(uid)
+            self._kept[uid] = due_ns
             self._kept_back.append((due_ns, uid))
 
     def next_due_ns(self) -> int | None:
         """When the first of those kept back is due."""
-        return self._kept_back[0][0] if self._kept_back else None
+        line = self._kept_back
+        while line and self._kept.get(line[0][1]) != line[0][0]:
+            line.popleft()
+        return line[0][0] if line else None
 
     def take_due(self, now_ns: int) -> tuple[str, ...]:
         """Those kept back long enough, who are so no more."""
         due = []
-        while self._kept_back and self._kept_back[0][0] <= now_ns:
+        while (due_ns := self.next_due_ns()) is not None and due_ns <= now_ns:
             uid = self._kept_back.popleft()[1]
-            self._kept.discard(uid)
+            del self._kept[uid]
             due.append(uid)
         return tuple(due)

@@ -168,6 +168,10 @@ class Actor(pykka.Actor):
         """
         self._cell.begin_effect(make, then)
 
+    def has_mail(self) -> bool:
+        """Whether more messages wait: what is done once for all of them may wait for the last."""
+        return self._cell.mailbox.has_messages()
+
     def effects(self) -> int:
         """How many effects run or wait their turn."""
         return self._cell.effect_count()

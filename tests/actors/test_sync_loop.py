@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.event_messages import RecordEvent
@@ -33,7 +34,7 @@ from actors.start.container_config import NodeRules
 from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
 from actors.sync_loop import HOUSEKEEPING_NS, KNOWN_PODS_NS, SyncLoopActor
 from config.kubelet import KubeletConfiguration
-from config.objects import ObjectMeta, Pod
+from config.objects import ObjectMeta, Pod, PodCondition, PodStatus
 from config.pod_identity import SOURCE_API, SOURCE_FILE
 from simulation.cri import SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller
@@ -285,7 +286,34 @@ def test_a_pod_of_the_api_that_is_to_be_deleted_ends_and_is_not_started_again(wo
     world.tell(api(UPDATE, pod("1", static=False, deleted=True)))
     assert (world.told.lives, world.workers()) == (["1"], [])
     world.tell(api(REMOVE, pod("1", static=False)))
-    assert world.kept["status_manager"][-2:] == [PodLeftApi("1"), PodForgotten("1")]
+    assert world.kept["status_manager"][-1] == PodForgotten("1")
+
+
+def test_a_pod_that_leaves_the_api_while_it_still_ends_is_written_to_no_more(world: World):
+    world.ready()
+    world.told.obey = False
+    world.tell(api(ADD, pod("1", static=False)), api(REMOVE, pod("1", static=False)))
+    assert world.kept["status_manager"] == [PodLeftApi("1")]
+
+
+def test_what_others_write_into_a_status_reaches_its_manager_and_the_worker_where_it_concerns_it(world: World):
+    def shown(**status: Any) -> Pod:
+        return msgspec.structs.replace(pod("1", static=False), status=PodStatus(**status))
+
+    world.ready()
+    world.tell(api(ADD, shown(phase="Pending")))
+    echo, condition = shown(phase="Running"), PodCondition(type="example.com/checked", status="True")
+    world.tell(api(Operation.RECONCILE, echo))
+    assert world.said("1") == ["SyncPod"], "the echo of its own words says nothing to the worker"
+    world.tell(api(Operation.RECONCILE, shown(phase="Running", conditions=(condition,))))
+    world.tell(api(Operation.RECONCILE, shown(phase="Succeeded", conditions=(condition,))))
+    assert world.said("1") == ["SyncPod"] * 3
+    reconciled = only(world.kept["status_manager"], PodReconciled)
+    assert [each.pod.status.phase for each in reconciled if each.pod.status] == ["Running", "Running", "Succeeded"]
+    world.tell(StatusManagerStarted())
+    newest = only(world.kept["status_manager"], PodReconciled)[-1].pod.status
+    assert newest is not None
+    assert newest.phase == "Succeeded", "of what the workers have not been told it is told by us"
 
 
 def test_a_pod_of_the_api_waits_for_no_source_and_no_list(worlds: list[World]):
@@ -293,7 +321,7 @@ def test_a_pod_of_the_api_waits_for_no_source_and_no_list(worlds: list[World]):
     worlds.append(world)
     world.tell(api(ADD, pod("1", static=False)))
     assert world.workers() == ["1"]
-    assert world.kept["status_manager"] == [PodReconciled(pod("1", static=False))]
+    assert world.kept["status_manager"] == [], "its worker tells of it"
 
 
 # --- one life of a static pod ---------------------------------------------------------------------------------------

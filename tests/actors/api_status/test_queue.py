@@ -57,6 +57,20 @@ def test_who_is_kept_back_is_due_once_in_the_order_of_coming():
     assert queue.next_due_ns() is None
 
 
+def test_who_gets_its_turn_or_is_dropped_is_kept_back_no_more_and_if_it_is_again_for_its_whole_time():
+    queue = WriteQueue()
+    for due_ns, uid in enumerate("abc", 10):
+        queue.keep_back(uid, due_ns)
+    queue.put("a", Urgency.READY)
+    queue.drop("b")
+    assert queue.next_due_ns() == 12
+    queue.keep_back("a", 20)
+    assert queue.take_due(15) == ("c",)
+    assert queue.next_due_ns() == 20
+    queue.drop("a")
+    assert queue.next_due_ns() is None
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from(Urgency))))
 def test_each_is_taken_once_in_the_order_of_its_highest_urgency(puts: list[tuple[str, Urgency]]):
     queue = WriteQueue()

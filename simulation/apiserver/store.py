@@ -5,8 +5,9 @@ once it is in here: a new version shares what stayed the same with the one befor
 that text goes to every list and watch. The cost of a change is that of the watchers it concerns: they stand in buckets
 by node, by name and by namespace, so ten thousand pods on a hundred nodes are cheap to follow.
 
-Only the newest changes are kept (`history_at_most` per resource); a watch that begins before them is refused as
-expired. Not safe for threads by itself. Refuses to know what the objects mean.
+Events are many, and hardly anybody asks for one again: of all but the newest the text alone is kept. Only the newest
+changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as expired. Not safe
+for threads by itself. Refuses to know what the objects mean.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 
@@ -59,6 +61,21 @@ class Version:
         made = _encode(self.object)
         self._body = b"" if body is None else made
         return made
+
+    def write_down(self) -> None:
+        """Keep the text alone, which takes a fifth of the memory: for objects that hardly anybody asks for again.
+
+        Whoever does gets the object read anew.
+        """
+        self._body = self._body or _encode(self.object)
+        self.twin = None
+        del self.object
+
+    def __getattr__(self, name: str) -> Any:
+        """The object of a version that is written down."""
+        if name != "object" or not self._body:
+            raise AttributeError(name)
+        return msgspec.json.decode(self._body)
 
     def at(self, revision: int) -> Version:
         """The same object, as it was when it was last seen, at another revision."""
@@ -180,12 +197,16 @@ def _bucket_of(namespace: str, selection: Selection) -> _Bucket:
 
 
 class Collection:
-    """The objects of one resource."""
+    """The objects of one resource. `by_node`: they are looked up by their node, too. `in_writing`: each is written down
+    once there is a newer one.
+    """
 
-    def __init__(self, *, by_node: bool, history_at_most: int) -> None:
+    def __init__(self, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
         self._items: dict[Key, Version] = {}
         self._order: list[Key] = []
         self._by_node: dict[str, dict[Key, Version]] | None = {} if by_node else None
+        self._in_writing = in_writing
+        self._newest: Version | None = None
         self._watchers: dict[_Bucket, list[Watcher]] = {}
         self._history: list[Change] = []
         self._history_at_most = history_at_most
@@ -222,15 +243,19 @@ class Collection:
         if self._by_node is not None:
             self._index(self._by_node, key, old, version)
         self._tell(Change(version.revision, old, version), version)
+        if self._in_writing:
+            if self._newest is not None:
+                self._newest.write_down()
+            self._newest = version
 
-    def remove(self, key: Key, revision: int) -> Version:
+    def remove(self, key: Key, revision: int) -> Change:
         old = self._items.pop(key)
         del self._order[bisect_left(self._order, key)]
         if self._by_node is not None:
             self._index(self._by_node, key, old, None)
         change = Change(revision, old, None)
         self._tell(change, old)
-        return change.gone()
+        return change
 
     def select(self, namespace: str, selection: Selection, after: Key | None = None) -> Iterator[Version]:
         """What is selected, by namespace and name, from behind `after` on."""
@@ -326,19 +351,31 @@ class Collection:
 
 
 class Store:
-    """See the module. `by_node`: the resource keys whose objects are looked up by spec.nodeName."""
+    """See the module. `by_node`: the resource keys whose objects are looked up by spec.nodeName; `in_writing`: those
+    whose objects are many and seldom asked for.
+    """
 
-    def __init__(self, *, history_at_most: int = HISTORY_AT_MOST, by_node: tuple[str, ...] = ("pods",)) -> None:
+    def __init__(
+        self,
+        *,
+        history_at_most: int = HISTORY_AT_MOST,
+        by_node: tuple[str, ...] = ("pods",),
+        in_writing: tuple[str, ...] = ("events",),
+    ) -> None:
         self.revision = 1
         self._history_at_most = history_at_most
         self._by_node = by_node
+        self._in_writing = in_writing
         self._collections: dict[str, Collection] = {}
 
     def collection(self, key: str) -> Collection:
         found = self._collections.get(key)
         if found is None:
-            found = Collection(by_node=key in self._by_node, history_at_most=self._history_at_most)
-            self._collections[key] = found
+            found = self._collections[key] = Collection(
+                by_node=key in self._by_node,
+                in_writing=key in self._in_writing,
+                history_at_most=self._history_at_most,
+            )
         return found
 
     def collections(self) -> tuple[Collection, ...]:
@@ -358,6 +395,10 @@ class Store:
 
     def remove(self, key: str, namespace: str, name: str) -> Version:
         """The object is gone; what it was last. Raises KeyError when there is none."""
+        return self.drop(key, namespace, name).gone()
+
+    def drop(self, key: str, namespace: str, name: str) -> Change:
+        """Like `remove`, for whom it does not matter what the object was last."""
         self.revision += 1
         return self.collection(key).remove((namespace, name), self.revision)
 

@@ -95,4 +95,4 @@ class EventRules(KindRules):
                 self.core.after(end_ns - now_ns, self._end_the_old)
                 return
             del self._ends[key]
-            self.core.store.remove("events", *key)
+            self.core.store.drop("events", *key)

@@ -5,14 +5,13 @@ What comes back is not read: nobody needs it, and a thousand pods make thousands
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from actors.event_correlation import Series
 from actors.pod_status.times import api_time
 from config.api_resources import EVENTS
 from config.objects import Event, EventSource, ObjectMeta, ObjectReference
-from runtime.api import ApiCall, create, patch
+from runtime.api import ApiCall, create, patch, unread
 
 COMPONENT = "kubelet"
 LONGEST_NAME = 253
@@ -49,18 +48,10 @@ def creation(series: Series, node_name: str) -> ApiCall[Any]:
         reporting_component=COMPONENT,
         reporting_instance=node_name,
     )
-    return _unread(create(EVENTS, namespace, body))
+    return unread(create(EVENTS, namespace, body))
 
 
 def raising(series: Series) -> ApiCall[Any]:
     """Bring the count, the time and the message of an event that the API server has up to date."""
     changed = {"count": series.count, "lastTimestamp": api_time(series.last_wall_ns), "message": series.message}
-    return _unread(patch(EVENTS, series.event.namespace or NAMESPACE_OF_NODES, series.name, changed))
-
-
-def _unread(call: ApiCall[Any]) -> ApiCall[Any]:
-    return dataclasses.replace(call, read=_nothing)
-
-
-def _nothing(_: bytes) -> None:
-    return None
+    return unread(patch(EVENTS, series.event.namespace or NAMESPACE_OF_NODES, series.name, changed))

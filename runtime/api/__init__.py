@@ -15,6 +15,7 @@ from runtime.api.calls import (
     get,
     list_objects,
     patch,
+    unread,
     update,
     watch_objects,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "get",
     "list_objects",
     "patch",
+    "unread",
     "update",
     "watch_objects",
 ]

@@ -195,7 +195,7 @@ def delete(
         "DELETE",
         resource.path(namespace, name),
         _verb("delete", resource, namespace, name),
-        _nothing,
+        nothing,
         body=msgspec.json.encode(options),
     )
 
@@ -215,8 +215,13 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
     return read
 
 
-def _nothing(_: bytes) -> None:
-    return None
+def unread(call: ApiCall[Any]) -> ApiCall[None]:
+    """The same call, for whom it is enough that it was done."""
+    return ApiCall(call.method, call.path, call.verb, nothing, call.query, call.body, call.content_type)
+
+
+def nothing(_: bytes) -> None:
+    """`ApiCall.read` where nobody needs the answer."""
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):

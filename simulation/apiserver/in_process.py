@@ -18,7 +18,7 @@ from typing import Any, cast
 from actors.kernel.dispatcher import Cancellable, Dispatcher
 from actors.kernel.promise import Promise
 from config.codec import DocumentError
-from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent, nothing
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.cri.errors import StatusCode
 from runtime.pending import Subscription
@@ -304,7 +304,7 @@ class _Watch:
             return
         assert self._answer is not None
         try:
-            value = None if kind == BOOKMARK else _decode(self._answer, self._call, version)
+            value = None if kind == BOOKMARK else read_version(self._answer.shape(version), self._call.kind)
         except DocumentError as error:
             self.end(ApiError(200, "NotUnderstood", str(error), self._call.verb))
             return
@@ -335,17 +335,15 @@ class _Watch:
             tell()
 
 
-def _decode(answer: WatchAnswer, call: WatchCall[K], version: Version) -> K:
-    """As it would be read from the wire, without the text between: the object is made of what JSON knows."""
-    return read_version(answer.shape(version), call.kind)
-
-
 def _value_of(call: ApiCall[R], done: Answer) -> R:
     """What the caller gets. Raises ApiError and DocumentError.
 
-    One object is made of what JSON knows, without the text between (see `_decode`); all else is read from the text.
+    One object is made of what JSON knows, without the text between (see `read_version`); all else is read from the
+    text, if anybody reads it.
     """
     if isinstance(done, ObjectAnswer):
+        if call.read is nothing:
+            return call.read(b"")
         return call.read(done.body()) if call.kind is None else cast("R", read_version(done.version, call.kind))
     if isinstance(done, WatchAnswer | NodeAnswer):
         raise ApiError(400, "BadRequest", "what streams is no call", call.verb)

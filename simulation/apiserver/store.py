@@ -12,7 +12,7 @@ for threads by itself. Refuses to know what the objects mean.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
@@ -24,6 +24,8 @@ from simulation.apiserver.selection import Selection
 from simulation.apiserver.status import Json, StatusError, expired, too_large_version
 
 HISTORY_AT_MOST = 10_000
+REMOVED_AT_LEAST = 1_000
+"""So many keys that are gone may wait until they are taken out of the order."""
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
 
 Key = tuple[str, str]
@@ -204,6 +206,9 @@ class Collection:
     def __init__(self, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
         self._items: dict[Key, Version] = {}
         self._order: list[Key] = []
+        self._is_in_order = True
+        self._removed: set[Key] = set()
+        """Those that are in `_order` still, and not in the collection any more."""
         self._by_node: dict[str, dict[Key, Version]] | None = {} if by_node else None
         self._in_writing = in_writing
         self._newest: Version | None = None
@@ -231,15 +236,16 @@ class Collection:
 
     def holds(self, namespace: str) -> bool:
         """Whether there is anything in that namespace."""
-        place = bisect_left(self._order, (namespace, ""))
-        return place < len(self._order) and self._order[place][0] == namespace
+        order = self._in_order()
+        place = bisect_left(order, (namespace, ""))
+        return place < len(order) and order[place][0] == namespace
 
     def put(self, version: Version) -> None:
         key = (version.namespace, version.name)
         old = self._items.get(key)
         self._items[key] = version
         if old is None:
-            insort(self._order, key)
+            self._add_to_order(key)
         if self._by_node is not None:
             self._index(self._by_node, key, old, version)
         self._tell(Change(version.revision, old, version), version)
@@ -250,7 +256,9 @@ class Collection:
 
     def remove(self, key: Key, revision: int) -> Change:
         old = self._items.pop(key)
-        del self._order[bisect_left(self._order, key)]
+        self._removed.add(key)
+        if len(self._removed) > len(self._items) + REMOVED_AT_LEAST:
+            self._in_order()
         if self._by_node is not None:
             self._index(self._by_node, key, old, None)
         change = Change(revision, old, None)
@@ -269,16 +277,35 @@ class Collection:
         if selection.node is not None and self._by_node is not None:
             here = self._by_node.get(selection.node, ())
             return sorted(key for key in here if (not namespace or key[0] == namespace) and (not after or key > after))
-        order = self._order
-        start, end = 0, len(order)
-        if namespace:
-            start, end = bisect_left(order, (namespace, "")), bisect_left(order, (namespace + "\0", ""))
         if selection.name is not None and namespace:
             key = (namespace, selection.name)
             return [key] if key in self._items and (not after or key > after) else []
+        order = self._in_order()
+        start, end = 0, len(order)
+        if namespace:
+            start, end = bisect_left(order, (namespace, "")), bisect_left(order, (namespace + "\0", ""))
         if after is not None:
             start = max(start, bisect_right(order, after))
         return order[start:end]
+
+    # Most changes come while nobody asks for a list; so the keys are put in order only when somebody does.
+
+    def _add_to_order(self, key: Key) -> None:
+        if key in self._removed:
+            self._removed.discard(key)
+        else:
+            self._order.append(key)
+            self._is_in_order = False
+
+    def _in_order(self) -> list[Key]:
+        """All keys, by namespace and name."""
+        if self._removed:
+            removed, self._removed = self._removed, set()
+            self._order = [key for key in self._order if key not in removed]
+        if not self._is_in_order:
+            self._order.sort()
+            self._is_in_order = True
+        return self._order
 
     @staticmethod
     def _index(by_node: dict[str, dict[Key, Version]], key: Key, old: Version | None, new: Version | None) -> None:

@@ -14,7 +14,7 @@ share with them what is the same. What can fail is `PatchError`. Refuses to know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from config.patches.errors import PatchError
@@ -26,6 +26,7 @@ _ORDER = "$setElementOrder/"
 _DELETE = "$deleteFromPrimitiveList/"
 _LISTS = (_ORDER, _DELETE)
 _ABSENT = object()
+_KEYS = frozenset({str, int, float, bool})
 _NESTED = frozenset({dict, list})
 """What has parts, of all that JSON is read as."""
 
@@ -131,7 +132,7 @@ def _merge_list(
         before, fresh = fresh, []
     result = [_plain(item) for item in before] if replace else list(before)
     keys = [item[rule.key] for item in result]
-    index = {key: position for position, key in reversed(list(enumerate(keys)))}
+    index = _positions(keys)
     server = dict(index)
     # In the eyes of the API server, items that are added take the places of those that are deleted.
     freed = len(current or ()) - len(before) if order else 0
@@ -149,10 +150,10 @@ def _merge_list(
             merged = _merge_map(result[position], item, rule.schema, f"{path}[{rule.key}={key}]")
             result[position] = merged
     if order:
-        wanted = _positions(item[rule.key] for item in order)
+        wanted = _positions([item[rule.key] for item in order])
         _check_order([item[rule.key] for item in fresh], wanted, path)
     else:
-        wanted = _positions(item[rule.key] for item in fresh)
+        wanted = _positions([item[rule.key] for item in fresh])
     return _woven(result, keys, wanted, server)
 
 
@@ -160,6 +161,9 @@ def _sorted_out(patch: list[Any], key: str, path: str) -> tuple[set[Any], bool, 
     """The keys of the items to delete, whether the list is replaced, and the other items."""
     deleted: set[Any] = set()
     replace = False
+    directed = [item for item in patch if _PATCH in item]
+    if not directed:
+        return deleted, replace, patch
     fresh: list[Any] = []
     for item in patch:
         match item.get(_PATCH):
@@ -180,6 +184,8 @@ def _without(items: list[Any], key: str, deleted: set[Any]) -> list[Any]:
 
 def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None:
     """Every item is a map with a key where the list is one by key, and a plain value where it is a set."""
+    if rule.key is not None and all(_have_keys(items, rule.key) for items in lists):
+        return
     kinds: set[type] = set()
     for items in lists:
         for position, item in enumerate(items):
@@ -195,6 +201,11 @@ def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None
         raise PatchError(path, "the items are of several types", "use one")
 
 
+def _have_keys(items: list[Any], key: str) -> bool:
+    others = [item for item in items if type(item) is not dict or type(item.get(key)) not in _KEYS]
+    return not others
+
+
 def _check_order(keys: list[Any], wanted: Mapping[Any, int], path: str) -> None:
     """The items of the patch stand in its `$setElementOrder`, in the same order."""
     last = -1
@@ -206,11 +217,9 @@ def _check_order(keys: list[Any], wanted: Mapping[Any, int], path: str) -> None:
         last = position
 
 
-def _positions(keys: Iterable[Any]) -> dict[Any, int]:
-    positions: dict[Any, int] = {}
-    for position, key in enumerate(keys):
-        positions.setdefault(key, position)
-    return positions
+def _positions(keys: Sequence[Any]) -> dict[Any, int]:
+    """Where each key stands first."""
+    return {key: position for position, key in reversed(list(enumerate(keys)))}
 
 
 def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server: Mapping[Any, int]) -> list[Any]:
@@ -218,10 +227,9 @@ def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server:
 
     One of the others comes before one of the wanted when it did so on the server, otherwise as late as it can.
     """
-    ours = [index for index, key in enumerate(keys) if key in wanted]
+    ours = [index for _, index in sorted([(wanted[key], index) for index, key in enumerate(keys) if key in wanted])]
     if not ours:
         return items
-    ours.sort(key=lambda index: wanted[keys[index]])
     others = [index for index, key in enumerate(keys) if key not in wanted]
     if not others:
         return [items[index] for index in ours]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -33,8 +32,7 @@ class PatchType(enum.StrEnum):
     STRATEGIC = "application/strategic-merge-patch+json"
 
 
-@dataclass(frozen=True, slots=True)
-class ApiCall(Generic[R]):
+class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     """One request. `path` begins with a slash; `verb` is what logs and errors say ("patch pods/status default/web").
 
     `read` makes the answer out of the body of a 2xx response; raises DocumentError. `kind`: what the answer is one
@@ -51,8 +49,7 @@ class ApiCall(Generic[R]):
     kind: type[ApiObject] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WatchCall(Generic[K]):
+class WatchCall(msgspec.Struct, Generic[K], frozen=True):
     """One watch. `query` has watch=true and where it begins."""
 
     path: str

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
 
 from actors.kernel.dispatcher import Cancellable, Dispatcher
 from actors.kernel.promise import Promise
@@ -355,8 +356,7 @@ def _value_of(call: ApiCall[R], done: Answer) -> R:
 _NO_FATE = CallFate()
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True):
     """A call that has not been answered: when its caller gives up, and after how long."""
 
     verb: str

@@ -32,7 +32,7 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
     rest = {name: part for name, part in value.items() if part is not None}
     metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
     for name in _TEXTS:
-        if not isinstance(metadata.get(name, ""), str):
+        if name in metadata and type(metadata[name]) is not str:
             raise bad_request(f"metadata.{name} is no text")
     return {**rest, "kind": resource_kind, "apiVersion": api_version, "metadata": metadata}
 
@@ -52,7 +52,8 @@ def strip_new(metadata: Json) -> None:
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
     for name in (*_SERVERS_OWN, "resourceVersion"):
-        metadata.pop(name, None)
+        if name in metadata:
+            del metadata[name]
 
 
 def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patched: bool = False) -> None:
@@ -75,8 +76,8 @@ def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patch
     for field in _SERVERS_OWN:
         if field in old:
             new[field] = old[field]
-        else:
-            new.pop(field, None)
+        elif field in new:
+            del new[field]
     new["resourceVersion"] = old["resourceVersion"]
     if "deletionTimestamp" in old:
         added = [one for one in new.get("finalizers") or () if one not in (old.get("finalizers") or ())]

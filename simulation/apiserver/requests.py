@@ -54,8 +54,7 @@ ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
 Query = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One HTTP request, without its connection."""
 
     method: str
@@ -126,25 +125,22 @@ def verb_of(request: Request, target: Target, *, watch: bool) -> str:
     return verb
 
 
-@dataclass(slots=True)
 class Call:
     """A request, read. `warnings` go into the answer's headers. What request and target say stands here, too."""
 
-    request: Request
-    target: Target
-    verb: str
-    query: Mapping[str, str]
-    dry_run: bool = False
-    warnings: list[str] = field(default_factory=list)
-    resource: ServedResource = field(init=False)
-    namespace: str = field(init=False)
-    name: str = field(init=False)
-    user: User = field(init=False)
+    __slots__ = ("dry_run", "name", "namespace", "query", "request", "resource", "target", "user", "verb", "warnings")
 
-    def __post_init__(self) -> None:
-        target = self.target
+    def __init__(
+        self, request: Request, target: Target, verb: str, query: Mapping[str, str], dry_run: bool = False
+    ) -> None:
+        self.request = request
+        self.target = target
+        self.verb = verb
+        self.query = query
+        self.dry_run = dry_run
+        self.warnings: list[str] = []
         self.resource, self.namespace, self.name = target.resource, target.namespace, target.name
-        self.user = self.request.user
+        self.user = request.user
 
     def selection(self) -> Selection:
         """Raises StatusError (400)."""
@@ -206,8 +202,7 @@ def read_body(body: bytes, content_type: str) -> Any:
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectAnswer:
+class ObjectAnswer(msgspec.Struct, frozen=True):
     """One object, in one of its versions."""
 
     resource: ServedResource

@@ -396,14 +396,13 @@ class Store:
         self._collections: dict[str, Collection] = {}
 
     def collection(self, key: str) -> Collection:
-        found = self._collections.get(key)
-        if found is None:
-            found = self._collections[key] = Collection(
+        if key not in self._collections:
+            self._collections[key] = Collection(
                 by_node=key in self._by_node,
                 in_writing=key in self._in_writing,
                 history_at_most=self._history_at_most,
             )
-        return found
+        return self._collections[key]
 
     def collections(self) -> tuple[Collection, ...]:
         return tuple(self._collections.values())

@@ -82,7 +82,8 @@ class KindRules:
 
 def unknown_in(struct: ApiStruct | None) -> tuple[str, ...]:
     """Fields that the kind does not have, as `spec.newField`."""
-    return () if struct is None else tuple(path.removeprefix("$.") for path in unknown_fields(struct))
+    found = () if struct is None else unknown_fields(struct)
+    return tuple(path.removeprefix("$.") for path in found) if found else ()
 
 
 def check_name(rules: KindRules, resource: ServedResource, name: str) -> None:

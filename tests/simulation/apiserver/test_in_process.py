@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.kernel import Promise, SimulatedDispatcher
-from config.api_resources import PODS
+from config.api_resources import EVENTS, PODS
+from config.codec import unknown_fields
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.api import ApiCall, ApiError, WatchEvent, create, get, patch, watch_objects
 from simulation.apiserver.in_process import InProcessApi
+from simulation.apiserver.requests import Request
 from simulation.apiserver.server import ApiServer
 from simulation.faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 
@@ -29,8 +32,8 @@ class World:
         self.ends: list[ApiError | None] = []
 
     def make(self, name: str = "web") -> Any:
-        containers = (Container(name="main", image="nginx:1"),)
-        pod = Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=PodSpec(containers=containers))
+        spec = PodSpec(containers=(Container(name="main", image="nginx:1"),), automount_service_account_token=False)
+        pod = Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=spec)
         return self.direct.call(create(PODS, "default", pod)).result()
 
     def follow(self, since: str = "0") -> Any:
@@ -167,3 +170,61 @@ def test_the_same_seed_gives_the_same_world() -> None:
 
     assert trace(3) == trace(3)
     assert trace(3) != trace(4)
+
+
+def test_a_caller_gives_up_when_its_own_time_is_over_and_the_others_wait_on() -> None:
+    world = World(FaultPlan(calls={"get pods": CallFaults(hang=1.0)}))
+    ends: list[tuple[int, int, str]] = []
+
+    def ask(after_s: int, timeout_s: int) -> None:
+        def ended(done: Any) -> None:
+            ends.append((world.dispatcher.now_ns() // SECOND_NS, timeout_s, str(done.exception())))
+
+        def call() -> None:
+            world.api.call(GET, timeout_ns=timeout_s * SECOND_NS).add_done_callback(ended)
+
+        world.dispatcher.schedule(after_s * SECOND_NS, call)
+
+    for after_s, timeout_s in ((0, 30), (1, 5), (2, 40), (3, 3), (20, 10)):
+        ask(after_s, timeout_s)
+    world.dispatcher.run_for(60 * SECOND_NS)
+    assert [(at_s, timeout_s) for at_s, timeout_s, _ in ends] == [(6, 5), (6, 3), (30, 30), (30, 10), (42, 40)]
+    assert all(f"no answer within {timeout_s} s" in why for _, timeout_s, why in ends)
+    assert world.api.in_flight == 0
+
+
+def test_pods_of_one_template_share_their_spec_and_nothing_that_may_change() -> None:
+    world = World(latency_ns=0)
+    made = [world.make(name) for name in ("a", "b")]
+    stored = [world.server.store.get("pods", "default", name) for name in ("a", "b")]
+    assert stored[0] is not None
+    assert stored[1] is not None
+    assert stored[0].object["spec"] is stored[1].object["spec"]
+    assert made[0].spec is made[1].spec
+    assert made[0].spec.containers[0].image_pull_policy == "IfNotPresent"
+    world.api.call(patch(PODS, "default", "a", {"spec": {"containers": [{"name": "main", "image": "nginx:2"}]}}))
+    images = [world.api.call(get(PODS, "default", name)).result().spec.containers[0].image for name in ("a", "b")]
+    assert images == ["nginx:2", "nginx:1"]
+    assert made[0].spec.containers[0].image == "nginx:1"
+
+
+def test_fields_that_nobody_knows_are_shown_to_who_reads_a_pod_without_a_text_between() -> None:
+    world = World(latency_ns=0)
+    pod = {"metadata": {"name": "odd"}, "spec": {"newField": 1, "containers": [{"name": "main", "image": "a:1"}]}}
+    world.server.handle(Request("POST", "/api/v1/namespaces/default/pods", body=msgspec.json.encode(pod)))
+    read = world.api.call(get(PODS, "default", "odd")).result()
+    assert unknown_fields(read) == ("$.spec.newField",)
+
+
+def test_an_event_that_was_written_down_is_as_it_was() -> None:
+    world = World(latency_ns=0)
+    path = "/api/v1/namespaces/default/events"
+    for name in ("first", "second"):
+        event = {"metadata": {"name": name}, "reason": name, "involvedObject": {"name": "web"}}
+        world.server.handle(Request("POST", path, body=msgspec.json.encode(event)))
+    for name in ("first", "second"):
+        assert world.api.call(get(EVENTS, "default", name)).result().reason == name
+    world.api.call(patch(EVENTS, "default", "first", {"count": 2}))
+    assert world.api.call(get(EVENTS, "default", "first")).result().count == 2
+    new_group = world.server.handle(Request("GET", f"/apis/events.k8s.io/v1/namespaces/default/events/{name}"))
+    assert msgspec.json.decode(new_group.body())["regarding"] == {"name": "web"}  # type: ignore[union-attr]  # a get

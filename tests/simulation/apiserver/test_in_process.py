@@ -31,8 +31,9 @@ class World:
         self.events: list[str] = []
         self.ends: list[ApiError | None] = []
 
-    def make(self, name: str = "web") -> Any:
-        spec = PodSpec(containers=(Container(name="main", image="nginx:1"),), automount_service_account_token=False)
+    def make(self, name: str = "web", *, token: bool = True) -> Any:
+        """A pod; without a token volume, whose name is drawn, it is like any other."""
+        spec = PodSpec(containers=(Container(name="main", image="nginx:1"),), automount_service_account_token=token)
         pod = Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=spec)
         return self.direct.call(create(PODS, "default", pod)).result()
 
@@ -195,7 +196,7 @@ def test_a_caller_gives_up_when_its_own_time_is_over_and_the_others_wait_on() ->
 
 def test_pods_of_one_template_share_their_spec_and_nothing_that_may_change() -> None:
     world = World(latency_ns=0)
-    made = [world.make(name) for name in ("a", "b")]
+    made = [world.make(name, token=False) for name in ("a", "b")]
     stored = [world.server.store.get("pods", "default", name) for name in ("a", "b")]
     assert stored[0] is not None
     assert stored[1] is not None

@@ -111,7 +111,8 @@ class CgroupBook:
     def strangers(self, uids: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
         """Those of `uids` that no pod of this node has, nor is anything done about them already."""
         busy = (self.wanted, self.later, self._members, self._leaving, self._making, self._removing, known)
-        return tuple(uid for uid in uids if not any(uid in each for each in busy))
+        strange = set(uids).difference(*busy)
+        return tuple(uid for uid in uids if uid in strange) if strange else ()
 
     def forgotten(self, known: Collection[str]) -> tuple[str, ...]:
         """Members that are no pods of this node any more, and never said goodbye."""

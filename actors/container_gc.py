@@ -300,10 +300,14 @@ class ContainerGCActor(Actor):
 
     def _orphaned_logs(self, listed: DeadListed) -> tuple[str, ...]:
         """Log directories of pods that are gone here and in the runtime."""
+        known = self._known or frozenset()
         gone = [
             (uid, directory)
             for directory in listed.log_directories
-            if (uid := uid_of_log_directory(directory)) and self._is_gone(uid)
+            # Nearly all are of pods that are known, and such a name ends with the UID.
+            if directory.rpartition("_")[2] not in known
+            and (uid := uid_of_log_directory(directory))
+            and self._is_gone(uid)
         ]
         if not gone:
             return ()

@@ -72,12 +72,12 @@ def _endings(image: Image) -> Iterator[str]:
 
 def needed_by(containers: Iterable[Container]) -> frozenset[str]:
     """What these were made from."""
-    return frozenset(
-        short_form(name)
+    names = {
+        name
         for container in containers
         for name in (container.image_id, container.image_ref, container.image.image if container.image else "")
-        if name
-    )
+    }
+    return frozenset(short_form(name) for name in names if name)  # many containers are made from few images
 
 
 def observed(lives: Mapping[str, Life], images: Iterable[Image], needed: Set[str], now_ns: int) -> dict[str, Life]:

@@ -69,6 +69,8 @@ class LogRotationActor(Actor):
         self._busy: dict[str, TendLog | CompressLog] = {}
         self._said: dict[str, str] = {}
         """Log -> what was wrong with it the last time."""
+        self._quiet: LogsMeasured | None = None
+        """The last look, when nothing was to be done for it, and so is not for the same."""
         self._reopened: set[str] = set()
         """Containers whose log was opened anew and has not been seen since: once is enough."""
 
@@ -93,14 +95,20 @@ class LogRotationActor(Actor):
             else:
                 self._say("", message.error)
             return
+        if message is self._quiet:
+            return
         first, self._tidied = not self._tidied, True
         if self._said:
-            logs = {log.path for log, _ in message.logs}
+            logs = {log.path for log in message.logs}
             self._said = {path: text for path, text in self._said.items() if path in logs}
         if self._reopened:
-            self._reopened &= {log.container_id for log, size_bytes in message.logs if size_bytes is None}
-        max_bytes = self._tools.limits.max_bytes
-        for log, size_bytes in message.logs:
+            lost = zip(message.logs, message.sizes, strict=True)
+            self._reopened &= {log.container_id for log, size_bytes in lost if size_bytes is None}
+        max_bytes, quiet = self._tools.limits.max_bytes, True
+        for log, size_bytes in zip(message.logs, message.sizes, strict=True):
+            if size_bytes is not None and size_bytes < max_bytes and not first:
+                continue
+            quiet = False
             if size_bytes is None:
                 if log.container_id not in self._reopened:
                     self._tend(TendLog(log, LogDeed.REOPEN))
@@ -108,6 +116,7 @@ class LogRotationActor(Actor):
                 self._tend(TendLog(log, LogDeed.ROTATE))
             elif first:
                 self._tend(TendLog(log, LogDeed.TIDY))
+        self._quiet = message if quiet else None
         self._give_work()
 
     def _tend(self, work: TendLog) -> None:

@@ -68,9 +68,12 @@ class MeasureLogs(Message, frozen=True):
 
 
 class LogsMeasured(Message, frozen=True):
-    """LogSurveyor -> parent: size in bytes of each log, None where there is none. `error` is empty when all is told."""
+    """LogSurveyor -> parent: logs, and the size of each in bytes, None where there is none. `error` is empty when all
+    is told. The very same message as before when nothing has changed.
+    """
 
-    logs: tuple[tuple[RunningLog, int | None], ...]
+    logs: tuple[RunningLog, ...]
+    sizes: tuple[int | None, ...] = ()
     error: str = ""
     runtime_is_away: bool = False
 
@@ -132,6 +135,7 @@ class LogSurveyor(LogHand):
         self._logs: tuple[RunningLog, ...] = ()
         self._paths: tuple[str, ...] = ()
         self._known: dict[str, tuple[Container, RunningLog | None]] = {}
+        self._told = LogsMeasured(())
 
     @handles(MeasureLogs)
     async def measure(self, _: MeasureLogs) -> None:
@@ -148,9 +152,11 @@ class LogSurveyor(LogHand):
             sizes = await self.on_disk(self.path, tools.files.sizes, self._paths) if logs else ()
         except Failures as failure:
             away = isinstance(failure, CriError) and failure.code is StatusCode.UNAVAILABLE
-            self.parent.tell(LogsMeasured((), str(failure), away))
+            self.parent.tell(LogsMeasured((), (), str(failure), away))
         else:
-            self.parent.tell(LogsMeasured(tuple(zip(logs, sizes, strict=True))))
+            if logs is not self._told.logs or sizes != self._told.sizes:
+                self._told = LogsMeasured(logs, sizes)
+            self.parent.tell(self._told)
 
     def _logs_of(self, containers: tuple[Container, ...]) -> tuple[RunningLog, ...]:
         """Those of containers that are listed as the very same as before are known already."""

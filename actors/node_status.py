@@ -59,6 +59,7 @@ from runtime.api import Api
 from runtime.cri import Cri
 from runtime.host_facts import HostFacts
 from runtime.host_machine import MachineFacts
+from runtime.host_network import NetworkFacts
 from runtime.metrics.meters import UNMEASURED, Meters
 
 MILLISECOND_NS = 1_000_000
@@ -113,6 +114,7 @@ class NodeStatusActor(Actor):
         self._events = events
         self._expected = expected
         self._machine: MachineFacts | None = None
+        self._network: NetworkFacts | None = None
         self._seen = Seen()
         self._wanted: tuple[Verdict, ...] = ()
         """What the conditions were to say at the last look."""
@@ -302,6 +304,9 @@ class NodeStatusActor(Actor):
 
     @handles(NetworkObserved)
     def network_observed(self, message: NetworkObserved) -> None:
+        if message.network == self._network:
+            return
+        self._network = message.network
         ips = node_ips(self._settings.name, self._settings.registration.node_ips, message.network)
         if ips.fault and self._seen.ips != ips:
             self.log.warning("the node's address: %s", ips.fault)

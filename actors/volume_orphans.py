@@ -99,7 +99,7 @@ class VolumeOrphans:
         self._listing = False
         if message.error:
             self._actor.log.warning("the directories of pods cannot be listed: %s", message.error)
-        for uid in sorted({*message.uids, *self._actual.pods}):
+        for uid in sorted({*message.uids, *self._actual.pods}.difference(self._known or ())):
             if self._is_orphan(uid):
                 self._actor.log.info("pod %s is known to nobody; removing what it has on disk", uid)
                 self._releases.begin(uid, None)

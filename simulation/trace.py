@@ -48,7 +48,7 @@ class RollingTrace:
             lines.append(f"{now_ns} {node}{actor} {message} {outcome}\n")
             if len(lines) >= LINES_AT_ONCE:
                 self._flush()
-            if outcome.startswith("failed"):
+            if outcome != "ok" and outcome.startswith("failed"):
                 self.on_failure(f"{node}{actor}", message, outcome)
 
         return handled

@@ -8,6 +8,7 @@ advertise are kept. What cannot be read now keeps its last value.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from config.kubelet import KubeletConfiguration
 from config.kubelet.eviction import hard_thresholds
@@ -29,13 +30,13 @@ def capacity(
     """The capacity to publish. `disk_bytes` None: not known now. Sizes of huge pages that are gone are left out."""
     own = {
         CPU: str(machine.cpus),
-        MEMORY: str(of_value(machine.memory_bytes, Suffixes.BINARY)),
+        MEMORY: _size(machine.memory_bytes),
         PODS: str(pod_limit(machine.cpus, configuration)),
     }
     for size_bytes, count in machine.huge_pages:
-        own[huge_page_resource(size_bytes)] = str(of_value(size_bytes * count, Suffixes.BINARY))
+        own[huge_page_resource(size_bytes)] = _size(size_bytes * count)
     if disk_bytes is not None and configuration.local_storage_capacity_isolation:
-        own[EPHEMERAL_STORAGE] = str(of_value(disk_bytes, Suffixes.BINARY))
+        own[EPHEMERAL_STORAGE] = _size(disk_bytes)
     foreign = {name: amount for name, amount in existing.items() if not name.startswith(HUGE_PAGES)}
     return {**foreign, **own}
 
@@ -49,7 +50,13 @@ def pod_limit(cpus: int, configuration: KubeletConfiguration) -> int:
 
 def huge_page_resource(size_bytes: int) -> str:
     """hugepages-2Mi, hugepages-1Gi."""
-    return f"{HUGE_PAGES}{of_value(size_bytes, Suffixes.BINARY)}"
+    return f"{HUGE_PAGES}{_size(size_bytes)}"
+
+
+@lru_cache(maxsize=64)
+def _size(size_bytes: int) -> str:
+    """As it is written. Asked at every look at the node, and a machine has few of them."""
+    return str(of_value(size_bytes, Suffixes.BINARY))
 
 
 def allocatable(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, str]:

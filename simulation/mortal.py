@@ -42,6 +42,7 @@ class MortalDispatcher(Dispatcher):
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
         self.alive = True
         self.timed = world.timed
+        self.one_thread = world.one_thread
         if trace is not None:
             self.trace = trace
         self.mailboxes: Mailboxes | None = None
@@ -50,20 +51,22 @@ class MortalDispatcher(Dispatcher):
         self._waiting: list[Cell] = []
         self._frozen = ""
         self.chance = world.chance
-        self.now_ns = world.now_ns  # type: ignore[method-assign]  # asked several times a message: no call between
+        # The ways of every message: no call of ours between.
+        self.now_ns = world.now_ns  # type: ignore[method-assign]
         self.wall_ns = world.wall_ns  # type: ignore[method-assign]
+        self.enqueue = world.enqueue  # type: ignore[method-assign]
         self._world = world
         self._life = life
 
     def kill(self) -> None:
         """See the module."""
         self.alive = self._awake = False
+        self.enqueue = _nobody_runs  # type: ignore[method-assign,assignment]
 
     def pause(self) -> None:
         """The agent gets no CPU: nothing of it is done until `resume`, and then all at once."""
         if self.alive:
             self._awake = False
-            # In place of the method: while nobody stands still it costs nothing.
             self.enqueue = self._waiting.append  # type: ignore[method-assign,assignment]
 
     def resume(self) -> None:
@@ -95,7 +98,7 @@ class MortalDispatcher(Dispatcher):
         self._let_run()
 
     def _let_run(self) -> None:
-        self.__dict__.pop("enqueue", None)  # that of the class is left
+        self.enqueue = self._world.enqueue if self.alive else _nobody_runs  # type: ignore[method-assign,assignment]
         waiting, self._waiting = self._waiting, []
         for cell in waiting:
             self.enqueue(cell)
@@ -104,8 +107,7 @@ class MortalDispatcher(Dispatcher):
         return super().new_mailbox(actor_class) if self.mailboxes is None else self.mailboxes(actor_class)
 
     def enqueue(self, cell: Cell) -> None:
-        if self.alive:
-            self._world.enqueue(cell)
+        self._world.enqueue(cell)
 
     def now_ns(self) -> int:
         return self._world.now_ns()
@@ -161,6 +163,10 @@ class MortalDispatcher(Dispatcher):
         return self._world.trace
 
 
+def _nobody_runs(_: Cell) -> None:
+    """In place of `enqueue` when the agent is dead."""
+
+
 class _MortalLane:
     __slots__ = ("_agent", "_lane", "name")
 
@@ -178,7 +184,7 @@ class _MortalLane:
                 raise AgentKilledError("the agent is dead")
             return fn(*args)
 
-        call.__qualname__ = getattr(fn, "__qualname__", repr(fn))
+        call.__qualname__ = getattr(fn, "__qualname__", None) or repr(fn)
         return self._lane.submit(key, call, deadline_ns=deadline_ns)
 
     def report(self) -> LaneReport:

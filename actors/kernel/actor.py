@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 import pykka
 
-from actors.kernel import heartbeat
+from actors.kernel import family, heartbeat
 from actors.kernel.cell import Cell
 from actors.kernel.context import constructing
 from actors.kernel.dispatcher import Lane
@@ -69,9 +69,9 @@ class Actor(pykka.Actor):
                 f"{type(self).__name__} is not made by hand: use ActorSystem.spawn(...) or, in an actor, self.spawn()"
             )
         self._cell: Cell = cell
-        super().__init__()
-        # Pykka has just drawn a random URN and made an event; the cell's own outlive restarts and are the same
-        # in every run of a simulation.
+        # In place of Pykka's constructor, which draws a random URN and makes an event and a reference: those of the
+        # cell outlive restarts and are the same in every run of a simulation.
+        self.actor_inbox = self._create_actor_inbox()
         self.actor_urn = cell.path
         self.actor_stopped = cell.stopped
         self._actor_ref = cell.ref
@@ -185,15 +185,15 @@ class Actor(pykka.Actor):
         **kwargs: Any,
     ) -> ActorRef:
         """Make a child. It is constructed, and restarted, with these very arguments, off this actor's turn."""
-        return self._cell.spawn(actor_class, args, kwargs, name, strategy)
+        return family.spawn(self._cell, actor_class, args, kwargs, name, strategy)
 
     def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
         """A child that takes mail at once and comes to life with `furnish`: for children that must know each other."""
-        return self._cell.reserve(actor_class, name, strategy).ref
+        return family.reserve(self._cell, actor_class, name, strategy).ref
 
     def furnish(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
         """Give a reserved child its arguments, once."""
-        ref._cell.furnish(args, kwargs)
+        family.furnish(ref._cell, args, kwargs)
 
     @property
     def children(self) -> Mapping[str, ActorRef]:
@@ -202,7 +202,7 @@ class Actor(pykka.Actor):
 
     def watch(self, ref: ActorRef) -> None:
         """Get `ActorStopped` once when that actor has stopped; at once when it already has."""
-        self._cell.watch(ref)
+        family.watch(ref._cell, self._cell)
 
     def ask_around(self) -> None:
         """Ask everybody below this actor who rests whether it lives; health then names who does not."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import threading
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pykka
@@ -23,13 +24,13 @@ from actors.kernel.actor_timers import ActorTimers, Timer
 from actors.kernel.context import StoppedFlag, context
 from actors.kernel.dead_letters import Reason
 from actors.kernel.effects import Effects
-from actors.kernel.errors import Interrupted, KernelError, MailboxFullError, NameTakenError
+from actors.kernel.errors import Interrupted, MailboxFullError
 from actors.kernel.lifecycle import Life
 from actors.kernel.mailbox import Posted, is_urgent
-from actors.kernel.message import ActorStopped, Signal
+from actors.kernel.message import Signal
 from actors.kernel.promise import AskFuture, Pending
 from actors.kernel.ref import ActorRef
-from actors.kernel.supervision import RESTART, RestartStrategy
+from actors.kernel.supervision import RestartStrategy
 from actors.kernel.suspension import Task
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ class _Turn(enum.IntEnum):
 
 
 # The way of every message: a member of an enum costs ten times a global name.
-_TAKEN = (Posted.QUEUED, Posted.COALESCED)
-_ALIVE = Life.RUNNING
-_IDLE, _IN_QUEUE, _AT_WORK = _Turn
+TAKEN = (Posted.QUEUED, Posted.COALESCED)
+ALIVE = Life.RUNNING
+IDLE, IN_QUEUE, AT_WORK = _Turn
 
 
 class Cell:
@@ -62,9 +63,6 @@ class Cell:
 
     __slots__ = (
         "__weakref__",
-        "_furnished",
-        "_turn_state",
-        "_watchers_swept_at",
         "actor",
         "actor_class",
         "alarm",
@@ -76,6 +74,7 @@ class Cell:
         "effects",
         "failures",
         "forced",
+        "furnished",
         "generation",
         "handled",
         "handled_when_asked",
@@ -102,7 +101,9 @@ class Cell:
         "system",
         "task",
         "timers",
+        "turn_state",
         "watchers",
+        "watchers_swept_at",
     )
 
     def __init__(
@@ -141,7 +142,7 @@ class Cell:
         self.slowest_ns = 0
         self.slowest_message = ""
         self.slice_since_ns: int | None = None
-        self.lock = threading.Lock()
+        self.lock = self._new_lock()
         self.alarm: Cancellable | None = None
         """Moves the cell on when nobody else does: the end of a back-off, or of the grace of a stop."""
         self.start_due = False
@@ -153,28 +154,36 @@ class Cell:
         self.stop_replies: list[AskFuture[Any]] | None = None
         self.timers: ActorTimers | None = None
         self.effects: Effects | None = None
-        self._turn_state = _IDLE
-        self._furnished = False
-        self._watchers_swept_at = 16
+        self.turn_state = IDLE
+        self.furnished = False
+        self.watchers_swept_at = 16
+
+    def _new_lock(self) -> AbstractContextManager[object]:
+        return threading.Lock()
 
     # --- what others do: leave a mark, ask for a turn -----------------------------------------------------------------
 
-    def post(self, message: Any, reply_to: AskFuture[Any] | None, key: Hashable | None = None) -> None:
+    def post(self, message: Any, reply_to: AskFuture[Any] | None = None, key: Hashable | None = None) -> None:
         """Put a message into the mailbox. Never raises."""
         sender_cell = context.cell
         sender = EDGE if sender_cell is None else sender_cell.path
         now_ns = self.dispatcher.now_ns()
         with self.lock:
             posted = self.mailbox.post(message, reply_to, sender, now_ns, key)
-            queue = self._turn_state is _IDLE and self._has_work()
+            queue = self.turn_state is IDLE and self.has_work()
             if queue and self.linger_ns and self._lets_wait(message, reply_to):
                 queue = False
             if queue:
-                self._turn_state = _IN_QUEUE
+                self.turn_state = IN_QUEUE
         if queue:
             self.dispatcher.enqueue(self)
-        if posted in _TAKEN:
-            return
+        if posted not in TAKEN:
+            self._not_taken(posted, message, reply_to, sender, now_ns)
+
+    def _not_taken(
+        self, posted: Posted, message: Any, reply_to: AskFuture[Any] | None, sender: str, now_ns: int
+    ) -> None:
+        """Nobody will get this message: it becomes a dead letter, and who asked is told."""
         if posted is Posted.REFUSED:
             self.system.dead_letters.add(Reason.OVERFLOW, message, sender, self.path, now_ns)
             if reply_to is not None:
@@ -187,7 +196,7 @@ class Cell:
 
     def _lets_wait(self, message: Any, reply_to: AskFuture[Any] | None) -> bool:
         """Under the lock: whether what has just come may wait for more (`Actor.linger_ns`). Who asks does not wait."""
-        if reply_to is not None or is_urgent(message) or self.life is not _ALIVE:
+        if reply_to is not None or is_urgent(message) or self.life is not ALIVE:
             return False
         if not self.lingers:
             self.lingers = True
@@ -197,7 +206,7 @@ class Cell:
     def _has_lingered(self) -> None:
         with self.lock:
             self.lingers = False
-            queue = self._needs_turn()
+            queue = self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
 
@@ -226,28 +235,11 @@ class Cell:
                 if reply_to is not None:
                     self.stop_replies = [*(self.stop_replies or ()), reply_to]
                 self.stop_requested = True
-            queue = self._needs_turn()
+            queue = self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
         if stopped and reply_to is not None:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
-
-    def watch_by(self, watcher: Cell) -> None:
-        with self.lock:
-            stopped = self.life is Life.STOPPED
-            if not stopped:
-                self._add_watcher(watcher)
-        if stopped:
-            watcher.post(ActorStopped(self.ref, self.path, self.cause_of_death), None)
-
-    def _add_watcher(self, watcher: Cell) -> None:
-        if self.watchers is None:
-            self.watchers = {}
-        elif len(self.watchers) >= self._watchers_swept_at:
-            # Who watches this one and has stopped itself must not be kept for as long as this one lives.
-            self.watchers = {cell: None for cell in self.watchers if cell.life is not Life.STOPPED}
-            self._watchers_swept_at = max(16, 2 * len(self.watchers))
-        self.watchers[watcher] = None
 
     def resume(self, token: object, result: Any) -> None:
         """What the handler at hand waits for has come; `token` says which of its waits is meant.
@@ -260,7 +252,7 @@ class Cell:
             if task is None or task.token is not token:
                 return
             task.come(result)
-            queue = self._needs_turn()
+            queue = self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
 
@@ -271,7 +263,7 @@ class Cell:
                 return
             self.alarm = None
             self.start_due = True
-            queue = self._needs_turn()
+            queue = self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
 
@@ -281,22 +273,22 @@ class Cell:
             if self.task is not task:
                 return
             self.forced = True
-            queue = self._needs_turn()
+            queue = self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
 
-    def _needs_turn(self) -> bool:
+    def needs_turn(self) -> bool:
         """Under the lock: mark the cell as queued when it has work and nobody is at it."""
-        if self._turn_state is _IDLE and self._has_work():
-            self._turn_state = _IN_QUEUE
+        if self.turn_state is IDLE and self.has_work():
+            self.turn_state = IN_QUEUE
             return True
         return False
 
-    def _has_work(self) -> bool:
+    def has_work(self) -> bool:
         if self.task is not None:
             return self._has_work_for(self.task)
         life = self.life
-        if life is _ALIVE:
+        if life is ALIVE:
             return self.stop_requested or self.mailbox.length > 0
         if life is Life.STOPPED:
             return False
@@ -324,10 +316,10 @@ class Cell:
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
-    def run(self, turns: int) -> None:
+    def run(self, turns: int = 1) -> None:
         """Take at most `turns` turns on this thread, then leave or queue again. Called by the dispatcher only."""
         context.cell = self
-        self._turn_state = _AT_WORK
+        self.turn_state = AT_WORK
         mailbox = self.mailbox
         try:
             while turns > 0:
@@ -335,7 +327,7 @@ class Cell:
                 if self.task is not None:
                     if not self._turn_of_task(self.task):
                         break
-                elif self.life is not _ALIVE or self.stop_requested:
+                elif self.life is not ALIVE or self.stop_requested:
                     if not self._turn_of_life():
                         break
                 elif mailbox.length:
@@ -348,8 +340,8 @@ class Cell:
         finally:
             context.cell = None
             with self.lock:
-                again = self._has_work()
-                self._turn_state = _IN_QUEUE if again else _IDLE
+                again = self.has_work()
+                self.turn_state = IN_QUEUE if again else IDLE
             if again:
                 self.dispatcher.enqueue(self)
 
@@ -406,58 +398,7 @@ class Cell:
         """The actor of this cell has failed; its strategy decides what comes next."""
         lifecycle.fail(self, failure, last_message)
 
-    def child_stopped(self, child: Cell) -> None:
-        with self.lock:
-            children = self.child_cells_by_name
-            if children is not None and children.get(child.name) is child:
-                del children[child.name]
-                if not children:
-                    self.child_cells_by_name = None
-            queue = self._needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
-
     # --- what the actor of this cell uses ---------------------------------------------------------------------------
-
-    def spawn(
-        self,
-        actor_class: type[Actor],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-        name: str = "",
-        strategy: RestartStrategy = RESTART,
-    ) -> ActorRef:
-        child = self.reserve(actor_class, name, strategy)
-        child.furnish(args, kwargs)
-        return child.ref
-
-    def reserve(self, actor_class: type[Actor], name: str, strategy: RestartStrategy) -> Cell:
-        """A child whose reference exists and takes mail, but which is not constructed before it is furnished."""
-        if not name or "/" in name:
-            raise ValueError(f"an actor needs a name without '/', not {name!r}")
-        child = Cell(self.system, self, name, actor_class, strategy)
-        with self.lock:
-            if self.child_cells_by_name is None:
-                self.child_cells_by_name = {}
-            if name in self.child_cells_by_name:
-                raise NameTakenError(f"{self.path} already has a child named {name!r}")
-            if self.life in (Life.STOPPING, Life.STOPPED):
-                raise pykka.ActorDeadError(f"{self.path} is stopping and takes no more children")
-            self.child_cells_by_name[name] = child
-        return child
-
-    def furnish(self, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> None:
-        """Give a reserved child its arguments, once, and let it start."""
-        with self.lock:
-            if self._furnished:
-                raise KernelError(f"{self.path} has its arguments already")
-            self._furnished = True
-            self.args = args
-            self.kwargs = kwargs or None
-            self.start_due = True
-            queue = self._needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
 
     def children_by_name(self) -> Mapping[str, ActorRef]:
         with self.lock:
@@ -466,9 +407,6 @@ class Cell:
     def child_cells(self) -> list[Cell]:
         with self.lock:
             return list((self.child_cells_by_name or {}).values())
-
-    def watch(self, ref: ActorRef) -> None:
-        ref._cell.watch_by(self)
 
     def shield(self, by: int) -> None:
         if self.task is not None:
@@ -486,7 +424,7 @@ class Cell:
 
     def begin_effect(self, make: Callable[[], Pending[Any]], then: Callable[[Pending[Any]], Any]) -> None:
         if self.effects is None:
-            self.effects = Effects(self.actor_class.max_effects, self.generation, self._post_plain)
+            self.effects = Effects(self.actor_class.max_effects, self.generation, self.post)
         self.effects.begin(make, then)
 
     def effect_ended(self, generation: int) -> bool:
@@ -499,9 +437,6 @@ class Cell:
     def effect_count(self) -> int:
         effects = self.effects
         return 0 if effects is None else effects.count()
-
-    def _post_plain(self, message: Any) -> None:
-        self.post(message, None)
 
 
 _STOP: Any = "stop"

@@ -49,6 +49,8 @@ class Dispatcher(abc.ABC):
     trace: Trace | None
     timed: bool = True
     """Whether time passes during a turn, so that turns are worth measuring."""
+    one_thread: bool = False
+    """Whether all turns are taken, and all messages sent, on one thread, so that cells need no lock."""
     chance: random.Random
     """What actors draw from. Not what orders them: the two streams do not disturb each other."""
 

@@ -38,26 +38,25 @@ class Effects:
         self._waiting: deque[tuple[Make, Then]] = deque()
 
     def begin(self, make: Make, then: Then) -> None:
-        self._waiting.append((make, then))
-        self._start_waiting()
+        if self._running < self._limit:
+            self._start(make, then)
+        else:
+            self._waiting.append((make, then))
 
     def ended(self) -> None:
         """Count one out and start the next."""
         self._running -= 1
-        self._start_waiting()
+        while self._waiting and self._running < self._limit:
+            self._start(*self._waiting.popleft())
 
     def count(self) -> int:
         return self._running + len(self._waiting)
 
-    def _start_waiting(self) -> None:
-        while self._waiting and self._running < self._limit:
-            make, then = self._waiting.popleft()
-            self._running += 1
-            try:
-                pending = make()
-            except Exception as failure:  # what cannot even begin ends like what fails
-                pending = broken(failure)
-            pending.add_done_callback(self._end_of(then))
-
-    def _end_of(self, then: Then) -> Callable[[Pending[Any]], None]:
-        return lambda done: self._post(EffectEnded(done, then, self._generation))
+    def _start(self, make: Make, then: Then) -> None:
+        self._running += 1
+        try:
+            pending = make()
+        except Exception as failure:  # what cannot even begin ends like what fails
+            pending = broken(failure)
+        post, generation = self._post, self._generation
+        pending.add_done_callback(lambda done: post(EffectEnded(done, then, generation)))

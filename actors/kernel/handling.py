@@ -26,16 +26,16 @@ _BEGIN = object()
 def handle(cell: Cell, item: Item) -> None:
     """Handle one message with the handler of its type, or make a dead letter of it."""
     message = item.message
-    if type(message) is EffectEnded:
-        message = item.message = _made_by_effect(cell, message)
-        if message is None:
-            return
-    elif type(message) is Escalated:
-        cell.fail(message.cause, "a child's failure")
-        return
     handler = cell.actor_class._handlers.get(type(message))
     if handler is None:
-        _unhandled(cell, item)
+        if type(message) is EffectEnded:
+            item.message = _made_by_effect(cell, message)
+            if item.message is not None:
+                handle(cell, item)
+        elif type(message) is Escalated:
+            cell.fail(message.cause, "a child's failure")
+        else:
+            _unhandled(cell, item)
         return
     dispatcher = cell.dispatcher
     started_ns = 0
@@ -126,7 +126,8 @@ def abandon(cell: Cell, task: Task) -> None:
 
 def _made_by_effect(cell: Cell, ended: Any) -> Any:
     """The message that the actor gets for an effect that has ended, or None."""
-    cell.slice_since_ns = cell.dispatcher.now_ns()
+    if cell.dispatcher.timed:
+        cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         if not cell.effect_ended(ended.generation):
             cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())

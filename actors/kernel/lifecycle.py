@@ -154,10 +154,23 @@ def finish_stop(cell: Cell) -> None:
     for watcher in watchers or ():
         watcher.post(ActorStopped(cell.ref, cell.path, cell.cause_of_death), None)
     if cell.parent is not None:
-        cell.parent.child_stopped(cell)
+        _child_stopped(cell.parent, cell)
     for reply in replies or ():
         reply.set(None)
     cell.system.cell_stopped(cell)
+
+
+def _child_stopped(parent: Cell, child: Cell) -> None:
+    """Its name is free again; a parent that waited for its last child goes on stopping."""
+    with parent.lock:
+        children = parent.child_cells_by_name
+        if children is not None and children.get(child.name) is child:
+            del children[child.name]
+            if not children:
+                parent.child_cells_by_name = None
+        queue = parent.needs_turn()
+    if queue:
+        parent.dispatcher.enqueue(parent)
 
 
 def _tell_the_bereaved(cell: Cell, left: list[Item]) -> None:

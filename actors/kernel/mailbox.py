@@ -18,25 +18,22 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Any
 
-from actors.kernel.message import MailboxOverflowed, Message, Signal, describe, key_of
+import msgspec
+
+from actors.kernel.message import MailboxOverflowed, Message, Signal, describe, log_bad_key
 from actors.kernel.promise import AskFuture
 
 logger = logging.getLogger("actorlet.kernel")
 
 
-class Item:
+class Item(msgspec.Struct, eq=False):
     """One waiting message: what, who wants an answer, who sent it (path), since when (ns), under which key."""
 
-    __slots__ = ("key", "message", "reply_to", "sender", "since_ns")
-
-    def __init__(
-        self, message: Any, reply_to: AskFuture[Any] | None, sender: str, since_ns: int, key: Hashable | None
-    ) -> None:
-        self.message = message
-        self.reply_to = reply_to
-        self.sender = sender
-        self.since_ns = since_ns
-        self.key = key
+    message: Any
+    reply_to: AskFuture[Any] | None
+    sender: str
+    since_ns: int
+    key: Hashable | None
 
     def label(self) -> str:
         """The message in a few words, as `describe` says them; its key is not asked for twice."""
@@ -134,9 +131,14 @@ class Mailbox:
         message_type = type(message)
         nature = _natures.get(message_type) or _nature_of(message_type)
         if nature.keyed and key is None and reply_to is None:  # each question has an answer of its own
-            own = key_of(message)
-            if own is not None:
-                key = (message_type, own)
+            try:
+                own = message.coalesce_key()
+                if own is not None:
+                    key = (message_type, own)
+                    hash(key)
+            except Exception:
+                key = None
+                log_bad_key(message)
         if key is not None:
             if self._by_key is None:
                 self._by_key = {}

@@ -114,6 +114,11 @@ def key_of(message: Message) -> Hashable | None:
         key = message.coalesce_key()
         hash(key)
     except Exception:
-        logger.exception("%s.coalesce_key failed; the message is kept as one without key", type(message).__name__)
+        log_bad_key(message)
         return None
     return key
+
+
+def log_bad_key(message: Message) -> None:
+    """For where a message's own key has just failed."""
+    logger.exception("%s.coalesce_key failed; the message is kept as one without key", type(message).__name__)

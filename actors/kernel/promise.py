@@ -104,7 +104,14 @@ class Promise(Generic[T]):
         return self._exception
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
-        self._callbacks.append(fn)
+        callbacks = self._callbacks
+        if self._done and not callbacks:  # nobody to stand in line behind
+            try:
+                fn(self)
+            except BaseException:
+                logger.exception(_CALLBACK_FAILED)
+            return
+        callbacks.append(fn)
         if self._done:
             self._run_callbacks()
 
@@ -134,15 +141,19 @@ class Promise(Generic[T]):
             try:
                 fn(self)
             except BaseException:
-                logger.exception("a callback of a promise failed")
+                logger.exception(_CALLBACK_FAILED)
+
+
+_CALLBACK_FAILED = "a callback of a promise failed"
 
 
 def kept(value: T) -> Promise[T]:
     """A promise that is already kept."""
-    promise: Promise[T] = Promise()
-    promise._callbacks.clear()
-    promise._value = value
+    promise: Promise[T] = Promise.__new__(Promise)
     promise._done = True
+    promise._value = value
+    promise._exception = None
+    promise._callbacks = []
     return promise
 
 

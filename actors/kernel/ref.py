@@ -22,6 +22,7 @@ class ActorRef(pykka.ActorRef[Any]):
         self.actor_urn: str = cell.path
         self.actor_inbox: Any = cell
         self.actor_stopped: StoppedFlag = cell.stopped
+        self.tell = cell.post  # type: ignore[method-assign]  # the way of every message: no call between
 
     @property
     def path(self) -> str:
@@ -33,7 +34,7 @@ class ActorRef(pykka.ActorRef[Any]):
 
     def tell(self, message: Any) -> None:
         """Send and forget. Never raises and never blocks: what cannot be delivered becomes a dead letter."""
-        self._cell.post(message, None)
+        self._cell.post(message)
 
     def proxy(self) -> NoReturn:
         """Refused: a proxy hides which calls are messages."""

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from actors.kernel.context import context
 from actors.kernel.dispatcher import Dispatcher, Trace
 from actors.kernel.lanes import LaneReport
 from actors.kernel.promise import Pending
@@ -29,6 +30,7 @@ class SimulatedDispatcher(Dispatcher):
 
     trace: Trace | None = None
     timed = False
+    one_thread = True
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -37,7 +39,7 @@ class SimulatedDispatcher(Dispatcher):
         self.chance = random.Random(f"chance {seed}")
         self._order = random.Random(f"order {seed}")
         self._names = random.Random(f"names {seed}")
-        self._ready: list[Cell] = []
+        self._ready: list[Cell] = []  # all of them `LoneCell`s
         self.enqueue = self._ready.append  # type: ignore[method-assign,assignment]  # no call between
         self._now_ns = 0
         self._timers = TimerHeap()
@@ -59,7 +61,7 @@ class SimulatedDispatcher(Dispatcher):
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
     def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> TimerHandle:
-        return self._timers.push(self._now_ns + max(0, after_ns), fn, every_ns)
+        return self._timers.push(self._now_ns + after_ns if after_ns > 0 else self._now_ns, fn, every_ns)
 
     def lane(self, name: str, *, size: int, per_key: int) -> SimulatedLane:
         lane = self._lanes.get(name)
@@ -92,7 +94,10 @@ class SimulatedDispatcher(Dispatcher):
             ready[index] = ready[-1]
             ready.pop()
             self.steps += 1
-            cell.run(1)
+            try:
+                cell.run()
+            finally:
+                context.cell = None
             return True
         timer = self._timers.pop_until(until_ns)
         if timer is None:
@@ -113,16 +118,24 @@ class SimulatedDispatcher(Dispatcher):
         until_ns = self._now_ns + ns
         ready, draw = self._ready, self._order.random
         while True:
-            # `step`, without its call: this is the way of every message.
-            while ready:
-                index = int(draw() * len(ready))
-                cell = ready[index]
-                ready[index] = ready[-1]
-                ready.pop()
-                self.steps += 1
-                cell.run(1)
-            if not self.step(until_ns):
+            # `step`, without its calls: this is the way of every message and of every timer.
+            try:
+                while ready:
+                    index = int(draw() * len(ready))
+                    cell = ready[index]
+                    ready[index] = ready[-1]
+                    ready.pop()
+                    self.steps += 1
+                    cell.run()
+            finally:
+                context.cell = None
+            timer = self._timers.pop_until(until_ns)
+            if timer is None:
                 break
+            due_ns, fn = timer
+            if due_ns > self._now_ns:
+                self._now_ns = due_ns
+            fn()
         self._now_ns = until_ns
 
     def run_until(self, condition: Callable[[], bool], limit_ns: int) -> bool:

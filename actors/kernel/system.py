@@ -10,12 +10,13 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from actors.kernel import inspection
+from actors.kernel import family, inspection
 from actors.kernel.actor import Actor
 from actors.kernel.cell import Cell
 from actors.kernel.context import context
 from actors.kernel.dead_letters import DeadLetters
 from actors.kernel.errors import BlockingInHandlerError, text_of
+from actors.kernel.lone_cell import LoneCell
 from actors.kernel.message import ChildFailed, handles
 from actors.kernel.promise import Promise
 from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
@@ -51,8 +52,9 @@ class ActorSystem:
         self._stopped: Promise[None] = Promise()
         self._lock = threading.Lock()
         self._ended: dict[str, inspection.EndedActors] = {}
-        self.root = Cell(self, None, "", Guardian, RESTART)
-        self.root.furnish((), None)
+        cell_class = LoneCell if dispatcher.one_thread else Cell
+        self.root = cell_class(self, None, "", Guardian, RESTART)
+        family.furnish(self.root, (), None)
 
     def spawn(
         self,
@@ -63,18 +65,18 @@ class ActorSystem:
         **kwargs: Any,
     ) -> ActorRef:
         """Make an actor directly below the root. Returns at once; the constructor runs on the dispatcher."""
-        return self.root.spawn(actor_class, args, kwargs, name, strategy)
+        return family.spawn(self.root, actor_class, args, kwargs, name, strategy)
 
     def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
         """A reference to an actor that does not exist yet: it takes mail, and `furnish` brings it to life.
 
         For actors that must know each other: reserve them all, then furnish each with the references it needs.
         """
-        return self.root.reserve(actor_class, name, strategy).ref
+        return family.reserve(self.root, actor_class, name, strategy).ref
 
     def furnish(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
         """Give a reserved actor its arguments, once; it is constructed, and restarted, with these."""
-        ref._cell.furnish(args, kwargs)
+        family.furnish(ref._cell, args, kwargs)
 
     def find(self, path: str) -> ActorRef | None:
         """The living actor at a path such as `/node/storage`; None when there is none."""

@@ -83,4 +83,4 @@ class PoolDriver(_Base):
     def _is_busy(self, cell: Cell) -> bool:
         since_ns = cell.slice_since_ns
         holds_for_long = since_ns is not None and self.dispatcher.now_ns() - since_ns > 50 * MS
-        return cell._turn_state != 0 and not holds_for_long
+        return cell.turn_state != 0 and not holds_for_long

@@ -126,9 +126,12 @@ def to_builtins(value: ApiStruct) -> dict[str, Any]:
 
 def unknown_fields(value: ApiStruct) -> tuple[str, ...]:
     """The paths of the fields of its document that are not known here, for warnings: `("$.spec.newField",)`."""
-    found = _paths_of(value, ())
-    for index, item in enumerate(getattr(value, "items", ())):
-        found += _paths_of(item, ("items", (index, None)))
+    record, items = getattr(value, "unknown", None), getattr(value, "items", ())
+    found = () if record is None else _paths_of(record, ())
+    for index, item in enumerate(items):
+        record = getattr(item, "unknown", None)
+        if record is not None:
+            found += _paths_of(record, ("items", (index, None)))
     return found
 
 
@@ -160,9 +163,8 @@ def _errors(faults: list[Fault]) -> DocumentError:
     return DocumentError(*first, also=tuple(DocumentError(*fault) for fault in rest))
 
 
-def _paths_of(value: object, prefix: tuple[Step, ...]) -> tuple[str, ...]:
-    record = getattr(value, "unknown", None)
-    return () if record is None else tuple(path_text(prefix + path) for path, _ in record.entries)
+def _paths_of(record: UnknownFields, prefix: tuple[Step, ...]) -> tuple[str, ...]:
+    return tuple(path_text(prefix + path) for path, _ in record.entries)
 
 
 def _put_back(tree: dict[str, Any], record: UnknownFields) -> None:

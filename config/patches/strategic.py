@@ -25,6 +25,7 @@ _RETAIN = "$retainKeys"
 _ORDER = "$setElementOrder/"
 _DELETE = "$deleteFromPrimitiveList/"
 _LISTS = (_ORDER, _DELETE)
+_NO_LISTS: Mapping[str, list[Any]] = {}
 _ABSENT = object()
 _KEYS = frozenset({str, int, float, bool})
 _NESTED = frozenset({dict, list})
@@ -48,7 +49,7 @@ def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Sc
     if _PATCH in patch:
         return _directed_map(patch, path)
     directives = [name for name in patch if name[:1] == "$"]
-    lists = {name: _list_of_directive(name, patch, path) for name in directives if name.startswith(_LISTS)}
+    lists = _lists_of_directives(directives, patch, path) if directives else _NO_LISTS
     result = _retained(original, patch, path) if _RETAIN in patch else dict(original)
     for name, value in patch.items():
         kind = type(value)
@@ -96,11 +97,13 @@ def _directed_map(patch: Mapping[str, Any], path: str) -> dict[str, Any]:
     raise PatchError(path, f"$patch {directive!r} is not known", "use delete or replace; to merge, say nothing")
 
 
-def _list_of_directive(name: str, patch: Mapping[str, Any], path: str) -> list[Any]:
-    value = patch[name]
-    if not isinstance(value, list):
-        raise PatchError(f"{path}.{name}", "must be a list", malformed=True)
-    return value
+def _lists_of_directives(names: list[str], patch: Mapping[str, Any], path: str) -> dict[str, list[Any]]:
+    """What the directives about lists say, by their names."""
+    lists = {name: patch[name] for name in names if name.startswith(_LISTS)}
+    for name, value in lists.items():
+        if not isinstance(value, list):
+            raise PatchError(f"{path}.{name}", "must be a list", malformed=True)
+    return lists
 
 
 def _retained(original: Mapping[str, Any], patch: Mapping[str, Any], path: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from simulation.apiserver.status import Json, bad_request, conflict, forbidden_f
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
 _NEVER_KEPT = ("managedFields", "selfLink")
+_CHECKED = ("labels", "annotations")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NOTHING: Json = {}
 
@@ -88,8 +89,7 @@ def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patch
 
 def check_metadata(resource: ServedResource, metadata: Json, before: Json = _NOTHING) -> None:
     """Labels and annotations; those that are the same in the metadata `before` are good. Raises StatusError (422)."""
-    unchanged = metadata.get("labels") == before.get("labels")
-    if unchanged and metadata.get("annotations") == before.get("annotations"):
+    if not [field for field in _CHECKED if field in metadata and metadata[field] != before.get(field)]:
         return
     causes = []
     labels = _texts(metadata, "labels")

@@ -205,6 +205,8 @@ class Collection:
 
     def __init__(self, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
         self._items: dict[Key, Version] = {}
+        self.get: Callable[[Key], Version | None] = self._items.get
+        """The object of that name, if there is one."""
         self._order: list[Key] = []
         self._is_in_order = True
         self._removed: set[Key] = set()
@@ -217,9 +219,6 @@ class Collection:
         self._history_at_most = history_at_most
         self.forgotten = 0
         """Revision of the newest change that is not remembered any more."""
-
-    def get(self, key: Key) -> Version | None:
-        return self._items.get(key)
 
     def __len__(self) -> int:
         return len(self._items)

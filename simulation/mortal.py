@@ -36,15 +36,14 @@ class AgentKilledError(KernelError):
 
 class MortalDispatcher(Dispatcher):
     """The dispatcher of one agent, on that of the world. `life` counts the agents on one host. `trace`: who is told of
-    the messages of this agent, instead of those who listen to the whole world.
+    the messages of this agent, instead of who listened to the whole world when it began.
     """
 
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
         self.alive = True
         self.timed = world.timed
         self.one_thread = world.one_thread
-        if trace is not None:
-            self.trace = trace
+        self.trace = world.trace if trace is None else trace
         self.mailboxes: Mailboxes | None = None
         self._awake = True
         self._late: list[Callable[[], object]] = []
@@ -155,12 +154,6 @@ class MortalDispatcher(Dispatcher):
     def close(self) -> None:
         """Ends the agent, not the world."""
         self.kill()
-
-    def __getattr__(self, name: str) -> Trace | None:
-        """Of an agent without a trace of its own: that of the world."""
-        if name != "trace":
-            raise AttributeError(name)
-        return self._world.trace
 
 
 def _nobody_runs(_: Cell) -> None:

@@ -234,9 +234,8 @@ def test_an_image_that_failed_and_is_not_wanted_now_costs_no_looks():
 def test_the_same_seed_gives_the_same_story():
     def story(seed: int) -> list[tuple[int, str, str, str]]:
         pods = {f"p{n}": manifest(f"p{n}", behaviour={"run-for": f"{n + 1}s", "exit-code": "1"}) for n in range(5)}
-        world = World(pods, seed=seed)
         lines: list[tuple[int, str, str, str]] = []
-        world.dispatcher.trace = lambda *line: lines.append(line)
+        world = World(pods, seed=seed, trace=lambda *line: lines.append(line))
         world.start().run(60 * SECOND)
         return lines
 

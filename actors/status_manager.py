@@ -45,6 +45,7 @@ from config.pod_identity import display_name, is_static
 from runtime.api import Api, ApiError, delete, patch
 from runtime.metrics.meters import UNMEASURED, Meters
 
+MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 SWEEP_NS = 10 * SECOND_NS
 """What the API server has refused is tried again this often (spec 4.5)."""
@@ -75,6 +76,8 @@ class StatusManagerActor(Actor):
     """See the module. `api` None: the node stands alone."""
 
     mailbox_capacity: ClassVar[int] = 50_000
+    linger_ns: ClassVar[int] = 5 * MILLISECOND_NS
+    """A pod that starts or ends quickly says several things within a moment, of which the last is the status."""
     max_effects: ClassVar[int] = MAX_WRITES
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
@@ -95,8 +98,6 @@ class StatusManagerActor(Actor):
 
     def on_start(self) -> None:
         self._sync_loop.tell(StatusManagerStarted())
-        if self._api is not None:
-            self.every(SWEEP_NS, Sweep())
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
@@ -327,6 +328,8 @@ class StatusManagerActor(Actor):
             if uid not in self._queue:
                 self._queue.put(uid, Urgency.REST)
         else:
+            if not self._refused:
+                self.after(SWEEP_NS, Sweep())
             self._refused.add(uid)
             if str(error) != known.refused:
                 known.refused = str(error)

@@ -110,6 +110,6 @@ def test_versions_count_changes_not_messages(world: World, caplog: pytest.LogCap
     with caplog.at_level("DEBUG", logger="actorlet"):
         for phase in ("Pending", "Pending", "Running", "Running"):
             world.tell("1", status(phase))
-            world.dispatcher.run_until_idle()
+            world.dispatcher.run_for(StatusManagerActor.linger_ns)
     said = [record.message for record in caplog.records if "status" in record.message]
     assert said == ["pod default/web: status 1, phase Pending", "pod default/web: status 2, phase Running"]

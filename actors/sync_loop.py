@@ -9,22 +9,20 @@ and has ended. It decides no more than that:
   the pod's own source and for the first list of the runtime, never for the API server.
 - A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (2.10).
 
-What is lost on the way here (a full mailbox, a restart of this actor) is asked for again: `PublishAgain`.
+What is lost on the way here (a full mailbox, a restart of this actor) is asked for again: `PublishAgain`. What it says
+to those who begin anew themselves, or ask, stands in `sync_partners`; who waits for which name in `name_lines`.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.admission_messages import AllocationReleased, PodTurnedAway, ResourceManagerStarted
-from actors.count_messages import CountPods, PodCount
 from actors.event_messages import pod_event
 from actors.eviction.local_limits import has_local_limits
-from actors.eviction_messages import LimitedPodSeen, PodHere, PodsHere, WantPods
-from actors.history_messages import HistorianStarted, HistoryEntry, HistoryKind, NoteHistory, PodWait, gone
-from actors.history_words import name_wait, shortened
+from actors.eviction_messages import LimitedPodSeen
+from actors.history_messages import gone
+from actors.history_words import name_wait
 from actors.kernel import (
-    Actor,
     ActorRef,
     ActorStopped,
     ChildFailed,
@@ -37,7 +35,6 @@ from actors.messages import (
     AnnounceYourself,
     KnownPods,
     Operation,
-    PlegStarted,
     PodChanged,
     PodWorkerStarted,
     PublishAgain,
@@ -48,31 +45,26 @@ from actors.messages import (
     SyncPod,
     TerminatePod,
     UnknownPodsObserved,
-    WorkersKnown,
 )
 from actors.mirror_messages import (
-    MirrorActorStarted,
     MirrorPodChanged,
     StaticPodDesired,
     StaticPodGone,
     StaticSourcesReady,
 )
-from actors.pod_census import CountedPod, pod_count
-from actors.pod_lifecycle import Stage
+from actors.name_lines import NameLines
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
-from actors.reference_messages import ObjectCacheStarted
 from actors.status_messages import (
-    PodFinished,
     PodForgotten,
     PodLeftApi,
     PodReconciled,
     PodStatusChanged,
-    StatusManagerStarted,
 )
 from actors.sync_entries import Entry, Standing, concerns_worker
-from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
-from config.objects import Pod, PodStatus
+from actors.sync_notes import waits_for_its_turn, worker_failed
+from actors.sync_partners import SyncPartners
+from config.objects import PodStatus
 from config.pod_identity import SOURCE_API, is_mirror
 from runtime.metrics import kubelet as names
 
@@ -99,27 +91,19 @@ class TellKnownPods(Message, frozen=True):
     """To itself: time to say which pods are known."""
 
 
-class SyncLoopActor(Actor):
+class SyncLoopActor(SyncPartners):
     """See the module. `sources` names the sources that will speak."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
     def __init__(self, services: PodServices, storage: ActorRef, sources: tuple[str, ...]) -> None:
-        super().__init__()
-        self._services = services
+        super().__init__(services)
         self._storage = storage
         self._sources = frozenset(sources)
-        self._entries: dict[str, Entry] = {}
-        self._lines: dict[str, list[str]] = {}
-        """Full name -> UIDs of its static pods and orphans, in the order of their coming; the first may run."""
-        self._mirrors: dict[str, Pod] = {}
-        """By UID, as the API server shows them."""
+        self._lines = NameLines()
         self._unheard: set[str] = set()
         self._ready: set[str] = set()
-        self._all_ready = False
-        self._unknown: tuple[RuntimePod, ...] | None = None
-        self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
 
     def on_start(self) -> None:
         # Workers outlive a restart of this actor. Until the sources have spoken again they are desired by nobody.
@@ -142,9 +126,7 @@ class SyncLoopActor(Actor):
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
         self._ask_again()
-        for entry in self._entries.values():
-            if entry.worker is not None:
-                entry.worker.tell(AnnounceYourself())
+        self._tell_workers(AnnounceYourself())
 
     # --- what is desired --------------------------------------------------------------------------------------------
 
@@ -177,9 +159,9 @@ class SyncLoopActor(Actor):
             entry.adopt(message.pod, message.source)
             if message.operation is Operation.RECONCILE and not concerns_worker(before, message.pod):
                 return
-            if entry.static and entry.worker is not None and uid not in self._lines.get(entry.name, ()):
-                # It has run since before a restart of this actor, so it is ahead of whoever came since.
-                self._lines.setdefault(entry.name, []).insert(0, uid)
+            if entry.static and entry.worker is not None:
+                # If it has run since before a restart of this actor, it is ahead of whoever came since.
+                self._lines.goes_first(entry.name, uid)
             self._tell_desired(entry, message.operation)
 
     def _tell_what_the_api_shows(self, change: PodChanged) -> None:
@@ -203,19 +185,6 @@ class SyncLoopActor(Actor):
             self._mirrors[uid] = message.pod
         if self._services.mirrors is not None:
             self._services.mirrors.tell(MirrorPodChanged(message.operation, message.pod))
-
-    @handles(MirrorActorStarted)
-    def mirror_actor_started(self, _: MirrorActorStarted) -> None:
-        """Tell it all: the mirrors first, so that none is made that is there."""
-        if self._services.mirrors is None:
-            return
-        for mirror in self._mirrors.values():
-            self._services.mirrors.tell(MirrorPodChanged(Operation.ADD, mirror))
-        for entry in self._entries.values():
-            if entry.static and entry.worker is not None and entry.pod is not None and not entry.is_ending():
-                self._services.mirrors.tell(StaticPodDesired(entry.pod))
-        if self._all_ready:
-            self._services.mirrors.tell(StaticSourcesReady())
 
     def _remove(self, uid: str, entry: Entry) -> None:
         entry.restart = None
@@ -261,31 +230,23 @@ class SyncLoopActor(Actor):
 
     def _note_name_wait(self, uid: str, entry: Entry) -> None:
         """There is no worker yet that could tell it."""
-        line = self._lines[entry.name]
+        first = self._lines.first(entry.name)
         text = name_wait(
             heard=entry.source in self._ready and not self._unheard,
             listed=self._unknown is not None,
-            ahead=line[0] if line[0] != uid else "",
-            orphan=line[0] == uid,
+            ahead=first if first != uid else "",
+            orphan=first == uid,
         )
-        if entry.pod is None or text == entry.waits_for:
-            return
-        entry.waits_for = text
-        meta, now_ns = entry.pod.metadata, self.wall_ns()
-        wait = PodWait("the pod", "", text, "it is started then")
-        noted = HistoryEntry(HistoryKind.WAIT, f"the pod waits for its turn: {text}", "", now_ns, now_ns)
-        stage = Stage.WAITING.value
-        note = NoteHistory(uid, meta.namespace, meta.name, stage, now_ns, (noted,), (wait,))
-        self._services.historian.tell(note)
+        if entry.pod is not None and text != entry.waits_for:
+            entry.waits_for = text
+            self._services.historian.tell(waits_for_its_turn(entry.pod, text, self.wall_ns()))
 
     def _may_start_static(self, uid: str, entry: Entry) -> bool:
         """Whether it is the pod's turn: it is the first of its name in line, and no orphan of that name runs."""
-        line = self._lines.setdefault(entry.name, [])
-        if uid not in line:
-            line.append(uid)
+        self._lines.join(entry.name, uid)
         if self._unknown is None or entry.source not in self._ready or self._unheard:
             return False
-        return line[0] == uid and not self._end_orphans_named(entry.name)
+        return self._lines.first(entry.name) == uid and not self._end_orphans_named(entry.name)
 
     def _end_orphans_named(self, name: str) -> bool:
         """The runtime still runs an earlier pod of that name: end it. True when there was one."""
@@ -298,16 +259,9 @@ class SyncLoopActor(Actor):
 
     def _leave_line(self, uid: str, entry: Entry) -> None:
         """Nothing of the pod is left: the next of its name may start."""
-        line = self._lines.get(entry.name)
-        if line is None or uid not in line:
-            return
-        line.remove(uid)
-        if not line:
-            del self._lines[entry.name]
-            return
-        following = self._entries.get(line[0])
-        if following is not None:
-            self._start_if_allowed(line[0], following)
+        following = self._lines.leave(entry.name, uid)
+        if following in self._entries:
+            self._start_if_allowed(following, self._entries[following])
 
     def _spawn(self, uid: str, orphan: RuntimePod | None) -> ActorRef:
         worker = self.spawn(PodWorker, uid, self._services, orphan, name=uid, strategy=WORKER_STRATEGY)
@@ -384,16 +338,7 @@ class SyncLoopActor(Actor):
         if entry.pod is not None:
             text = f"the pod's worker failed on {message.last_message}: {message.cause}"
             self._services.events.tell(pod_event(entry.pod, "Warning", "FailedSync", text))
-            self._note_failure(message.name, entry.pod, text)
-
-    def _note_failure(self, uid: str, pod: Pod, text: str) -> None:
-        """A worker that has failed forgets what it knew, this as well."""
-        now_ns = self.wall_ns()
-        entry = HistoryEntry(HistoryKind.FAILURE, shortened(text), "", now_ns, now_ns)
-        then = "the worker is started again, and looks for itself"
-        wait = PodWait("the pod", "FailedSync", shortened(text), then)
-        meta = pod.metadata
-        self._services.historian.tell(NoteHistory(uid, meta.namespace, meta.name, "", 0, (entry,), (wait,)))
+            self._services.historian.tell(worker_failed(entry.pod, text, self.wall_ns()))
 
     # --- sources and runtime ----------------------------------------------------------------------------------------
 
@@ -436,14 +381,6 @@ class SyncLoopActor(Actor):
                 listener.tell(known)
         self.after(KNOWN_PODS_NS, TellKnownPods())
 
-    @handles(CountPods)
-    def count_pods(self, _: CountPods) -> PodCount:
-        known = (
-            CountedPod(each.pod, each.static, each.standing.name, has_worker=each.worker is not None)
-            for each in self._entries.values()
-        )
-        return pod_count(known, len(self._mirrors))
-
     def _consider_orphans(self) -> None:
         if not self._all_ready:
             return
@@ -461,77 +398,6 @@ class SyncLoopActor(Actor):
         entry.orphan = pod
         entry.name = f"{pod.name}_{pod.namespace}"
         # Ahead of whoever waits for the name: it runs already.
-        self._lines.setdefault(entry.name, []).insert(0, pod.uid)
+        self._lines.goes_first(entry.name, pod.uid)
         entry.worker = self._spawn(pod.uid, pod)
         self._brief(entry)
-
-    @handles(RuntimeStateObserved)
-    def runtime_state(self, message: RuntimeStateObserved) -> None:
-        self._runtime = message
-        for entry in self._entries.values():
-            if entry.worker is not None:
-                entry.worker.tell(message)
-
-    @handles(StatusManagerStarted)
-    def status_manager_started(self, message: StatusManagerStarted) -> None:
-        """The workers tell what they have computed; what the API shows they need not know in its last form."""
-        for entry in self._entries.values():
-            if entry.source == SOURCE_API and entry.pod is not None:
-                self._services.status_manager.tell(PodReconciled(entry.pod))
-        self.tell_workers(message)
-
-    @handles(HistorianStarted)
-    def tell_workers(self, message: StatusManagerStarted | HistorianStarted) -> None:
-        for entry in self._entries.values():
-            if entry.worker is not None:
-                entry.worker.tell(message)
-
-    @handles(VolumeReconcilerStarted)
-    def volume_reconciler_started(self, _: VolumeReconcilerStarted) -> None:
-        for entry in self._entries.values():
-            if entry.worker is not None:
-                entry.worker.tell(RenewVolumes())
-
-    @handles(ResourceManagerStarted)
-    def resource_manager_started(self, _: ResourceManagerStarted) -> None:
-        for uid, entry in self._entries.items():
-            if entry.worker is not None:
-                self._services.resources.tell(PodWorkerStarted(uid, entry.worker))
-
-    @handles(AllocationReleased)
-    def allocation_released(self, message: AllocationReleased) -> None:
-        entry = self._entries.get(message.uid)
-        if entry is not None:
-            entry.released = True
-
-    @handles(PodTurnedAway)
-    def pod_turned_away(self, message: PodTurnedAway) -> None:
-        entry = self._entries.get(message.uid)
-        if entry is not None:
-            entry.turned_away = True
-
-    @handles(PodFinished)
-    def pod_finished(self, message: PodFinished) -> None:
-        entry = self._entries.get(message.uid)
-        if entry is not None:
-            entry.released = entry.finished = True
-
-    @handles(WantPods)
-    def want_pods(self, message: WantPods) -> None:
-        here = (
-            PodHere(each.pod, each.worker, each.released, each.finished, each.turned_away)
-            for each in self._entries.values()
-            if each.pod is not None
-        )
-        message.asker.tell(PodsHere(tuple(here), self._all_ready and self._unknown is not None))
-
-    @handles(PlegStarted)
-    def tell_known_workers(self, _: PlegStarted) -> None:
-        workers = ((uid, entry.worker) for uid, entry in self._entries.items())
-        self._services.pleg.tell(WorkersKnown(tuple((uid, worker) for uid, worker in workers if worker is not None)))
-
-    @handles(ObjectCacheStarted)
-    def announce_workers(self, _: ObjectCacheStarted) -> None:
-        for entry in self._entries.values():
-            if entry.worker is not None:
-                entry.worker.tell(AnnounceYourself())

@@ -1,0 +1,144 @@
+"""What the sync loop says to those who begin anew, and to those who ask: what it knows of the pods, and no decision.
+
+Whoever restarts has forgotten what it was told, and says so; the answer is that, or the word to the workers to tell it
+again. What a worker says of its pod's end is only kept here, for those who ask which pods there are.
+"""
+
+from __future__ import annotations
+
+from actors.admission_messages import AllocationReleased, PodTurnedAway, ResourceManagerStarted
+from actors.count_messages import CountPods, PodCount
+from actors.eviction_messages import PodHere, PodsHere, WantPods
+from actors.history_messages import HistorianStarted
+from actors.kernel import Actor, ActorRef, Message, handles
+from actors.messages import (
+    AnnounceYourself,
+    Operation,
+    PlegStarted,
+    PodWorkerStarted,
+    RuntimePod,
+    RuntimeStateObserved,
+    WorkersKnown,
+)
+from actors.mirror_messages import MirrorActorStarted, MirrorPodChanged, StaticPodDesired, StaticSourcesReady
+from actors.pod_census import CountedPod, pod_count
+from actors.pod_services import PodServices
+from actors.reference_messages import ObjectCacheStarted
+from actors.status_messages import PodFinished, PodReconciled, StatusManagerStarted
+from actors.sync_entries import Entry
+from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
+from config.objects import Pod
+from config.pod_identity import SOURCE_API
+
+
+class SyncPartners(Actor):
+    """See the module. `SyncLoopActor` is the one that changes what stands here."""
+
+    def __init__(self, services: PodServices) -> None:
+        super().__init__()
+        self._services = services
+        self._entries: dict[str, Entry] = {}
+        self._mirrors: dict[str, Pod] = {}
+        """By UID, as the API server shows them."""
+        self._all_ready = False
+        """Every source has spoken."""
+        self._unknown: tuple[RuntimePod, ...] | None = None
+        """What the runtime runs that nobody works on; None: it has not been listed."""
+        self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
+
+    def _workers(self) -> tuple[tuple[str, ActorRef], ...]:
+        """Every worker that there is, by the UID of its pod."""
+        workers = ((uid, entry.worker) for uid, entry in self._entries.items())
+        return tuple((uid, worker) for uid, worker in workers if worker is not None)
+
+    def _tell_workers(self, message: Message) -> None:
+        for _, worker in self._workers():
+            worker.tell(message)
+
+    # --- who begins anew, and what reaches everybody ----------------------------------------------------------------
+
+    @handles(RuntimeStateObserved)
+    def runtime_state(self, message: RuntimeStateObserved) -> None:
+        self._runtime = message
+        self._tell_workers(message)
+
+    @handles(StatusManagerStarted)
+    def status_manager_started(self, message: StatusManagerStarted) -> None:
+        """The workers tell what they have computed; what the API shows they need not know in its last form."""
+        for entry in self._entries.values():
+            if entry.source == SOURCE_API and entry.pod is not None:
+                self._services.status_manager.tell(PodReconciled(entry.pod))
+        self._tell_workers(message)
+
+    @handles(HistorianStarted)
+    def historian_started(self, message: HistorianStarted) -> None:
+        self._tell_workers(message)
+
+    @handles(VolumeReconcilerStarted)
+    def volume_reconciler_started(self, _: VolumeReconcilerStarted) -> None:
+        self._tell_workers(RenewVolumes())
+
+    @handles(ResourceManagerStarted)
+    def resource_manager_started(self, _: ResourceManagerStarted) -> None:
+        for uid, worker in self._workers():
+            self._services.resources.tell(PodWorkerStarted(uid, worker))
+
+    @handles(PlegStarted)
+    def pleg_started(self, _: PlegStarted) -> None:
+        self._services.pleg.tell(WorkersKnown(self._workers()))
+
+    @handles(ObjectCacheStarted)
+    def object_cache_started(self, _: ObjectCacheStarted) -> None:
+        self._tell_workers(AnnounceYourself())
+
+    @handles(MirrorActorStarted)
+    def mirror_actor_started(self, _: MirrorActorStarted) -> None:
+        """Tell it all: the mirrors first, so that none is made that is there."""
+        if self._services.mirrors is None:
+            return
+        for mirror in self._mirrors.values():
+            self._services.mirrors.tell(MirrorPodChanged(Operation.ADD, mirror))
+        for entry in self._entries.values():
+            if entry.static and entry.worker is not None and entry.pod is not None and not entry.is_ending():
+                self._services.mirrors.tell(StaticPodDesired(entry.pod))
+        if self._all_ready:
+            self._services.mirrors.tell(StaticSourcesReady())
+
+    # --- what workers say of the end of their pods ------------------------------------------------------------------
+
+    @handles(AllocationReleased)
+    def allocation_released(self, message: AllocationReleased) -> None:
+        entry = self._entries.get(message.uid)
+        if entry is not None:
+            entry.released = True
+
+    @handles(PodTurnedAway)
+    def pod_turned_away(self, message: PodTurnedAway) -> None:
+        entry = self._entries.get(message.uid)
+        if entry is not None:
+            entry.turned_away = True
+
+    @handles(PodFinished)
+    def pod_finished(self, message: PodFinished) -> None:
+        entry = self._entries.get(message.uid)
+        if entry is not None:
+            entry.released = entry.finished = True
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    @handles(WantPods)
+    def want_pods(self, message: WantPods) -> None:
+        here = (
+            PodHere(each.pod, each.worker, each.released, each.finished, each.turned_away)
+            for each in self._entries.values()
+            if each.pod is not None
+        )
+        message.asker.tell(PodsHere(tuple(here), self._all_ready and self._unknown is not None))
+
+    @handles(CountPods)
+    def count_pods(self, _: CountPods) -> PodCount:
+        known = (
+            CountedPod(each.pod, each.static, each.standing.name, has_worker=each.worker is not None)
+            for each in self._entries.values()
+        )
+        return pod_count(known, len(self._mirrors))

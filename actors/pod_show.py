@@ -121,7 +121,7 @@ class PodShow:
         pod = self._view.pod
         if pod is not None and self._view.published is None:
             status = PodStatus() if is_static(pod) else pod.status or PodStatus()
-            self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False))
+            self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False, life=self._view.life))
 
     def publish_final(self) -> None:
         """The last status: nothing of the pod runs, and nothing will."""

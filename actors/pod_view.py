@@ -79,6 +79,8 @@ class PodView:
         self.pod: Pod | None = None
         self.published: PodStatus | None = None
         self.final = False
+        self.life = worker.now_ns()
+        """When the worker began: no two that work on this UID, one after the other, began at one time."""
         self.waiting: dict[str, tuple[str, str]] = {}
         """Container name -> (reason, message) of why it could not be started the last time."""
         self.messages: dict[str, str] = {}
@@ -158,7 +160,7 @@ class PodView:
         """Tell the last status once more, to somebody who may not have heard it."""
         if self.pod is not None and self.published is not None:
             self.final = final
-            self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final))
+            self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final, life=self.life))
 
     def say(self, event_type: str, reason: str, message: str, container: str = "") -> None:
         """Record an event about the pod, or about one of its containers."""

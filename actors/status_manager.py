@@ -108,6 +108,13 @@ class StatusManagerActor(Actor):
     @handles(PodStatusChanged)
     def pod_status_changed(self, message: PodStatusChanged) -> None:
         uid = message.pod.metadata.uid
+        if message.first is not None and uid not in self._pods:
+            self._take(uid, msgspec.structs.replace(message, status=message.first, final=False))
+        if self._take(uid, message):
+            self._consider(uid, self._pods[uid])
+
+    def _take(self, uid: str, message: PodStatusChanged) -> bool:
+        """Publish what the worker has computed, as the rules have it; whether that is another status than before."""
         known = self._pods.get(uid)
         if known is not None and known.seen and not message.seen:
             # Of a worker that has begun anew: what the one before has seen is more.
@@ -136,12 +143,13 @@ class StatusManagerActor(Actor):
             known.note(message.pod)
             if (early := self._early.pop(uid, None)) is not None:
                 known.note(early)  # the worker may have known an older one
-        if changed and status is not None:
-            self._measures.changed(known.pod, known.status, status, self.wall_ns())
-            known.status = status
-            known.version += 1
-            self.log.debug("pod %s: status %d, phase %s", display_name(known.pod), known.version, status.phase)
-            self._consider(uid, known)
+        if not changed or status is None:
+            return False
+        self._measures.changed(known.pod, known.status, status, self.wall_ns())
+        known.status = status
+        known.version += 1
+        self.log.debug("pod %s: status %d, phase %s", display_name(known.pod), known.version, status.phase)
+        return True
 
     @handles(PodReconciled)
     def pod_reconciled(self, message: PodReconciled) -> None:

@@ -15,20 +15,26 @@ class PodStatusChanged(Message, frozen=True):
     """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will.
 
     `seen`: it rests on what is known of the runtime. One that does not is for those who ask this node, until it does.
+    `first`: what was told before it in the same moment; of a pod that is new, all else is counted from that on.
+    `life`: of the worker, told apart from others that have worked on this UID: a `PodForgotten` may lie between them.
     """
 
     pod: Pod
     status: PodStatus
     final: bool = False
     seen: bool = True
+    first: PodStatus | None = None
+    life: int = 0
 
     def coalesce_key(self) -> Hashable:
-        return self.pod.metadata.uid
+        return (self.pod.metadata.uid, self.life)
 
     def merged(self, waiting: Self) -> Self:
         if waiting.seen and not self.seen:
             return msgspec.structs.replace(waiting, pod=self.pod)
-        return msgspec.structs.replace(self, final=self.final or waiting.final)
+        return msgspec.structs.replace(
+            self, final=self.final or waiting.final, first=waiting.status if waiting.first is None else waiting.first
+        )
 
 
 class PodReconciled(Message, frozen=True):

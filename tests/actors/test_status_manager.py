@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
@@ -13,6 +14,8 @@ from actors.published_status import next_status
 from actors.status_manager import StatusManagerActor
 from actors.status_messages import PodForgotten, PodStatusChanged, StatusManagerStarted
 from config.objects import ObjectMeta, Pod, PodCondition, PodIP, PodStatus
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
 from tests.actors.probes import Recorder
 
 
@@ -64,8 +67,8 @@ class World:
     def __init__(self) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
-        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", StatusManagerStarted)
-        self.manager: ActorRef = self.system.spawn(StatusManagerActor, sync_loop, name="status")
+        self.loop, self.told = Recorder.spawn_in(self.system, "sync-loop", StatusManagerStarted)
+        self.manager: ActorRef = self.system.spawn(StatusManagerActor, self.loop, name="status")
 
     def tell(self, uid: str, computed: PodStatus, name: str = "web", final: bool = False) -> None:
         pod = Pod(metadata=ObjectMeta(name=name, namespace="default", uid=uid))
@@ -113,3 +116,23 @@ def test_versions_count_changes_not_messages(world: World, caplog: pytest.LogCap
             world.dispatcher.run_for(StatusManagerActor.linger_ns)
     said = [record.message for record in caplog.records if "status" in record.message]
     assert said == ["pod default/web: status 1, phase Pending", "pod default/web: status 2, phase Running"]
+
+
+def test_the_status_of_a_new_life_is_not_forgotten_with_that_of_the_one_before(world: World):
+    pod = Pod(metadata=ObjectMeta(name="web", namespace="default", uid="1"))
+    world.manager.tell(PodStatusChanged(pod, status("Succeeded"), final=True, life=1))
+    world.manager.tell(PodForgotten("1"))
+    world.manager.tell(PodStatusChanged(pod, status("Pending"), life=2))
+    assert world.pods() == {"1": ("web", "Pending")}
+
+
+def test_a_pod_that_runs_before_anybody_has_looked_is_counted_as_one_that_came_to_run(world: World):
+    meters = Meters()
+    manager = world.system.spawn(StatusManagerActor, world.loop, None, meters, name="measured")
+    pod = Pod(metadata=ObjectMeta(name="web", namespace="default", uid="1"))
+    running = msgspec.structs.replace(status("Running"), start_time="1970-01-01T00:00:00Z")
+    for each in (status("Pending"), status("Pending"), running):
+        manager.tell(PodStatusChanged(pod, each))
+    world.dispatcher.run_for(StatusManagerActor.linger_ns)
+    (told,) = meters.told(names.POD_START)
+    assert [row.value for row in told.rows if row.ending == "_count"] == [1]

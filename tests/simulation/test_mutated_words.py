@@ -15,6 +15,7 @@ import actors.probe_runner
 import actors.status_manager
 from actors.kernel.mailbox import Mailbox
 from actors.log_rotation_rules import LogLimits, log_limits
+from actors.status_manager import StatusManagerActor
 from actors.unhonoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
 from config.kubelet import KubeletConfiguration
 from tests.simulation.mutants import broken, played
@@ -24,6 +25,7 @@ Mutate = pytest.MonkeyPatch
 
 def test_pain_9_an_agent_that_writes_each_step_of_a_start_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(actors.status_manager, "ON_ITS_WAY_NS", 0)
+    monkeypatch.setattr(StatusManagerActor, "linger_ns", 0)
     assert "few-writes-on-the-way" in broken(played("burst", 20))
 
 

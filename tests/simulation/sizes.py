@@ -1,0 +1,82 @@
+"""How large the scenarios of the library are when they are played as tests: as small as shows the same.
+
+Over 200 seeds (`tox -e seeds`) a scenario is of the middle size. At every change two seeds are played of one that is
+smaller still; what is rare must be reached by those two as well.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from simulation.play import Outcome, Play
+from simulation.scenario import Scenario, library_scenario, with_pods
+from tests.seeds import VARIABLE
+
+STEP_NS = 10 * 10**9
+
+
+class Size(msgspec.Struct, frozen=True):
+    """What is other than in the file; None: as there. `dead`: containers that lie on each node at the beginning."""
+
+    pods: int | None = None
+    lasts: str | None = None
+    nodes: int | None = None
+    dead: int | None = None
+
+
+MIDDLE = {
+    "a-day": Size(40, "1h"),
+    "agent-restarts": Size(50),
+    "everyday": Size(60),
+    "everything-fails": Size(60),
+    "frozen-actor": Size(4),
+    "lost-events": Size(60),
+    "one-hung-pod": Size(61),
+    "probes": Size(55),
+    "torn-down": Size(20),
+}
+SMALL = MIDDLE | {
+    "a-day": Size(20, "1h"),
+    "bad-network": Size(30),
+    "dead-containers": Size(30, "2m", dead=3000),
+    "dead-mounts": Size(50),
+    "everyday": Size(30),
+    "everything-fails": Size(40),
+    "evictions": Size(22, nodes=1),
+    "false-events": Size(40),
+    "frozen-actor": Size(2),
+    "image-collections": Size(lasts="3m"),
+    "lost-events": Size(40),
+    "one-hung-pod": Size(41),
+    "probes": Size(33),
+    "static-pods": Size(6),
+    "stuck-terminating": Size(33),
+    "torn-down": Size(12),
+}
+AS_IT_IS = Size()
+
+
+def played(name: str, seed: int, size: Size | None = None) -> Outcome:
+    """What comes of that seed; of the size that these tests are to have now, or of this one."""
+    play = Play(sized(name, size), seed)
+    while not play.done:
+        play.advance(STEP_NS)
+    return play.outcome()
+
+
+def sized(name: str, size: Size | None = None) -> Scenario:
+    """The scenario of the library, of that size."""
+    if size is None:
+        size = (MIDDLE if os.environ.get(VARIABLE) else SMALL).get(name, AS_IT_IS)
+    scenario = library_scenario(name)
+    if size.pods is not None:
+        scenario = with_pods(scenario, size.pods)
+    if size.dead is not None:
+        scenario = msgspec.structs.replace(
+            scenario, node=msgspec.structs.replace(scenario.node, dead_containers=size.dead)
+        )
+    other: dict[str, Any] = {"lasts": size.lasts, "nodes": size.nodes}
+    return msgspec.structs.replace(scenario, **{name: value for name, value in other.items() if value is not None})

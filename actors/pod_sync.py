@@ -44,7 +44,7 @@ from actors.termination import (
     plan_ending,
     sandboxes_to_stop,
 )
-from actors.unhonoured import unhonoured_fields
+from actors.unhonoured import unhonoured_changes, unhonoured_fields, warning_of_changes
 from actors.unhonoured import warning as unhonoured_warning
 from actors.volume_messages import PrepareVolumes, VolumesPrepared
 from actors.volume_payloads import has_config_volumes
@@ -223,6 +223,8 @@ class PodSync:
             return
         if self._checked is not None:
             self._tell_volumes_of_change(pod, self._checked)
+            if changes := unhonoured_changes(self._checked, pod):
+                self._view.say("Warning", "FieldsNotHonoured", warning_of_changes(changes))
         self._checked = pod
         paths = unhonoured_fields(pod, stop_signals=self._services.node.rules.stop_signals)
         if paths and paths != self._warned:

@@ -46,9 +46,26 @@ def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...
     return tuple(path for path in _found_in(pod.spec) if not (stop_signals and path.endswith(STOP_SIGNAL)))
 
 
+def unhonoured_changes(before: Pod, pod: Pod) -> tuple[str, ...]:
+    """Paths of resources that were changed in a pod that is there: its containers have them from their next start on,
+    since this agent resizes none that runs.
+    """
+    old = {(group, container.name): container.resources for group, _, container in _containers_of(before.spec)}
+    return tuple(
+        f"$.spec.{group}[{index}].resources"
+        for group, index, container in _containers_of(pod.spec)
+        if old.get((group, container.name), container.resources) != container.resources
+    )
+
+
 def warning(paths: tuple[str, ...]) -> str:
     """What the event says."""
     return f"not honoured by this agent yet, the pod runs without: {', '.join(paths)}"
+
+
+def warning_of_changes(paths: tuple[str, ...]) -> str:
+    """What the event says of them."""
+    return f"a container that runs is not resized by this agent yet, its next start takes up: {', '.join(paths)}"
 
 
 def _found_in(spec: PodSpec) -> Iterator[str]:
@@ -56,13 +73,18 @@ def _found_in(spec: PodSpec) -> Iterator[str]:
     for index, volume in enumerate(spec.volumes):
         for position, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
             yield from _asked_for(OF_A_PROJECTION, source, f"$.spec.volumes[{index}].projected.sources[{position}]")
+    for group, index, container in _containers_of(spec):
+        yield from _asked_for(OF_A_CONTAINER, container, f"$.spec.{group}[{index}]")
+
+
+def _containers_of(spec: PodSpec) -> Iterator[tuple[str, int, Container | EphemeralContainer]]:
     for group, containers in (
         ("initContainers", spec.init_containers),
         ("containers", spec.containers),
         ("ephemeralContainers", spec.ephemeral_containers),
     ):
         for index, container in enumerate(containers):
-            yield from _asked_for(OF_A_CONTAINER, container, f"$.spec.{group}[{index}]")
+            yield group, index, container
 
 
 def _asked_for(rows: Mapping[str, Callable[[T], bool]], said: T, path: str) -> Iterator[str]:

@@ -144,6 +144,20 @@ def test_a_pod_that_is_bound_runs_and_shows_it_with_one_write():
     assert {"Pulled", "Created", "Started"} <= set(cluster.events("web"))
 
 
+def test_a_pod_that_is_resized_is_told_that_its_container_keeps_what_it_has():
+    cluster = Cluster()
+    resources = {"requests": {"cpu": "100m"}, "limits": {"cpu": "1"}}
+    pod = cluster.create("web", containers=[{**container(), "resources": resources}])
+    cluster.until(lambda: cluster.all_are("Running", 1))
+    assert "FieldsNotHonoured" not in cluster.events("web")
+    pod = cluster.pods()["web"]
+    pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "2"
+    cluster.ask("PUT", "/api/v1/namespaces/default/pods/web/resize", pod)
+    cluster.run(5 * SECOND)
+    assert cluster.events("web").count("FieldsNotHonoured") == 1
+    assert cluster.pods()["web"]["status"]["containerStatuses"][0]["resources"]["limits"]["cpu"] == "1"
+
+
 def test_a_deleted_pod_ends_and_its_object_goes():
     cluster = Cluster()
     cluster.create("web")

@@ -49,6 +49,7 @@ class MortalDispatcher(Dispatcher):
         self._late: list[Callable[[], object]] = []
         self._waiting: list[Cell] = []
         self._frozen = ""
+        self._own_lanes: dict[str, _MortalLane] = {}
         self.chance = world.chance
         # The ways of every message: no call of ours between.
         self.now_ns = world.now_ns  # type: ignore[method-assign]
@@ -138,9 +139,12 @@ class MortalDispatcher(Dispatcher):
         return self._world.new_uid()
 
     def lane(self, name: str, *, size: int, per_key: int) -> Lane:
-        # A dead agent's calls that hang do not take the places of the next one's.
-        own = name if self._life == 0 else f"{name} ({self._life})"
-        return _MortalLane(self, self._world.lane(own, size=size, per_key=per_key))
+        lane = self._own_lanes.get(name)
+        if lane is None:
+            # A dead agent's calls that hang do not take the places of the next one's.
+            own = name if self._life == 0 else f"{name} ({self._life})"
+            lane = self._own_lanes[name] = _MortalLane(self, self._world.lane(own, size=size, per_key=per_key))
+        return lane
 
     def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
         return self._world.wait_until_done(pending, timeout_ns)

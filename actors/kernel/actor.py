@@ -75,6 +75,9 @@ class Actor(pykka.Actor):
         self.actor_urn = cell.path
         self.actor_stopped = cell.stopped
         self._actor_ref = cell.ref
+        # Asked with nearly every message: no call of ours between an actor and the clock.
+        self.now_ns = cell.dispatcher.now_ns  # type: ignore[method-assign]
+        self.wall_ns = cell.dispatcher.wall_ns  # type: ignore[method-assign]
 
     @classmethod
     def start(cls, *args: Any, **kwargs: Any) -> NoReturn:

@@ -44,7 +44,8 @@ def handle(cell: Cell, item: Item) -> None:
     try:
         result = handler(cell.actor, message)
     except BaseException as failure:
-        _measure(cell, started_ns, item)
+        if started_ns:
+            _measure(cell, started_ns, item)
         _failed(cell, item, failure)
         return
     if type(result) is CoroutineType:
@@ -167,18 +168,21 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
                 suspension = coroutine.send(value)
         except StopIteration as stop:
             cell.task_ended()
-            _measure(cell, started_ns, task.item, task.label)
+            if started_ns:
+                _measure(cell, started_ns, task.item, task.label)
             _ended(cell, task.item, stop.value, task.label)
             return
         except Interrupted as order:
             cell.task_ended()
-            _measure(cell, started_ns, task.item, task.label)
+            if started_ns:
+                _measure(cell, started_ns, task.item, task.label)
             _answer(cell, task.item, None, order)
             _trace(cell, task.item, task.label, f"interrupted by {order}")
             return
         except BaseException as raised:
             cell.task_ended()
-            _measure(cell, started_ns, task.item, task.label)
+            if started_ns:
+                _measure(cell, started_ns, task.item, task.label)
             _failed(cell, task.item, raised, task.label)
             return
         if type(suspension) is not Suspension:
@@ -189,7 +193,8 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
         pending = suspension.pending
         try:
             if pending is None or not pending.done():
-                _measure(cell, started_ns, task.item, task.label)
+                if started_ns:
+                    _measure(cell, started_ns, task.item, task.label)
                 _arm(cell, task, suspension)
                 return
             value = pending.result()
@@ -251,10 +256,8 @@ def _answer(cell: Cell, item: Item | None, result: Any, failure: BaseException |
 def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
     """Remember how long messages held a thread, all of them and the longest; waiting does not count.
 
-    `started_ns` 0: time does not pass during turns of this dispatcher, and there is nothing to remember.
+    Not for `started_ns` 0: time does not pass during turns of this dispatcher, and there is nothing to remember.
     """
-    if not started_ns:
-        return
     cell.slice_since_ns = None
     took_ns = cell.dispatcher.now_ns() - started_ns
     cell.busy_ns += took_ns

@@ -146,15 +146,14 @@ class Mailbox:
             if waiting is not None:
                 waiting.message = _merged(message, waiting.message)
                 return _COALESCED
-        if nature.urgent:
-            lane = self._system
-            if lane is None:
-                lane = self._system = deque()
-        else:
-            lane = self._user
-            if lane is None:
-                lane = self._user = deque()
-        if len(lane) >= self.capacity and not nature.signal:
+        lane = self._system if nature.urgent else self._user
+        if lane is None:
+            lane = deque()
+            if nature.urgent:
+                self._system = lane
+            else:
+                self._user = lane
+        elif len(lane) >= self.capacity and not nature.signal:
             self._refuse(now_ns)
             return _REFUSED
         item = Item(message, reply_to, sender, now_ns, key)

@@ -88,6 +88,18 @@ def test_an_agent_that_dies_while_it_stands_still_stays_dead():
     assert world.run(SECOND) == []
 
 
+def test_an_agent_that_dies_while_an_actor_of_it_is_frozen_stays_dead():
+    world = World()
+    frozen = world.actor("frozen")
+    world.run()
+    world.agent.freeze("/frozen")
+    frozen.tell(Note("told"))
+    world.agent.kill()
+    world.agent.thaw()
+    frozen.tell(Note("told late"))
+    assert world.run(SECOND) == []
+
+
 def test_a_frozen_actor_keeps_its_messages_and_the_others_go_on():
     world = World()
     frozen, well = world.actor("frozen"), world.actor("well")

@@ -151,3 +151,16 @@ def test_the_trace_tells_time_actor_message_and_outcome():
     ref.tell(Do(lambda puppet: 1 / 0))
     dispatcher.run_until_idle()
     assert lines[:2] == [(0, "/it", "Latest(pod-1)", "ok"), (MS, "/it", "Do", "failed: ZeroDivisionError")]
+
+
+def test_what_is_told_between_two_turns_comes_from_nobody_inside():
+    dispatcher = SimulatedDispatcher(1)
+    system = ActorSystem(dispatcher)
+    ref = system.spawn(Puppet, name="it")
+    ref.tell(Do(lambda puppet: puppet.ref.tell("from itself")))
+    dispatcher.schedule(SECOND, lambda: ref.tell("from a timer"))
+    dispatcher.run_for(2 * SECOND)
+    ref.tell("from here")
+    dispatcher.step()
+    assert [letter.sender for letter in system.dead_letters.last()] == ["/it", "outside", "outside"]
+    assert ref.ask(Do(lambda puppet: puppet.path)) == "/it"  # nor is this a question in a handler

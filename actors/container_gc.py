@@ -146,8 +146,9 @@ class ContainerGCActor(Actor):
         first = self._known is None
         self._known = message.uids
         # Who is not known and has not announced itself since the word before has ended.
-        self._workers &= message.uids | self._since_known
-        self._finished &= self._workers
+        here = message.uids | self._since_known
+        self._workers &= here
+        self._finished &= here
         self._since_known.clear()
         if first:
             self.ref.tell(BeginPass())

@@ -5,6 +5,7 @@ What comes back is not read: nobody needs it, and a thousand pods make thousands
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from actors.event_correlation import Series
@@ -18,10 +19,10 @@ LONGEST_NAME = 253
 NAMESPACE_OF_NODES = "default"
 
 
-def event_name(object_name: str, stamp_ns: int, spare: str) -> str:
-    """`<object>.<16 hex digits>`; `spare` where that would be too long."""
+def event_name(object_name: str, stamp_ns: int, spare: Callable[[], str]) -> str:
+    """`<object>.<16 hex digits>`; what `spare` gives where that would be too long."""
     name = f"{object_name}.{stamp_ns:016x}"
-    return name if len(name) <= LONGEST_NAME else spare
+    return name if len(name) <= LONGEST_NAME else spare()
 
 
 def creation(series: Series, node_name: str) -> ApiCall[Any]:

@@ -154,7 +154,7 @@ class EventRecorderActor(Actor):
     def _new_name(self, object_name: str) -> str:
         """No two of this node are the same, whatever the clock does."""
         self._last_stamp_ns = max(self.wall_ns(), self._last_stamp_ns + 1)
-        return event_name(object_name, self._last_stamp_ns, self.new_uid())
+        return event_name(object_name, self._last_stamp_ns, self.new_uid)
 
     @handles(CallEnded)
     def call_ended(self, message: CallEnded) -> None:

@@ -347,6 +347,13 @@ def test_who_needs_space_gets_all_that_is_dead_of_finished_pods_and_an_answer(wo
     assert set(world.answers) == {ContainersReclaimed()}
 
 
+def test_who_has_finished_is_known_also_where_nobody_has_said_that_it_began(world: World):
+    world.runtime.add(*crashed("done", 2))
+    world.tell(PodFinished("done"), *known("done"), *known("done"), seconds=1)
+    world.tell(ReclaimContainers(world.worker), seconds=1)
+    assert world.left() == set()
+
+
 def test_a_pod_that_begins_again_has_not_finished(world: World):
     world.runtime.add(*crashed("p", 1))
     world.tell(PodFinished("p"), PodWorkerStarted("p", world.worker), *known("p"), seconds=1)

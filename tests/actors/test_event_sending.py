@@ -174,8 +174,8 @@ def test_events_of_one_moment_have_names_of_their_own(world: World):
 
 
 def test_a_name_that_would_be_too_long_is_replaced():
-    assert event_name("x" * 236, 255, "spare") == "x" * 236 + ".00000000000000ff"
-    assert event_name("x" * 237, 255, "spare") == "spare"
+    assert event_name("x" * 236, 255, lambda: "spare") == "x" * 236 + ".00000000000000ff"
+    assert event_name("x" * 237, 255, lambda: "spare") == "spare"
 
 
 def test_a_bounded_number_of_calls_is_under_way_and_one_of_each_event(world: World):

@@ -95,8 +95,10 @@ class _Asked(msgspec.Struct):
 
 
 class _Asker(msgspec.Struct, frozen=True):
-    """What a probe needs again and again, made once for each look at the pod: what it asks, and where it is counted."""
+    """What a probe needs again and again, made once for each look at the pod: what it asks of whom, where it counts."""
 
+    container_id: str
+    timeout_ns: int
     check: Check
     kind: str
     meter: ProbeMeter
@@ -131,6 +133,8 @@ class ProbeRunner(Actor):
         self._lives: dict[ProbeKey, ProbeLife] = {}
         self._asked: dict[ProbeKey, _Asked] = {}
         self._askers: dict[ProbeKey, _Asker] = {}
+        self._well: dict[ProbeKey, _Asker] = {}
+        """Of probes that wait, and of which one success more says nothing new."""
         self._told: ProbeResults | None = None
 
     def on_start(self) -> None:
@@ -153,6 +157,7 @@ class ProbeRunner(Actor):
         self._running = {each.name: each for each in message.running}
         self._containers = {each.name: each for each in probed_containers(message.pod)}
         self._askers.clear()
+        self._well.clear()
         for container in self._containers.values():
             for kind, probe in probes_of(container):
                 key = ProbeKey(container.name, kind)
@@ -194,6 +199,7 @@ class ProbeRunner(Actor):
         if after is before:
             return
         self._lives[key] = after
+        self._well.pop(key, None)
         under_way = before.stage is Stage.CHECKING
         if under_way and (after.stage is not Stage.CHECKING or after.check != before.check):
             self._drop(key)
@@ -211,24 +217,24 @@ class ProbeRunner(Actor):
 
     def _wait_for(self, key: ProbeKey, life: ProbeLife) -> None:
         """Its next check, and the whole grid of those behind it."""
-        now_ns, due_ns = self.now_ns(), life.due_ns
-        self.every(life.terms.period_ns, ProbeDue(key), key, max(0, due_ns - now_ns))
+        self.every(life.terms.period_ns, ProbeDue(key), key, max(0, life.due_ns - self.now_ns()))
+        asker = self._askers.get(key)
+        if asker is not None and is_well(life):
+            self._well[key] = asker
 
     @handles(ProbeDue)
     def due(self, message: ProbeDue) -> None:
         key = message.key
-        life, asker = self._lives.get(key), self._askers.get(key)
-        if life is None:
-            return
-        begun: Begun | None = None
-        if asker is not None and is_well(life):
-            begun = self._begun(life, asker)
+        asker, begun = self._well.get(key), None
+        if asker is not None:
+            begun = self._begun(asker)
             if type(begun) is ProbeAnswer and begun.outcome is _SUCCESS:
                 # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
                 asker.meter.succeeded_at_once()
                 return
-        self._meet(key, Due(self.now_ns()), begun)
-        self._tell()
+        if key in self._lives:
+            self._meet(key, Due(self.now_ns()), begun)
+            self._tell()
 
     @handles(CheckEnded)
     def check_ended(self, message: CheckEnded) -> None:
@@ -256,13 +262,13 @@ class ProbeRunner(Actor):
     def _ask(self, key: ProbeKey, life: ProbeLife, begun: Begun | None) -> None:
         """Begin the check that the probe has come to; a timer gives it up should it never end."""
         try:
-            asker = self._asker_of(key)
+            asker = self._asker_of(key, life)
         except CheckImpossibleError as failure:
             self._say(key, ProbeAnswer(Outcome.UNKNOWN, str(failure)))
             self._meet(key, Answered(life.check, Outcome.UNKNOWN, self.now_ns(), final=True))
             return
         if begun is None:
-            begun = self._begun(life, asker)
+            begun = self._begun(asker)
         pending = kept(begun) if isinstance(begun, ProbeAnswer) else begun
         asked = self._asked[key] = _Asked(asker.check, pending)
         number = life.check
@@ -276,20 +282,21 @@ class ProbeRunner(Actor):
         self.begin(lambda: pending, then)
         self.after(life.terms.timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
 
-    def _begun(self, life: ProbeLife, asker: _Asker) -> Begun:
+    def _begun(self, asker: _Asker) -> Begun:
         try:
-            return self._probe(life.container_id, asker.kind, asker.check, life.terms.timeout_ns)
+            return self._probe(asker.container_id, asker.kind, asker.check, asker.timeout_ns)
         except Exception as failure:
             return broken(failure)
 
-    def _asker_of(self, key: ProbeKey) -> _Asker:
+    def _asker_of(self, key: ProbeKey, life: ProbeLife) -> _Asker:
         """Raises CheckImpossibleError."""
         asker, seen = self._askers.get(key), self._seen
         if asker is None:
             assert seen is not None, "who asks has been told whom"
             check = check_of(self._containers[key.container], self._probe_of(key), seen.ip)
             meter = ProbeMeter(self._services.meters, seen.pod, key.container, key.kind)
-            asker = self._askers[key] = _Asker(check, key.kind.value, meter)
+            asker = _Asker(life.container_id, life.terms.timeout_ns, check, key.kind.value, meter)
+            self._askers[key] = asker
         return asker
 
     def _probe_of(self, key: ProbeKey) -> Probe:

@@ -56,7 +56,7 @@ class SimulatedProber:
             for told in self._asked:
                 told(record, kind)
         deed = None if record is None else _deed(record, kind)
-        if deed is None and isinstance(check, ExecCheck):
+        if deed is None and type(check) is ExecCheck:
             return ask_exec(self._cri, container_id, check, timeout_ns)
         if record is None or record.state is not _RUNNING:
             return _NOBODY

@@ -8,6 +8,7 @@ its timer lives when the actor takes it: after `cancel_timer`, a replacement or 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,19 +18,14 @@ if TYPE_CHECKING:
 class Timer:
     """One timer, and the coalescing key of its ticks."""
 
-    __slots__ = ("handle", "key", "live", "message", "once", "owner")
+    __slots__ = ("handle", "key", "live", "once", "owner")
 
-    def __init__(self, owner: ActorTimers, key: Hashable, message: Any, *, once: bool) -> None:
+    def __init__(self, owner: ActorTimers, key: Hashable, *, once: bool) -> None:
         self.owner = owner
         self.key = key
-        self.message = message
         self.once = once
         self.live = True
         self.handle: Cancellable | None = None
-
-    def fire(self) -> None:
-        if self.live:
-            self.owner.post(self.message, None, self)
 
     def claim(self) -> bool:
         """The actor has taken a tick: whether it still counts. A timer without period ends with that."""
@@ -61,8 +57,8 @@ class ActorTimers:
         before = self._by_key.get(key)
         if before is not None:
             before.cancel()
-        timer = self._by_key[key] = Timer(self, key, message, once=every_ns is None)
-        timer.handle = self.dispatcher.schedule(first_ns, timer.fire, every_ns)
+        timer = self._by_key[key] = Timer(self, key, once=every_ns is None)
+        timer.handle = self.dispatcher.schedule(first_ns, partial(self.post, message, None, timer), every_ns)
 
     def cancel(self, key: Hashable) -> None:
         if key in self._by_key:

@@ -133,6 +133,10 @@ def _merge_list(
     before = _without(current or [], rule.key, deleted)
     if replace:
         before, fresh = fresh, []
+    wanted = _positions([item[rule.key] for item in order or fresh])
+    if not (before or order) and len(wanted) == len(fresh):
+        # There is nothing to merge with, nor to put in order.
+        return [_plain(item) for item in fresh]
     result = [_plain(item) for item in before] if replace else list(before)
     keys = [item[rule.key] for item in result]
     index = _positions(keys)
@@ -153,10 +157,7 @@ def _merge_list(
             merged = _merge_map(result[position], item, rule.schema, f"{path}[{rule.key}={key}]")
             result[position] = merged
     if order:
-        wanted = _positions([item[rule.key] for item in order])
         _check_order([item[rule.key] for item in fresh], wanted, path)
-    else:
-        wanted = _positions([item[rule.key] for item in fresh])
     return _woven(result, keys, wanted, server)
 
 
@@ -187,8 +188,14 @@ def _without(items: list[Any], key: str, deleted: set[Any]) -> list[Any]:
 
 def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None:
     """Every item is a map with a key where the list is one by key, and a plain value where it is a set."""
-    if rule.key is not None and all(_have_keys(items, rule.key) for items in lists):
-        return
+    key = rule.key
+    if key is not None:
+        # Nearly always all of them have one.
+        others = [
+            each for items in lists for each in items if type(each) is not dict or type(each.get(key)) not in _KEYS
+        ]
+        if not others:
+            return
     kinds: set[type] = set()
     for items in lists:
         for position, item in enumerate(items):
@@ -204,11 +211,6 @@ def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None
         raise PatchError(path, "the items are of several types", "use one")
 
 
-def _have_keys(items: list[Any], key: str) -> bool:
-    others = [item for item in items if type(item) is not dict or type(item.get(key)) not in _KEYS]
-    return not others
-
-
 def _check_order(keys: list[Any], wanted: Mapping[Any, int], path: str) -> None:
     """The items of the patch stand in its `$setElementOrder`, in the same order."""
     last = -1
@@ -222,7 +224,10 @@ def _check_order(keys: list[Any], wanted: Mapping[Any, int], path: str) -> None:
 
 def _positions(keys: Sequence[Any]) -> dict[Any, int]:
     """Where each key stands first."""
-    return {key: position for position, key in reversed(list(enumerate(keys)))}
+    positions = dict(zip(keys, range(len(keys)), strict=True))
+    if len(positions) < len(keys):
+        positions = {key: position for position, key in reversed(list(enumerate(keys)))}
+    return positions
 
 
 def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server: Mapping[Any, int]) -> list[Any]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 import actors.container_gc_rules
@@ -18,25 +17,7 @@ from actors.eviction.usage import Candidate
 from actors.eviction_manager import EvictionActor
 from actors.eviction_messages import PodHere
 from actors.image_leases import ImageLeases
-from simulation.play import Outcome, Play
-from simulation.scenario import library_scenario, with_pods
-
-STEP_NS = 10 * 10**9
-
-
-def played(name: str, pods: int, lasts: str, dead: int = 0) -> Outcome:
-    """On one node, with fewer pods and for less time than the scenario says: enough to be found out."""
-    scenario = with_pods(library_scenario(name), pods)
-    node = msgspec.structs.replace(scenario.node, dead_containers=dead)
-    scenario = msgspec.structs.replace(scenario, node=node, nodes=1, lasts=lasts, converges_within="1m")
-    play = Play(scenario, 1)
-    while not play.done:
-        play.advance(STEP_NS)
-    return play.outcome()
-
-
-def broken(outcome: Outcome) -> set[str]:
-    return {violation["invariant"] for violation in outcome.violations}
+from tests.simulation.mutants import broken, is_found_out, played
 
 
 def by_priority(candidates: list[Candidate]) -> list[Candidate]:
@@ -50,7 +31,7 @@ def by_priority(candidates: list[Candidate]) -> list[Candidate]:
 def test_pain_11_an_agent_without_leases_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
     monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
-    assert "what-is-leased-stays" in broken(played("image-collections", 8, "90s"))
+    assert is_found_out("image-collections", 8, "what-is-leased-stays", lasts="90s", nodes=1)
 
 
 def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_found_out(
@@ -59,7 +40,7 @@ def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_fou
     monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
     monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
     monkeypatch.setattr(actors.image_gc_rules, "needed_by", lambda _: frozenset())
-    assert "what-is-in-use-stays" in broken(played("image-collections", 8, "90s"))
+    assert is_found_out("image-collections", 8, "what-is-in-use-stays", lasts="90s", nodes=1)
 
 
 # --- pain 12: eviction too late, too much, forgotten ------------------------------------------------------------------
@@ -75,12 +56,12 @@ def test_pain_12_an_agent_that_ends_two_for_one_look_is_found_out(monkeypatch: p
             manager._end_pass()
 
     monkeypatch.setattr(EvictionActor, "_choose", two)
-    assert "one-kill-for-one-reading" in broken(played("evictions", 20, "150s"))
+    assert is_found_out("evictions", 20, "one-kill-for-one-reading", lasts="150s", nodes=1)
 
 
 def test_pain_12_an_agent_that_ends_critical_pods_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(actors.eviction.choice, "victims", lambda _, __, candidates, ___: by_priority(candidates))
-    assert "a-critical-pod-stays" in broken(played("evictions", 20, "150s"))
+    assert is_found_out("evictions", 20, "a-critical-pod-stays", lasts="150s", nodes=1)
 
 
 def test_pain_12_an_agent_that_ends_a_pod_before_it_has_said_so_is_found_out(monkeypatch: pytest.MonkeyPatch):
@@ -89,7 +70,7 @@ def test_pain_12_an_agent_that_ends_a_pod_before_it_has_said_so_is_found_out(mon
             manager._ask_for_pods()
 
     monkeypatch.setattr(EvictionActor, "_save", save)
-    assert "evictions-are-published-first" in broken(played("evictions", 20, "150s"))
+    assert is_found_out("evictions", 20, "evictions-are-published-first", lasts="150s", nodes=1)
 
 
 def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypatch: pytest.MonkeyPatch):
@@ -100,7 +81,7 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
 
     monkeypatch.setattr(actors.eviction_manager, "remembered_in", lambda _: Remembered())
     monkeypatch.setattr(EvictionActor, "_tell", tell)
-    assert "forgotten-victims" in broken(played("evictions", 20, "150s"))
+    assert is_found_out("evictions", 20, "forgotten-victims", lasts="150s", nodes=1)
     assert told
 
 
@@ -109,6 +90,6 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
 
 def test_pain_15_an_agent_that_lets_dead_containers_lie_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(actors.container_gc_rules, "_is_dead", lambda *_: False)
-    outcome = played("dead-containers", 4, "30s", dead=50)
+    outcome = played("dead-containers", 4, lasts="30s", dead=50)
     assert "left-behind" in broken(outcome)
     assert not outcome.converged

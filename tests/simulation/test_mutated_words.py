@@ -18,7 +18,7 @@ from actors.log_rotation_rules import LogLimits, log_limits
 from actors.status_manager import StatusManagerActor
 from actors.unhonoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
 from config.kubelet import KubeletConfiguration
-from tests.simulation.mutants import broken, played
+from tests.simulation.mutants import is_found_out
 
 Mutate = pytest.MonkeyPatch
 
@@ -26,18 +26,18 @@ Mutate = pytest.MonkeyPatch
 def test_pain_9_an_agent_that_writes_each_step_of_a_start_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(actors.status_manager, "ON_ITS_WAY_NS", 0)
     monkeypatch.setattr(StatusManagerActor, "linger_ns", 0)
-    assert "few-writes-on-the-way" in broken(played("burst", 20))
+    assert is_found_out("burst", 20, "few-writes-on-the-way")
 
 
 def test_pain_9_an_agent_that_renews_its_lease_late_is_found_out(monkeypatch: Mutate):
     interval_ns = actors.node_lease.renew_interval_ns
     monkeypatch.setattr(actors.node_lease, "renew_interval_ns", lambda seconds: 2 * interval_ns(seconds))
-    assert "leases-are-renewed-in-time" in broken(played("burst", 10, lasts="60s"))
+    assert is_found_out("burst", 10, "leases-are-renewed-in-time", lasts="60s")
 
 
 def test_pain_13_an_agent_that_counts_what_it_heard_too_late_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(actors.probe_runner, "judged", lambda check, answer, elapsed_ns, timeout_ns: answer)
-    assert "the-steady-start-once" in broken(played("probes", 11))
+    assert is_found_out("probes", 11, "the-steady-start-once")
 
 
 def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mutate):
@@ -46,17 +46,17 @@ def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mu
         return None if limits is None else msgspec.structs.replace(limits, every_ns=3 * limits.every_ns)
 
     monkeypatch.setattr(actors.node_handouts, "log_limits", seldom)
-    assert "logs-are-bounded" in broken(played("chatty", None, lasts="9s"))
+    assert is_found_out("chatty", None, "logs-are-bounded", lasts="9s")
 
 
 def test_pain_16_a_health_that_asks_only_who_works_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(Mailbox, "oldest_since_ns", lambda _: None)
-    assert "health-names-the-frozen-alone" in broken(played("frozen-actor", 3, lasts="8m"))
+    assert is_found_out("frozen-actor", 3, "health-names-the-frozen-alone", lasts="8m")
 
 
 def test_pain_16_an_agent_that_never_asks_whether_who_rests_still_lives_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(actors.kernel.heartbeat, "ask_around", lambda _: None)
-    assert "health-names-the-frozen-alone" in broken(played("frozen-actor", 3))
+    assert is_found_out("frozen-actor", 3, "health-names-the-frozen-alone")
 
 
 @pytest.mark.parametrize("field", [*OF_A_POD, *OF_A_PROJECTION, *OF_A_CONTAINER])
@@ -65,4 +65,4 @@ def test_pain_17_an_agent_that_passes_over_a_field_is_found_out(monkeypatch: Mut
         return tuple(path for path in unhonoured_fields(*args, **how) if not path.endswith(f".{field}"))
 
     monkeypatch.setattr(actors.pod_sync, "unhonoured_fields", all_but_one)
-    assert "unsaid" in broken(played("unhonoured-fields", 10))
+    assert is_found_out("unhonoured-fields", 10, "unsaid")

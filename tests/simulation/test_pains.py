@@ -16,6 +16,7 @@ from simulation.scenario import library, library_scenario, with_pods
 
 PAINS = range(1, 18)
 PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"
+PLAYS = ("played", "is_found_out")
 MUTATIONS = sorted(Path(__file__).parent.glob("test_mutated_*.py"))
 
 
@@ -26,7 +27,7 @@ def scenarios_of_mutations() -> dict[int, set[str]]:
         for node in ast.parse(file.read_text()).body:
             if isinstance(node, ast.FunctionDef) and (named := re.match(r"test_pain_(\d+)_", node.name)):
                 calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
-                plays = [each for each in calls if isinstance(each.func, ast.Name) and each.func.id == "played"]
+                plays = [each for each in calls if isinstance(each.func, ast.Name) and each.func.id in PLAYS]
                 names = {play.args[0].value for play in plays if isinstance(play.args[0], ast.Constant)}
                 found.setdefault(int(named[1]), set()).update(map(str, names))
     return found

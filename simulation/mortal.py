@@ -41,8 +41,7 @@ class MortalDispatcher(Dispatcher):
 
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
         self.alive = True
-        self.timed = world.timed
-        self.one_thread = world.one_thread
+        self.clock = world.clock
         self.trace = world.trace if trace is None else trace
         self.mailboxes: Mailboxes | None = None
         self._awake = True

@@ -43,14 +43,23 @@ class Lane(Protocol):
     def report(self) -> LaneReport: ...
 
 
+class StandingClock:
+    """Virtual time, monotonic, ns: it stands still until the dispatcher moves it."""
+
+    __slots__ = ("now_ns",)
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+
 class Dispatcher(abc.ABC):
     """Runs cells, keeps time, draws chance, makes names."""
 
     trace: Trace | None
-    timed: bool = True
-    """Whether time passes during a turn, so that turns are worth measuring."""
-    one_thread: bool = False
-    """Whether all turns are taken, and all messages sent, on one thread, so that cells need no lock."""
+    clock: StandingClock | None = None
+    """Of a world of one thread in which no time passes during a turn: cells need no lock there (`lone_cell`), turns are
+    not worth measuring, and the time is there to be read. None: time passes, and turns are taken on several threads.
+    """
     chance: random.Random
     """What actors draw from. Not what orders them: the two streams do not disturb each other."""
 

@@ -38,8 +38,9 @@ def handle(cell: Cell, item: Item) -> None:
             _unhandled(cell, item)
         return
     dispatcher = cell.dispatcher
+    clock = dispatcher.clock
     started_ns = 0
-    if dispatcher.timed:
+    if clock is None:
         started_ns = cell.slice_since_ns = dispatcher.now_ns()
     try:
         result = handler(cell.actor, message)
@@ -66,12 +67,14 @@ def handle(cell: Cell, item: Item) -> None:
         item.reply_to.set(result)
     trace = dispatcher.trace
     if trace is not None:
-        trace(dispatcher.now_ns(), cell.path, item.label(), "ok")
+        now_ns = dispatcher.now_ns() if clock is None else clock.now_ns
+        trace(now_ns, cell.path, item.label(), "ok")
 
 
 def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
     """Run `on_start` or `on_stop`; a failure of it is a failure of the actor."""
-    cell.slice_since_ns = cell.dispatcher.now_ns()
+    if cell.dispatcher.clock is None:
+        cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         result = hook()
     except BaseException as failure:
@@ -127,7 +130,7 @@ def abandon(cell: Cell, task: Task) -> None:
 
 def _made_by_effect(cell: Cell, ended: Any) -> Any:
     """The message that the actor gets for an effect that has ended, or None."""
-    if cell.dispatcher.timed:
+    if cell.dispatcher.clock is None:
         cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         if not cell.effect_ended(ended.generation):
@@ -155,7 +158,7 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
     coroutine = task.coroutine
     dispatcher = cell.dispatcher
     started_ns = 0
-    if dispatcher.timed:
+    if dispatcher.clock is None:
         started_ns = cell.slice_since_ns = dispatcher.now_ns()
     if value is _BEGIN:
         value = None

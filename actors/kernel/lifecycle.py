@@ -45,7 +45,8 @@ def construct(cell: Cell) -> None:
     with cell.lock:
         cell.start_due = False
     constructing.cell = cell
-    cell.slice_since_ns = cell.dispatcher.now_ns()
+    if cell.dispatcher.clock is None:
+        cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         actor = cell.actor_class(*cell.args, **(cell.kwargs or {}))
         if actor.__dict__.get("_cell") is not cell:

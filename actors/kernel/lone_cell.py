@@ -8,13 +8,16 @@ other ways the lock is one that lets everybody in.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actors.kernel.actor_timers import Timer
 from actors.kernel.cell import ALIVE, AT_WORK, EDGE, IDLE, IN_QUEUE, TAKEN, Cell
 from actors.kernel.context import context
 from actors.kernel.handling import handle
 from actors.kernel.promise import AskFuture
+
+if TYPE_CHECKING:
+    from actors.kernel.system import ActorSystem
 
 
 class OpenLock:
@@ -33,7 +36,13 @@ OPEN_LOCK = OpenLock()
 class LoneCell(Cell):
     """See the module. The dispatcher that runs it clears `context.cell` when it goes on to something else."""
 
-    __slots__ = ()
+    __slots__ = ("_clock",)
+
+    def __init__(self, system: ActorSystem, *place: Any) -> None:
+        super().__init__(system, *place)
+        clock = system.dispatcher.clock
+        assert clock is not None, "or it would not be alone"
+        self._clock = clock
 
     def _new_lock(self) -> OpenLock:
         return OPEN_LOCK
@@ -42,7 +51,7 @@ class LoneCell(Cell):
         """See `Cell.post`."""
         sender_cell = context.cell
         sender = EDGE if sender_cell is None else sender_cell.path
-        now_ns = self.dispatcher.now_ns()
+        now_ns = self._clock.now_ns
         posted = self.mailbox.post(message, reply_to, sender, now_ns, key)
         if (
             self.turn_state is IDLE

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from actors.kernel.context import context
-from actors.kernel.dispatcher import Dispatcher, Trace
+from actors.kernel.dispatcher import Dispatcher, StandingClock, Trace
 from actors.kernel.lanes import LaneReport
 from actors.kernel.promise import Pending
 from actors.kernel.simulated_lane import SimulatedLane
@@ -28,20 +28,19 @@ EPOCH_WALL_NS = 1_767_225_600_000_000_000
 class SimulatedDispatcher(Dispatcher):
     """See the module. `steps` counts the slices given to actors so far."""
 
+    clock: StandingClock
     trace: Trace | None = None
-    timed = False
-    one_thread = True
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.steps = 0
+        self.clock = StandingClock()
         self.wall_offset_ns = EPOCH_WALL_NS
         self.chance = random.Random(f"chance {seed}")
         self._order = random.Random(f"order {seed}")
         self._names = random.Random(f"names {seed}")
         self._ready: list[Cell] = []  # all of them `LoneCell`s
         self.enqueue = self._ready.append  # type: ignore[method-assign,assignment]  # no call between
-        self._now_ns = 0
         self._timers = TimerHeap()
         self._lanes: dict[str, SimulatedLane] = {}
 
@@ -51,17 +50,18 @@ class SimulatedDispatcher(Dispatcher):
         self._ready.append(cell)
 
     def now_ns(self) -> int:
-        return self._now_ns
+        return self.clock.now_ns
 
     def wall_ns(self) -> int:
-        return self._now_ns + self.wall_offset_ns
+        return self.clock.now_ns + self.wall_offset_ns
 
     def new_uid(self) -> str:
         digits = f"{self._names.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
     def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> TimerHandle:
-        return self._timers.push(self._now_ns + after_ns if after_ns > 0 else self._now_ns, fn, every_ns)
+        now_ns = self.clock.now_ns
+        return self._timers.push(now_ns + after_ns if after_ns > 0 else now_ns, fn, every_ns)
 
     def lane(self, name: str, *, size: int, per_key: int) -> SimulatedLane:
         lane = self._lanes.get(name)
@@ -73,7 +73,7 @@ class SimulatedDispatcher(Dispatcher):
         return tuple(lane.report() for lane in self._lanes.values())
 
     def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
-        until_ns = None if timeout_ns is None else self._now_ns + timeout_ns
+        until_ns = None if timeout_ns is None else self.clock.now_ns + timeout_ns
         while not pending.done():
             if not self.step(until_ns):
                 break
@@ -103,20 +103,20 @@ class SimulatedDispatcher(Dispatcher):
         if timer is None:
             return False
         due_ns, fn = timer
-        if due_ns > self._now_ns:
-            self._now_ns = due_ns
+        if due_ns > self.clock.now_ns:
+            self.clock.now_ns = due_ns
         fn()
         return True
 
     def run_until_idle(self) -> None:
         """Let everything happen that needs no time to pass."""
-        while self.step(self._now_ns):
+        while self.step(self.clock.now_ns):
             pass
 
     def run_for(self, ns: int) -> None:
         """Let `ns` ns of virtual time pass, with all that happens in them."""
-        until_ns = self._now_ns + ns
-        ready, draw = self._ready, self._order.random
+        clock, ready, draw = self.clock, self._ready, self._order.random
+        until_ns = clock.now_ns + ns
         while True:
             # `step`, without its calls: this is the way of every message and of every timer.
             try:
@@ -133,16 +133,16 @@ class SimulatedDispatcher(Dispatcher):
             if timer is None:
                 break
             due_ns, fn = timer
-            if due_ns > self._now_ns:
-                self._now_ns = due_ns
+            if due_ns > clock.now_ns:
+                clock.now_ns = due_ns
             fn()
-        self._now_ns = until_ns
+        clock.now_ns = until_ns
 
     def run_until(self, condition: Callable[[], bool], limit_ns: int) -> bool:
         """Run until `condition()` holds, asked after every step, or `limit_ns` have passed. Whether it held."""
-        until_ns = self._now_ns + limit_ns
+        until_ns = self.clock.now_ns + limit_ns
         while not condition():
             if not self.step(until_ns):
-                self._now_ns = until_ns
+                self.clock.now_ns = until_ns
                 return condition()
         return True

@@ -52,7 +52,7 @@ class ActorSystem:
         self._stopped: Promise[None] = Promise()
         self._lock = threading.Lock()
         self._ended: dict[str, inspection.EndedActors] = {}
-        cell_class = LoneCell if dispatcher.one_thread else Cell
+        cell_class = Cell if dispatcher.clock is None else LoneCell
         self.root = cell_class(self, None, "", Guardian, RESTART)
         family.furnish(self.root, (), None)
 

@@ -40,6 +40,9 @@ class PodProbes:
         self._runner: ActorRef | None = None
         self._heard = False
         self._told: ContainersSeen | None = None
+        self._pod: Pod | None = None
+        self._probed = False
+        """Whether that pod has probes."""
         self._observed: tuple[object, ...] = ()
         """What was taken in last: as long as it is the same, there is nothing to tell."""
         self._adopted: dict[str, tuple[int, Container]] = {}
@@ -59,12 +62,12 @@ class PodProbes:
 
     def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
         """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
+        if pod is not self._pod:
+            self._pod, self._probed = pod, has_probes(pod)
         seen = (pod, observed, published, ending, self.results)
-        if seen == self._observed:
+        if not self._probed or seen == self._observed:
             return
         self._observed = seen
-        if not has_probes(pod):
-            return
         known = _published_containers(published if published is not None else pod.status)
         running = tuple(
             self._running(container, found, known.get(found.id))

@@ -12,7 +12,8 @@ Everything a worker knows can be found again by looking: it may be restarted at 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Coroutine
+from typing import Any, ClassVar, TypeAlias
 
 from actors.admission_messages import AdmissionWaits, AllocationReleased, PodAdmitted, PodRejected, PodTurnedAway
 from actors.container_stops import EndNoted, StopEnded
@@ -69,6 +70,7 @@ from config.pod_identity import is_static
 from runtime.cri import CriError
 from runtime.metrics import kubelet as names
 
+Pass: TypeAlias = Coroutine[Any, Any, None]
 SECOND_NS = 1_000_000_000
 TOLD_AGAIN_NS = SECOND_NS
 RETRY_NS = 10 * SECOND_NS
@@ -148,13 +150,11 @@ class PodWorker(Actor):
         self._view.history.moved(event, step)
 
     @handles(SyncPod)
-    def desired(self, message: SyncPod) -> None:
+    def desired(self, message: SyncPod) -> Pass | None:
         if message.runtime is not None:
             self.runtime_state(message.runtime)
         pod = self._view.pod = self._as_this_node_reads_it(message.pod)
         self._view.history.named(pod.metadata.namespace, pod.metadata.name)
-        if message.runtime is not None:
-            self.runtime_state(message.runtime)
         before = self._life.stage
         self._meet(desired(pod))
         self._tell_if_spent()
@@ -163,15 +163,15 @@ class PodWorker(Actor):
             self._sync.leases.pod_desired(pod)
         # What others write into the status is a reason to look only where our part depends on it: the echo of
         # every status that we have written comes by here.
-        if message.operation is not Operation.RECONCILE or before is not self._life.stage or pod.spec.readiness_gates:
-            self._go_on()
+        is_news = message.operation is not Operation.RECONCILE or before is not self._life.stage
+        return self._go_on_if(is_news or bool(pod.spec.readiness_gates))
 
     def _as_this_node_reads_it(self, pod: Pod) -> Pod:
         """Without what a feature gate of this node has switched off."""
         return pod if self._services.node.rules.restart_all else without_rules(pod)
 
     @handles(TerminatePod)
-    def terminate(self, message: TerminatePod) -> None:
+    def terminate(self, message: TerminatePod) -> Pass | None:
         """The order to end the pod, or to end it faster. It has cancelled the pass that was waiting."""
         if message.pod is not None:
             self._view.pod = self._as_this_node_reads_it(message.pod)
@@ -192,7 +192,7 @@ class PodWorker(Actor):
             )
         if message.evicted or message.reason:
             self._view.forced = Forced(FAILED, message.reason, message.message, message.disrupted)
-        self._go_on()  # what is known to run is asked to stop at once; the look comes with its end
+        return self._go_on()  # what is known to run is asked to stop at once; the look comes with its end
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
@@ -200,23 +200,27 @@ class PodWorker(Actor):
         """At everything: nobody knows what may be different."""
         self.ref.tell(LookAgain())
 
-    def _go_on(self) -> None:
-        """Something has come, or was told; what has been seen of the runtime holds, but for what is in doubt."""
-        self.ref.tell(LookAgain(runtime=False))
+    def _go_on(self) -> Pass | None:
+        """A pass, because something has come or was told: as the rest of the handler that returns it, or, where more
+        waits already, one for all of that. What has been seen of the runtime holds, but for what is in doubt.
+        """
+        again = LookAgain(runtime=False)
+        if self.has_mail():
+            self.ref.tell(again)
+            return None
+        return self.look(again)
 
-    def _go_on_if(self, waited_for: bool) -> None:
-        if waited_for:
-            self._go_on()
+    def _go_on_if(self, waited_for: bool) -> Pass | None:
+        return self._go_on() if waited_for else None
 
     def _look_in(self, ns: int) -> None:
         self.after(ns, LookAgain(), key="look")
 
     @handles(RuntimeTold)
-    def runtime_told(self, message: RuntimeTold) -> None:
+    def runtime_told(self, message: RuntimeTold) -> Pass | None:
         """Of a pod whose containers have ended only the remains are there, and whoever collects them says when."""
         ended = self._life.stage in (Stage.TERMINATED, Stage.FINISHED)
-        if not ended and self._view.observer.told(message.shown):
-            self._go_on()
+        return self._go_on_if(not ended and self._view.observer.told(message.shown))
 
     @handles(LookAgain)
     async def look(self, message: LookAgain) -> None:
@@ -310,16 +314,16 @@ class PodWorker(Actor):
     # --- answers ----------------------------------------------------------------------------------------------------
 
     @handles(PodAdmitted)
-    def admitted(self, message: PodAdmitted) -> None:
-        self._go_on_if(self._sync.admission.admitted(message))
+    def admitted(self, message: PodAdmitted) -> Pass | None:
+        return self._go_on_if(self._sync.admission.admitted(message))
 
     @handles(PodRejected)
-    def rejected(self, message: PodRejected) -> None:
+    def rejected(self, message: PodRejected) -> Pass | None:
         self._view.forced = self._sync.admission.rejected(message)
         self._services.meters.count(names.ADMISSION_REJECTIONS, message.reason)
         self._services.sync_loop.tell(PodTurnedAway(self._uid))
         self._view.say("Warning", message.reason, message.message)
-        self._go_on()
+        return self._go_on()
 
     @handles(AdmissionWaits)
     def admission_waits(self, message: AdmissionWaits) -> None:
@@ -327,38 +331,38 @@ class PodWorker(Actor):
         self._tell_history(None)
 
     @handles(ObjectsRead)
-    def objects_read(self, message: ObjectsRead) -> None:
-        self._go_on_if(self._references.objects_read(message))
+    def objects_read(self, message: ObjectsRead) -> Pass | None:
+        return self._go_on_if(self._references.objects_read(message))
 
     @handles(SurroundingsRead)
-    def surroundings_read(self, message: SurroundingsRead) -> None:
-        self._go_on_if(self._references.surroundings_read(message))
+    def surroundings_read(self, message: SurroundingsRead) -> Pass | None:
+        return self._go_on_if(self._references.surroundings_read(message))
 
     @handles(RuntimeClassRead)
-    def runtime_class_read(self, message: RuntimeClassRead) -> None:
-        self._go_on_if(self._references.runtime_class_read(message))
+    def runtime_class_read(self, message: RuntimeClassRead) -> Pass | None:
+        return self._go_on_if(self._references.runtime_class_read(message))
 
     @handles(ObjectsChanged)
-    def objects_changed(self, _: ObjectsChanged) -> None:
+    def objects_changed(self, _: ObjectsChanged) -> Pass | None:
         """What a container has waited for may be there now."""
-        self._go_on()
+        return self._go_on()
 
     @handles(ProbesJudged)
-    def probes_judged(self, message: ProbesJudged) -> None:
-        self._go_on_if(self._probes.judged(message))
+    def probes_judged(self, message: ProbesJudged) -> Pass | None:
+        return self._go_on_if(self._probes.judged(message))
 
     @handles(ProbeRunnerStarted)
     def probe_runner_started(self, _: ProbeRunnerStarted) -> None:
         self._probes.runner_started()
 
     @handles(IdsAssigned)
-    def ids_assigned(self, message: IdsAssigned) -> None:
+    def ids_assigned(self, message: IdsAssigned) -> Pass | None:
         self._sync.users.assigned(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(ImagesLeased)
-    def images_leased(self, message: ImagesLeased) -> None:
-        self._go_on_if(self._sync.leases.leased(message))
+    def images_leased(self, message: ImagesLeased) -> Pass | None:
+        return self._go_on_if(self._sync.leases.leased(message))
 
     @handles(PullWaits)
     def pull_waits(self, message: PullWaits) -> None:
@@ -366,24 +370,23 @@ class PodWorker(Actor):
         self._tell_history(None)
 
     @handles(ImagePulled)
-    def image_pulled(self, message: ImagePulled) -> None:
+    def image_pulled(self, message: ImagePulled) -> Pass | None:
         self._sync.starts.image_pulled(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(ImagePullFailed)
-    def image_pull_failed(self, message: ImagePullFailed) -> None:
+    def image_pull_failed(self, message: ImagePullFailed) -> Pass | None:
         self._sync.starts.image_pull_failed(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(VolumesPrepared)
-    def volumes_prepared(self, message: VolumesPrepared) -> None:
-        if self._sync.volumes_prepared(message):
-            self._go_on()
+    def volumes_prepared(self, message: VolumesPrepared) -> Pass | None:
+        return self._go_on_if(self._sync.volumes_prepared(message))
 
     @handles(SubPathsPrepared)
-    def sub_paths_prepared(self, message: SubPathsPrepared) -> None:
+    def sub_paths_prepared(self, message: SubPathsPrepared) -> Pass | None:
         self._sync.starts.mounts.sub_paths.prepared(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(RenewVolumes)
     def renew_volumes(self, _: RenewVolumes) -> None:
@@ -392,14 +395,14 @@ class PodWorker(Actor):
             self._sync.renew_volumes()
 
     @handles(VolumesReleased)
-    def volumes_released(self, message: VolumesReleased) -> None:
+    def volumes_released(self, message: VolumesReleased) -> Pass | None:
         self._end.volumes_released(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(PodCollected)
-    def pod_collected(self, message: PodCollected) -> None:
+    def pod_collected(self, message: PodCollected) -> Pass | None:
         self._end.pod_collected(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(DeedEnded)
     def deed_ended(self, message: DeedEnded) -> None:
@@ -407,12 +410,12 @@ class PodWorker(Actor):
         self._look_soon()
 
     @handles(HookEnded, HookTimeIsUp)
-    def hook_ended(self, message: HookEnded | HookTimeIsUp) -> None:
+    def hook_ended(self, message: HookEnded | HookTimeIsUp) -> Pass | None:
         if message.kind is HookKind.PRE_STOP:
             self._view.stops.hook_ended(message)
         else:
             self._view.post_starts.ended(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(EndNoted)
     def end_noted(self, message: EndNoted) -> None:
@@ -420,14 +423,14 @@ class PodWorker(Actor):
         self._tell_history(None)
 
     @handles(StopEnded)
-    def stop_ended(self, message: StopEnded) -> None:
+    def stop_ended(self, message: StopEnded) -> Pass | None:
         self._view.stops.stop_ended(message)
-        self._go_on()
+        return self._go_on()
 
     @handles(HistorianStarted)
-    def tell_history_anew(self, _: HistorianStarted) -> None:
+    def tell_history_anew(self, _: HistorianStarted) -> Pass | None:
         self._view.history.anew()
-        self._go_on()
+        return self._go_on()
 
     @handles(StatusManagerStarted)
     def publish_again(self, _: StatusManagerStarted) -> None:

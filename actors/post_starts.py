@@ -67,6 +67,8 @@ class PostStarts:
 
     def settle(self, observed: ObservedPod) -> None:
         """Take note of what has ended before its hook has, and of what has ended because of it."""
+        if not self._containers:
+            return
         running = {each.id for each in observed.containers() if each.running}
         for container_id in [each for each in self._containers if each not in running]:
             container, error = self._containers[container_id], None

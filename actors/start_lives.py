@@ -16,10 +16,14 @@ class StartLives:
 
     def __init__(self) -> None:
         self._lives: dict[str, StartLife] = {}
+        self._unstarted: frozenset[str] = frozenset()
 
     def meet(self, name: str, event: Event) -> StartLife:
         """Walk one event of container `name`."""
-        life = self._lives[name] = advance(self.of(name), event)
+        before = self.of(name)
+        life = self._lives[name] = advance(before, event)
+        if before.stage in RUNS_UNSTARTED or life.stage in RUNS_UNSTARTED:
+            self._unstarted = frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)
         return life
 
     def of(self, name: str) -> StartLife:
@@ -31,4 +35,4 @@ class StartLives:
 
     def unstarted(self) -> frozenset[str]:
         """Ids of containers that run and whose postStart hook has not ended well."""
-        return frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)
+        return self._unstarted

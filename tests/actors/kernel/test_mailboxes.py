@@ -212,3 +212,18 @@ def test_who_asks_an_actor_that_lets_mail_wait_is_answered_at_once_and_after_wha
     ref.tell(Interrupt())
     driver.settle()
     assert notes[2:] == [Interrupt(), Latest("a", 2)]
+
+
+def test_an_actor_knows_whether_more_waits(driver: Driver):
+    notes: list[Any] = []
+
+    class Patient(Puppet):
+        def heard(self, message: Message) -> None:
+            assert isinstance(message, Latest)
+            self.notes.append((message.key, self.has_mail()))
+
+    ref = driver.spawn(Patient, notes, a_moment)
+    for key in "abc":
+        ref.tell(Latest(key, 1))
+    driver.until(lambda: len(notes) == 3)
+    assert notes == [("a", True), ("b", True), ("c", False)]

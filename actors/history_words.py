@@ -29,6 +29,8 @@ def seconds(ns: int) -> str:
 
 def shortened(text: str, limit: int = DETAIL_LIMIT) -> str:
     """One line of at most `limit` characters."""
+    if not text:
+        return text
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 3]}..."
 

@@ -7,6 +7,7 @@ status that says the same as the one before *is* the one before, so the caller m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -106,7 +107,7 @@ def compute_pod_status(
         node.ips,
         observed.any_sandbox_ready(),
     )
-    host_ips = order_ips(node.ips, node.ips)
+    host_ips = _host_ips(node.ips)
     same_phase = phase == previous.phase
     status = msgspec.structs.replace(
         previous,
@@ -137,13 +138,19 @@ def compute_pod_status(
         qos_class=previous.qos_class or str(qos_class(pod)),
         pod_ip=ips[0] if ips else None,
         pod_ips=tuple(PodIP(ip=ip) for ip in ips),
-        host_ip=host_ips[0] if host_ips else previous.host_ip,
-        host_ips=tuple(HostIP(ip=ip) for ip in host_ips) if host_ips else previous.host_ips,
+        host_ip=host_ips[0].ip if host_ips else previous.host_ip,
+        host_ips=host_ips or previous.host_ips,
     )
     return previous if status == previous else status
 
 
 _NOTHING_YET = PodStatus()
+
+
+@lru_cache(maxsize=64)
+def _host_ips(node_ips: tuple[str, ...]) -> tuple[HostIP, ...]:
+    """The same for every pod of a node."""
+    return tuple(HostIP(ip=ip) for ip in order_ips(node_ips, node_ips))
 
 
 def _start_time(pod: Pod, observed: ObservedPod, wall_ns: int) -> str:

@@ -54,7 +54,7 @@ def pod_conditions(
     )
     if has_rule(pod):
         verdicts = (*verdicts, (ALL_RESTARTING, _YES if restarting_all else (_FALSE, None, None)))
-    own = tuple(_condition(kind, verdict, before.get(kind), generation, now) for kind, verdict in verdicts)
+    own = tuple([_condition(kind, verdict, before.get(kind), generation, now) for kind, verdict in verdicts])
     return own + others if others else own
 
 
@@ -156,9 +156,7 @@ def with_disruption(
 def _foreign(pod: Pod, previous: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
     """Conditions that others have set: the API's own object knows them best, what we published second best."""
     source = pod.status.conditions if pod.status is not None and pod.status.conditions else previous
-    if len(source) <= len(OWNED) and all(condition.type in OWNED for condition in source):
-        return ()
-    return tuple(condition for condition in source if condition.type not in OWNED)
+    return tuple([condition for condition in source if condition.type not in OWNED])
 
 
 def _condition(

@@ -11,11 +11,22 @@ from runtime.cri.enums import NamespaceMode
 from runtime.cri.messages import ContainerEventResponse, CreateContainerRequest, RunPodSandboxRequest
 from runtime.cri.verbs import GET_CONTAINER_EVENTS, Req, Res, Verb
 from runtime.metrics import kubelet as names
-from runtime.metrics.meters import Meters
+from runtime.metrics.meters import NS_PER_SECOND, Meters
 from runtime.pending import Pending, Subscription
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _OTHERWISE = {"update_container_resources": "update_container"}
+
+
+class _Verb:
+    """What is measured of every call of one verb: series found once. There is one for each verb, so there is room."""
+
+    __slots__ = ("calls", "name", "times")
+
+    def __init__(self, verb: str, meters: Meters) -> None:
+        self.name = operation_type(verb)
+        self.calls = meters.series(names.RUNTIME_OPERATIONS, self.name)
+        self.times = meters.series(names.RUNTIME_DURATION, self.name)
 
 
 class MeasuredCri:
@@ -26,15 +37,15 @@ class MeasuredCri:
         self._meters = meters
         self._now_ns = now_ns
         self._wall_ns = wall_ns
-        self._names: dict[str, str] = {}
+        self._verbs: dict[str, _Verb] = {}
 
     def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
         """See `Cri.call`."""
-        name = self._names.get(verb.name)
-        if name is None:
-            name = self._names[verb.name] = operation_type(verb.name)
+        measured = self._verbs.get(verb.name)
+        if measured is None:
+            measured = self._verbs[verb.name] = _Verb(verb.name, self._meters)
         meters, began_ns = self._meters, self._now_ns()
-        meters.count(names.RUNTIME_OPERATIONS, name)
+        measured.calls.inc(1)
         images = _image_volumes(request) if isinstance(request, CreateContainerRequest) else 0
         if images:
             meters.count(names.IMAGE_VOLUMES, by=images)
@@ -45,9 +56,9 @@ class MeasuredCri:
 
         def ended(done: Pending[Res]) -> None:
             took_ns, failed = self._now_ns() - began_ns, has_failed(done)
-            meters.took(names.RUNTIME_DURATION, took_ns, name)
+            measured.times.observe(took_ns / NS_PER_SECOND)
             if failed:
-                meters.count(names.RUNTIME_ERRORS, name)
+                meters.count(names.RUNTIME_ERRORS, measured.name)
             if images:
                 meters.count(names.IMAGE_VOLUMES_ERRORS if failed else names.IMAGE_VOLUMES_MOUNTED, by=images)
             if sandbox is not None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from runtime.metrics import own
 from runtime.metrics.exposition import Row, Told
 from runtime.metrics.families import Family, Kind
 from runtime.metrics.pull_times import PullTimes
-from runtime.metrics.series import Distribution, Series, Value, series_of
+from runtime.metrics.series import Series, series_of
 
 NS_PER_SECOND = 1_000_000_000
 
@@ -35,13 +35,13 @@ class Meters:
         """Add to a counter."""
         series = self._one(family, labels)
         if series is not None:
-            cast("Value", series).inc(by)
+            series.inc(by)
 
     def put(self, family: Family, value: float, *labels: str) -> None:
         """Set a gauge."""
         series = self._one(family, labels)
         if series is not None:
-            cast("Value", series).set(value)
+            series.set(value)
 
     def add(self, family: Family, by: float, *labels: str) -> None:
         """Move a gauge."""
@@ -51,19 +51,19 @@ class Meters:
         """Let a gauge be what `value` says whenever somebody looks; it must not wait, nor fail."""
         series = self._one(family, labels)
         if series is not None:
-            cast("Value", series).follow(value)
+            series.follow(value)
 
     def observe(self, family: Family, value: float, *labels: str) -> None:
         """Put a value into a histogram."""
         series = self._one(family, labels)
         if series is not None:
-            cast("Distribution", series).observe(value)
+            series.observe(value)
 
     def took(self, family: Family, ns: int, *labels: str) -> None:
         """Put a time into a histogram of seconds."""
         series = self._one(family, labels)
         if series is not None:
-            cast("Distribution", series).observe(ns / NS_PER_SECOND)
+            series.observe(ns / NS_PER_SECOND)
 
     def series(self, family: Family, *labels: str) -> Any:
         """One series, for who moves the same one again and again (`inc`, `set`, `observe`); None where
@@ -90,8 +90,8 @@ class Meters:
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _one(self, family: Family, labels: tuple[str, ...]) -> Series | None:
-        """A series; None when there are too many already."""
+    def _one(self, family: Family, labels: tuple[str, ...]) -> Any:
+        """A series, of the kind of its family; None when there are too many already."""
         known = self._series.get(family.name)
         if known is not None:
             series = known.get(labels)

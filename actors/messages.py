@@ -168,7 +168,7 @@ class TerminatePod(Message, frozen=True):
 class LookAgain(Message, frozen=True):
     """Anybody -> PodWorker: something about your pod may have changed; a flag, not an event.
 
-    `runtime` False: an answer has come that says nothing of the runtime, and what was seen there just now will do.
+    `runtime` False: this says nothing of the runtime, and what has been seen there holds where it is not in doubt.
     """
 
     runtime: bool = True

@@ -1,9 +1,11 @@
 """`PodWorker`: one pod, from its first sync to its last trace.
 
 The worker walks the state machine of `pod_lifecycle` and decides nothing itself: what to do next is computed by
-`pod_actions`, what to show by `pod_status`, how a container is configured by `start`. A pass looks at the runtime,
-computes, does one short verb after another, and publishes what came of it (`pod_sync`, `pod_end`). What takes long
-(pulls, volumes, collecting the remains) is asked of other actors, and their answer is one more reason to look again.
+`pod_actions`, what to show by `pod_status`, how a container is configured by `start`. A pass looks at what may have
+changed in the runtime, computes, does one short verb after another, and publishes what came of it (`pod_sync`,
+`pod_end`). What takes long (pulls, volumes, collecting the remains) is asked of other actors. Their answer is a reason
+for one more pass, which follows in the same turn unless more waits already; then one pass serves for all of it.
+
 A pass that waits for the runtime is cancelled by the order to end the pod; what it had begun is remembered
 (`pod_deeds`).
 

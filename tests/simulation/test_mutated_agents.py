@@ -87,7 +87,6 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
         self._sandboxes = {sandbox.id: sandbox}
         self._containers = {each.id: each for each in containers}
         self.changes += 1
-        self._complete = True
         return self.seen()
 
     monkeypatch.setattr(actors.pleg, "shown_by", keep)

@@ -28,6 +28,8 @@ _ANSWERS = {
     ProbeDeed.ERROR: ProbeAnswer(Outcome.UNKNOWN, "the simulated container cannot be asked"),
 }
 _WELL = _ANSWERS[ProbeDeed.OK]
+_SAID_BY = {"startup": "startup_probe", "readiness": "readiness_probe", "liveness": "liveness_probe"}
+"""Kind of probe -> what of a container's behaviour says how it answers."""
 _TIMED_OUT = ProbeAnswer(Outcome.FAILURE, "no answer within the probe's timeout")
 _RUNNING = ContainerState.CONTAINER_RUNNING  # asked at every probe: a member of an enum costs ten times a global name
 _NOBODY = ProbeAnswer(Outcome.FAILURE, "connect: connection refused")
@@ -52,15 +54,19 @@ class SimulatedProber:
 
     def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer] | ProbeAnswer:
         record = self._containers.get(container_id)
-        if record is not None:
-            for told in self._asked:
-                told(record, kind)
-        deed = None if record is None else _deed(record, kind)
-        if deed is None and type(check) is ExecCheck:
+        if record is None:
+            return ask_exec(self._cri, container_id, check, timeout_ns) if isinstance(check, ExecCheck) else _NOBODY
+        for told in self._asked:
+            told(record, kind)
+        behaviour = record.behaviour
+        count = record.probes[kind] = record.probes.get(kind, 0) + 1
+        deeds: tuple[ProbeDeed, ...] = getattr(behaviour, _SAID_BY[kind])
+        deed = at(deeds, count - 1) if deeds else None
+        if deed is None and isinstance(check, ExecCheck):
             return ask_exec(self._cri, container_id, check, timeout_ns)
-        if record is None or record.state is not _RUNNING:
+        if record.state is not _RUNNING:
             return _NOBODY
-        delay_ns = record.behaviour.probe_delay
+        delay_ns = behaviour.probe_delay
         if deed is None and not delay_ns:
             return _WELL
         if deed is ProbeDeed.SILENT:
@@ -80,18 +86,3 @@ class SimulatedProber:
 
         self._dispatcher.schedule(ns, give)
         return promise
-
-
-def _deed(record: ContainerRecord, kind: str) -> ProbeDeed | None:
-    """What the container's annotations say; None: nothing."""
-    behaviour = record.behaviour
-    deeds = (
-        behaviour.readiness_probe
-        if kind == "readiness"
-        else behaviour.liveness_probe
-        if kind == "liveness"
-        else behaviour.startup_probe
-    )
-    count = record.probes.get(kind, 0)
-    record.probes[kind] = count + 1
-    return at(deeds, count) if deeds else None

@@ -59,8 +59,13 @@ class TimerHeap:
         if due_ns is None or due_ns > now_ns:
             return None
         handle = self._heap[0][2]
-        fn = handle.fn
-        self._done_with(due_ns, handle, now_ns)
+        fn, every_ns = handle.fn, handle.every_ns
+        if every_ns is None:
+            heapq.heappop(self._heap)
+            handle.fn = None
+        else:
+            late_ns = now_ns - due_ns
+            self._put_on(due_ns + (late_ns // every_ns + 1) * every_ns, handle)
         return fn
 
     def pop_until(self, until_ns: int | None) -> tuple[int, Callable[[], object]] | None:
@@ -74,20 +79,19 @@ class TimerHeap:
                 continue
             if until_ns is not None and due_ns > until_ns:
                 return None
-            self._done_with(due_ns, handle, due_ns)
+            every_ns = handle.every_ns
+            if every_ns is None:
+                heapq.heappop(heap)
+                handle.fn = None
+            else:
+                # `_put_on`, without its call: this is the way of every message of a simulated node at rest.
+                self._sequence += 1
+                heapq.heapreplace(heap, (due_ns + every_ns, self._sequence, handle))
             return due_ns, fn
         return None
 
-    def _done_with(self, due_ns: int, handle: TimerHandle, now_ns: int) -> None:
-        """The first of all, which is done at `now_ns`, goes, or to its next time."""
-        every_ns = handle.every_ns
-        if every_ns is None:
-            heapq.heappop(self._heap)
-            handle.fn = None
-            return
-        due_ns += every_ns
-        if due_ns <= now_ns:
-            due_ns += (now_ns - due_ns) // every_ns * every_ns + every_ns
+    def _put_on(self, due_ns: int, handle: TimerHandle) -> None:
+        """The first of all has another time."""
         self._sequence += 1
         heapq.heapreplace(self._heap, (due_ns, self._sequence, handle))
 

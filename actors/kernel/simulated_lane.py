@@ -1,7 +1,8 @@
 """A lane in a world without threads: calls happen in zero time, under the same limits as on threads.
 
 A call that would take long, or hang, is played by a function that returns a `Promise`: the call ends when that does.
-Deadlines, write-offs and refusals are those of `lanes`.
+Deadlines, write-offs and refusals are those of `lanes`. Most calls end at the moment at which they come: only one that
+waits for its turn, or does not return at once, has a timer for its deadline.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _HELD, _RUNNING, _LOST, _OVER = Stage.HELD, Stage.RUNNING, Stage.LOST, Stage.OVE
 
 
 class _Call:
-    __slots__ = ("args", "deadline", "fn", "key", "promise", "slow", "stage", "started_ns")
+    __slots__ = ("args", "deadline", "deadline_ns", "fn", "key", "promise", "slow", "stage", "started_ns", "watched")
 
-    def __init__(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def __init__(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...], deadline_ns: int | None) -> None:
         self.key = key
         self.fn = fn
         self.args = args
@@ -34,6 +35,8 @@ class _Call:
         self.stage = _HELD
         self.started_ns = 0
         self.slow = False
+        self.watched = False
+        self.deadline_ns = deadline_ns
         self.deadline: Cancellable | None = None
 
 
@@ -49,32 +52,56 @@ class SimulatedLane:
         self._running: dict[_Call, None] = {}
         self._slow = 0
         self._watching = False
+        self._is_due = False
+        """What is ready starts in a moment."""
         self._lost: list[_Call] = []
         self._waiting: list[_Call] = []
+        self._new: list[_Call] = []
+        """Of those that wait: who has come since it was last seen who can start."""
 
     def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Promise[T]:
         if len(self._lost) >= MAX_WRITTEN_OFF:
             return broken(LaneExhaustedError(f"lane {self.name} has {len(self._lost)} calls that never returned"))
-        call = _Call(key, fn, args)
+        call = _Call(key, fn, args, deadline_ns)
         self._waiting.append(call)
-        if deadline_ns is not None:
-            call.deadline = self._dispatcher.schedule(deadline_ns, lambda: self._time_is_up(call, deadline_ns))
-        # Whoever ends the promise before the call has ended has given it up: the deadline, or a cancel.
-        call.promise.add_done_callback(lambda _: None if call.stage is _OVER else self._give_up(call))
-        self._dispatcher.schedule(0, self._start_ready)
+        self._new.append(call)
+        self._start_soon()
         return call.promise
 
     def report(self) -> LaneReport:
         lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
         return LaneReport(self.name, self._size, self._per_key, len(self._running), len(self._waiting), 0, lost)
 
+    def _start_soon(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            self._dispatcher.schedule(0, self._start_ready)
+
+    def _watch(self, call: _Call) -> None:
+        """It has not ended at once. Whoever ends its promise before that has given it up: the deadline, or a cancel."""
+        call.watched = True
+        if call.deadline_ns is not None:
+            call.deadline = self._dispatcher.schedule(call.deadline_ns, lambda: self._time_is_up(call))
+        call.promise.add_done_callback(lambda _: self._give_up(call))
+
     def _start_ready(self) -> None:
+        self._is_due = False
         for call in list(self._waiting):
-            if len(self._running) - self._slow >= self._size:
+            if call.promise.done():
+                self._give_up(call)
+            elif len(self._running) - self._slow >= self._size:
                 self._watch_for_slow()
-                return
-            if call.stage is not _HELD or self._in_use.get(call.key, 0) >= self._per_key:
-                continue
+                break
+            else:
+                self._start(call)
+        new, self._new = self._new, []
+        for call in new:
+            if call.stage is _HELD:
+                self._watch(call)
+
+    def _start(self, call: _Call) -> None:
+        """Unless as many of its key as may run do."""
+        if self._in_use.get(call.key, 0) < self._per_key:
             self._waiting.remove(call)
             self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
             self._running[call] = None
@@ -121,6 +148,8 @@ class SimulatedLane:
             else:
                 call.promise.set_exception(failure)
 
+        if not call.watched:
+            self._watch(call)
         result.add_done_callback(ended)
 
     def _returned(self, call: _Call) -> None:
@@ -135,7 +164,7 @@ class SimulatedLane:
         if not self._in_use[call.key]:
             del self._in_use[call.key]
         if self._waiting:
-            self._dispatcher.schedule(0, self._start_ready)
+            self._start_soon()
 
     def _give_up(self, call: _Call) -> None:
         if call.stage is _HELD:
@@ -145,10 +174,11 @@ class SimulatedLane:
             call.stage = _LOST
             self._runs_no_more(call)
             self._lost.append(call)
-            self._dispatcher.schedule(0, self._start_ready)
+            self._start_soon()
 
-    def _time_is_up(self, call: _Call, deadline_ns: int) -> None:
-        call.promise.set_exception(DeadlineExceededError(f"{_name_of(call.fn)} for {call.key}", deadline_ns))
+    def _time_is_up(self, call: _Call) -> None:
+        assert call.deadline_ns is not None, "only a deadline can be over"
+        call.promise.set_exception(DeadlineExceededError(f"{_name_of(call.fn)} for {call.key}", call.deadline_ns))
 
 
 def _name_of(fn: Callable[..., Any]) -> str:

@@ -7,6 +7,7 @@ instead of the result, and `heal` does the deed and keeps the promise.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import threading
@@ -129,14 +130,10 @@ class FileTree:
 
     def exists(self, path: str) -> bool:
         """There is something, links followed."""
-        try:
-            self._node(path)
-        except OSError:
-            return False
-        return True
+        return self._found(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        return self.exists(path) and isinstance(self._node(path), Directory)
+        return isinstance(self._found(path), Directory)
 
     def usage(self, path: str) -> tuple[int, int]:
         """(bytes of all files, entries) at and below `path`; nothing where there is nothing."""
@@ -260,13 +257,16 @@ class FileTree:
     def open(self, path: str) -> File:
         """The file at `path`, made empty when there is none; its directory must exist."""
         with self._lock:
-            try:
-                return self._file(path)
-            except FileNotFoundError:
-                directory, name = self._parent(path)
-                self.version += 1
-                file = directory.entries[name] = File(self)
-                return file
+            node = self._walk(path)
+            if isinstance(node, File):
+                return node
+            if node is not None:
+                with contextlib.suppress(FileNotFoundError):  # a link that leads nowhere is replaced
+                    return self._file(path)
+            directory, name = self._parent(path)
+            self.version += 1
+            file = directory.entries[name] = File(self)
+            return file
 
     def link(self, path: str, target: str) -> None:
         """Make a symbolic link, or turn the one that is there."""
@@ -357,7 +357,33 @@ class FileTree:
 
     # --- finding ----------------------------------------------------------------------------------------------------
 
+    def _walk(self, path: str) -> Node | None:
+        """What is there, None for nothing; the first link on the way, where there is one, for that takes `_node`."""
+        node: Node = self._root
+        for name in _parts(path):
+            if not isinstance(node, Directory):
+                return node if isinstance(node, Link) else None
+            found = node.entries.get(name)
+            if found is None:
+                return None
+            node = found
+        return node
+
+    def _found(self, path: str) -> Node | None:
+        """What is there, links followed; None for nothing."""
+        node = self._walk(path)
+        if isinstance(node, Link):
+            try:
+                return self._node(path)
+            except OSError:
+                return None
+        return node
+
     def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
+        """What is there. Raises OSError: nothing, a file in the place of a directory, or too many links."""
+        known = self._walk(path)
+        if known is not None and not isinstance(known, Link):
+            return known
         node: Node = self._root
         parts = _parts(path)
         for index, name in enumerate(parts):
@@ -394,7 +420,15 @@ class FileTree:
         parts = _parts(path)
         if not parts:
             raise _error(errno.EBUSY, path)
-        return self._directory("/" + "/".join(parts[:-1])), parts[-1]
+        above: Node = self._root
+        for name in parts[:-1]:
+            found = above.entries.get(name) if isinstance(above, Directory) else None
+            if found is None or isinstance(found, Link):
+                return self._directory("/" + "/".join(parts[:-1])), parts[-1]
+            above = found
+        if not isinstance(above, Directory):
+            raise _error(errno.ENOTDIR, "/" + "/".join(parts[:-1]))
+        return above, parts[-1]
 
     def _free(self, node: Node) -> None:
         if isinstance(node, File):
@@ -423,7 +457,8 @@ def _normal(path: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _parts(path: str) -> tuple[str, ...]:
-    return tuple(part for part in _normal(path).split("/") if part)
+    path = _normal(path)
+    return tuple(path.split("/")[1:]) if path != "/" else ()
 
 
 def _lies_in(path: str, prefix: str) -> bool:

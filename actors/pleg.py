@@ -4,8 +4,9 @@ It lists all sandboxes and containers, compares with the last list (`runtime_lis
 pod that changed. It never says *what* happened: the worker looks for itself, so a lost, doubled or late word does no
 harm. It does pass on how far things have come, and a worker that has seen them so far leaves the look out
 (`runtime_shown`): most of what a runtime tells is the echo of what the worker has just done. Where the runtime serves
-an event stream, each event is one more hint and the full list becomes a slow safety net; where it does not, the list
-is taken every second (spec 2.1, 2.5).
+an event stream, each event is one more hint, at once where a container has ended and gathered for a second otherwise
+(`event_gatherer`), and the full list becomes a slow safety net; where it does not, the list is taken every second
+(spec 2.1, 2.5).
 
 What may fail: a list (kept as "not known", never as "nothing runs"), the stream (opened again with back-off). A list
 that does not come back is given up after its deadline, and hints are passed on meanwhile; one pod's hanging status
@@ -18,6 +19,7 @@ import logging
 from typing import Any, ClassVar
 
 from actors.count_messages import CountRunning, RunningCount
+from actors.event_gatherer import EventGatherer, EventsGathered, can_wait
 from actors.kernel import (
     Actor,
     ActorRef,
@@ -40,7 +42,7 @@ from actors.messages import (
 )
 from actors.node_messages import RuntimeListed
 from actors.runtime_listing import NOTHING, Difference, Picture, count_of, difference, picture_of, strangers
-from actors.runtime_shown import Shown, both, shown_by
+from actors.runtime_shown import Shown, both, nothing_is_left, shown_by
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
     ContainerEventResponse,
@@ -66,6 +68,7 @@ GIVE_UP_NS = LIST_TIMEOUT_NS + SECOND_NS
 EVERYBODY_NS = SECOND_NS
 """From the loss of a hint until everybody looks: while hints are lost, more will be."""
 STREAM_RETRY_NS = 5 * SECOND_NS
+GATHERER = "events"
 UNHEALTHY_NS = 180 * SECOND_NS
 """Since the last good list; from then on the node is not ready (spec 2.1)."""
 
@@ -158,6 +161,8 @@ class PlegActor(Actor):
     def on_start(self) -> None:
         # After a restart of this actor it knows no worker, and nothing of what they have seen.
         self._sync_loop.tell(PlegStarted())
+        if GATHERER not in self.children:
+            self.spawn(EventGatherer, self.ref, name=GATHERER)
         self.ref.tell(Relist())
         self.ref.tell(OpenStream())
 
@@ -290,12 +295,16 @@ class PlegActor(Actor):
 
     @handles(OpenStream)
     def open_stream(self, _: OpenStream) -> None:
-        ref = self.ref
+        ref, gatherer = self.ref, self.children[GATHERER]
 
         def on_item(event: ContainerEventResponse) -> None:
             status = event.pod_sandbox_status
             meta = None if status is None else status.metadata
-            ref.tell(EventHint("" if meta is None else meta.uid, shown_by(event)))
+            uid, shown = "" if meta is None else meta.uid, shown_by(event)
+            if uid and shown is not None and can_wait(event):
+                gatherer.tell(EventsGathered({uid: shown}))
+            else:
+                ref.tell(EventHint(uid, shown))
 
         def on_end(failure: CriError | None) -> None:
             if self._stopping:
@@ -312,6 +321,16 @@ class PlegActor(Actor):
             worker.tell(LookAgain() if message.shown is None else RuntimeTold(message.shown))
         else:
             self._list_within(RELIST_NS)
+
+    @handles(EventsGathered)
+    def events_gathered(self, message: EventsGathered) -> None:
+        """Of a pod that has no worker and nothing left there is nothing to find out."""
+        for uid, shown in message.shown.items():
+            worker = self._workers.get(uid)
+            if worker is not None:
+                worker.tell(RuntimeTold(shown))
+            elif not nothing_is_left(shown):
+                self._list_within(RELIST_NS)
 
     @handles(StreamEnded)
     def stream_ended(self, message: StreamEnded) -> None:

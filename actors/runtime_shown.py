@@ -36,6 +36,11 @@ def shown_by(event: ContainerEventResponse) -> Shown | None:
     return shown if event.container_id in shown else None
 
 
+def nothing_is_left(shown: Shown) -> bool:
+    """Whether all that is told of is gone."""
+    return all(state == GONE for state in shown.values())
+
+
 def both(newer: Shown, older: Shown) -> Shown:
     """What two words have told together, in whatever order they have come."""
     if newer == older:

@@ -19,8 +19,9 @@ from actors.messages import (
 )
 from actors.node_messages import RuntimeListed
 from actors.pleg import EVERYBODY_NS, GIVE_UP_NS, LIST_TIMEOUT_NS, RELIST_WITH_EVENTS_NS, DescribePleg, PlegActor
+from actors.runtime_shown import GONE
 from runtime.cri import CriError, StatusCode
-from runtime.cri.enums import ContainerState
+from runtime.cri.enums import ContainerEventType, ContainerState
 from runtime.cri.messages import (
     Container,
     ContainerEventResponse,
@@ -35,6 +36,7 @@ from tests.actors.probes import Recorder, only
 
 SECOND_NS = 1_000_000_000
 RUNNING, EXITED = ContainerState.CONTAINER_RUNNING, ContainerState.CONTAINER_EXITED
+CREATED = ContainerEventType.CONTAINER_CREATED_EVENT
 
 
 class Stream:
@@ -133,9 +135,14 @@ class World:
     def run(self, ns: int = 0) -> None:
         self.dispatcher.run_for(ns)
 
-    def event(self, uid: str, *containers: ContainerStatus, of: str = "") -> None:
+    def event(self, uid: str, *containers: ContainerStatus, of: str = "", kind: ContainerEventType = CREATED) -> None:
         status = PodSandboxStatus(metadata=PodSandboxMetadata(uid=uid)) if uid else None
-        event = ContainerEventResponse(container_id=of, pod_sandbox_status=status, containers_statuses=containers)
+        event = ContainerEventResponse(
+            container_id=of,
+            container_event_type=kind,
+            pod_sandbox_status=status,
+            containers_statuses=containers,
+        )
         self.runtime.streams[-1].on_item(event)
 
     def unknown(self) -> list[list[str]]:
@@ -310,8 +317,33 @@ def test_what_events_tell_of_a_pod_reaches_its_worker_as_one_word(world: World):
     told = world.worker("1")
     world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
     world.event("1", ContainerStatus(id="a", state=EXITED), ContainerStatus(id="b", state=RUNNING), of="b")
-    world.run()
+    world.run(SECOND_NS)
     assert told == [RuntimeTold({"a": EXITED, "b": RUNNING})]
+
+
+def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themselves_within_a_second(world: World):
+    told = world.worker("1")
+    running, exited = ContainerStatus(id="a", state=RUNNING), ContainerStatus(id="a", state=EXITED)
+    world.event("1", running, of="a", kind=ContainerEventType.CONTAINER_STARTED_EVENT)
+    world.run(SECOND_NS // 2)
+    assert told == []
+    world.event("1", exited, of="a", kind=ContainerEventType.CONTAINER_STOPPED_EVENT)
+    world.run()
+    assert told == [RuntimeTold({"a": EXITED})]
+    world.event("1", of="a", kind=ContainerEventType.CONTAINER_DELETED_EVENT)
+    world.run(SECOND_NS)
+    assert told[1:] == [RuntimeTold({"a": GONE})]
+
+
+def test_what_is_gone_and_belongs_to_no_worker_brings_no_list(world: World):
+    world.run(2 * SECOND_NS)
+    world.runtime.lists = 0
+    world.event("stranger", of="a", kind=ContainerEventType.CONTAINER_DELETED_EVENT)
+    world.run(3 * SECOND_NS)
+    assert world.runtime.lists == 0
+    world.event("stranger", ContainerStatus(id="b", state=RUNNING), of="b")
+    world.run(3 * SECOND_NS)
+    assert world.runtime.lists == 1
 
 
 def test_an_event_that_does_not_tell_how_its_own_container_is_makes_its_worker_look(world: World):

@@ -2,7 +2,8 @@
 (spec 10.2 to 10.7).
 
 A pod gets its cgroup when the node has taken it, and its worker hears of both at once; it loses it when nothing of it
-runs any more. The tiers follow a moment after pods have come or gone, for all of them together, and once a minute.
+runs any more. A moment after pods have come or gone the tiers follow and the cgroups of those that have gone are taken
+away, for all of them together, and once a minute.
 Cgroups of pods that nobody knows go when every source has spoken. Nothing that is under way is waited for in line: many
 pods are one call on a lane, and those that have come meanwhile are the next.
 
@@ -59,7 +60,7 @@ LANE_NS = 30 * SECOND_NS
 ASK_NS, ASK_AGAIN_NS = 10 * SECOND_NS, 2 * SECOND_NS
 KEEP_UP_NS = 60 * SECOND_NS
 SETTLE_NS = SECOND_NS
-"""How long after the first of many changes the tiers follow."""
+"""How long after the first of many changes the tiers follow, and the cgroups of those that have gone are removed."""
 TRY_AGAIN_NS = 10 * SECOND_NS
 AT_ONCE = 32
 """Pods in one call."""
@@ -90,8 +91,8 @@ class KeepUp(Message, frozen=True):
     """To itself: a minute is over."""
 
 
-class WriteTiers(Message, frozen=True):
-    """To itself: pods have come or gone."""
+class Settle(Message, frozen=True):
+    """To itself: pods have come or gone a moment ago."""
 
 
 class TryAgain(Message, frozen=True):
@@ -184,6 +185,7 @@ class CgroupActor(Actor):
         elif ground.problems:
             self._warn(f"not every limit of cgroups holds: {'; '.join(ground.problems)}")
         self._enforce()
+        self._take_away()
         self._go_on()
         self._look_for_strangers()
 
@@ -197,10 +199,11 @@ class CgroupActor(Actor):
     @handles(TryAgain)
     def try_again(self, _: TryAgain) -> None:
         self._book.try_again()
+        self._take_away()
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin what can be begun."""
+        """Begin to make what can be made."""
         hands, book = self._hands, self._book
         if hands is None:
             return
@@ -210,13 +213,15 @@ class CgroupActor(Actor):
         elif self._ground is not None and not self._ground.usable:
             for request in book.take_all():
                 request.worker.tell(PodAdmitted(outside=True))
-        elif self._ground is not None:
-            if wanted := book.begin_making(AT_ONCE):
-                self._on_lane(
-                    "make", outcomes.groups_made(wanted), hands.make, tuple(self._group_of(each) for each in wanted)
-                )
-            if leaving := book.begin_removing(AT_ONCE):
-                self._on_lane("remove", outcomes.groups_removed(leaving), hands.remove, leaving)
+        elif self._ground is not None and (wanted := book.begin_making(AT_ONCE)):
+            groups = tuple(self._group_of(each) for each in wanted)
+            self._on_lane("make", outcomes.groups_made(wanted), hands.make, groups)
+
+    def _take_away(self) -> None:
+        """The cgroups of those that have gone."""
+        hands, book = self._hands, self._book
+        if hands is not None and self._plan.per_qos and self._is_usable() and (gone := book.begin_removing(AT_ONCE)):
+            self._on_lane("remove", outcomes.groups_removed(gone), hands.remove, gone)
 
     def _group_of(self, request: MakeCgroup) -> PodGroup:
         pod = request.pod
@@ -233,7 +238,7 @@ class CgroupActor(Actor):
         for request in message.turn:
             uid = request.pod.metadata.uid
             self._answer(request, by_uid.get(uid) or PodGroupMade(uid, "", (message.error,)))
-        self._tiers_will_follow()
+        self._settle_soon()
         self._go_on()
 
     def _answer(self, request: MakeCgroup, made: PodGroupMade) -> None:
@@ -264,8 +269,7 @@ class CgroupActor(Actor):
     def released(self, message: AllocationReleased) -> None:
         self._failing.pop(message.uid, None)
         if self._book.leave(message.uid):
-            self._tiers_will_follow()
-            self._go_on()
+            self._settle_soon()
 
     @handles(PodGroupsRemoved)
     def removed(self, message: PodGroupsRemoved) -> None:
@@ -276,6 +280,7 @@ class CgroupActor(Actor):
         if left:
             self.after(TRY_AGAIN_NS, TryAgain())
         else:
+            self._take_away()
             self._go_on()
 
     @handles(KnownPods)
@@ -292,7 +297,7 @@ class CgroupActor(Actor):
         self._unheard = None
         self._book.expel(self._book.forgotten(known))
         self._on_lane("list", outcomes.groups_listed(known), hands.uids)
-        self._go_on()
+        self._take_away()
 
     @handles(PodGroupsListed)
     def listed(self, message: PodGroupsListed) -> None:
@@ -311,18 +316,19 @@ class CgroupActor(Actor):
         else:
             self.log.info("the cgroup of pod %s, which nobody knows, is removed", uid)
             self._book.expel((uid,))
-            self._go_on()
+            self._take_away()
 
     # --- tiers and node ---------------------------------------------------------------------------------------------
 
-    def _tiers_will_follow(self) -> None:
+    def _settle_soon(self) -> None:
         if not self._settles:
             self._settles = True
-            self.after(SETTLE_NS, WriteTiers())
+            self.after(SETTLE_NS, Settle())
 
-    @handles(WriteTiers)
-    def write_tiers(self, _: WriteTiers) -> None:
+    @handles(Settle)
+    def settle(self, _: Settle) -> None:
         self._settles = False
+        self._take_away()
         tiers = self._tiers()
         if self._hands is not None and self._is_usable() and tiers != self._written:
             self._written = tiers

@@ -220,7 +220,7 @@ class ContainerGCActor(Actor):
     def containers_died(self, message: ContainersDied) -> None:
         if not self._deaths:
             self.after(GATHER_NS, LookAtDeaths())
-        self._deaths.add((message.uid, message.name))
+        self._deaths.update(message.died)
 
     @handles(LookAtDeaths)
     def look_at_deaths(self, _: LookAtDeaths) -> None:

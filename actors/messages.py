@@ -245,13 +245,9 @@ class UnknownPodsObserved(Message, frozen=True):
 
 
 class ContainersDied(Message, frozen=True):
-    """PlegActor -> ContainerGCActor: a container of this name of this pod has exited."""
+    """PlegActor -> ContainerGCActor: a list has shown that these have exited, by UID of the pod and name."""
 
-    uid: str
-    name: str
-
-    def coalesce_key(self) -> Hashable:
-        return (self.uid, self.name)
+    died: tuple[tuple[str, str], ...]
 
 
 class RuntimeStateObserved(Message, frozen=True):

@@ -288,8 +288,8 @@ class PlegActor(Actor):
             worker = workers.get(uid)
             if worker is not None:
                 worker.tell(RuntimeTold(shown))
-        for uid, name in changes.died:
-            self._gc.tell(ContainersDied(uid, name))
+        if changes.died:
+            self._gc.tell(ContainersDied(changes.died))
 
     # --- the stream -------------------------------------------------------------------------------------------------
 

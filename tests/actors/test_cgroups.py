@@ -10,7 +10,7 @@ from actors.admission.allocation import allocation_of
 from actors.admission_messages import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
 from actors.cgroup_book import CgroupBook
 from actors.cgroup_plan import CgroupPlan
-from actors.cgroups import CgroupActor, CgroupTools
+from actors.cgroups import SETTLE_NS, CgroupActor, CgroupTools
 from actors.event_messages import RecordEvent
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
 from actors.messages import KnownPods, NodeObserved
@@ -111,6 +111,11 @@ class Scene:
             self.actor.tell(message)
         self.dispatcher.run_for(SECOND_NS // 10)
 
+    def end(self, uid: str) -> None:
+        """Nothing of the pod runs any more; a moment later."""
+        self.tell(AllocationReleased(uid))
+        self.dispatcher.run_for(SETTLE_NS)
+
     def ask(self, desired: Pod, *, runs: bool = False) -> list[Any]:
         """Ask for the pod's cgroup; all that its worker was told so far."""
         uid = desired.metadata.uid
@@ -206,9 +211,9 @@ def test_many_pods_that_come_together_are_few_calls(scene: Scene) -> None:
 def test_10_7_what_a_pod_leaves_goes_when_nothing_of_it_runs(scene: Scene) -> None:
     desired = asking("a")
     scene.ask(desired)
-    scene.tell(AllocationReleased("a"))
+    scene.end("a")
     assert not scene.there(desired)
-    scene.tell(AllocationReleased("a"))
+    scene.end("a")
     assert [words for deed, words in scene.tree.calls if deed == "remove"].count(pod_words(PLACE, BURSTABLE, "a")) == 1
 
 
@@ -216,7 +221,7 @@ def test_10_7_what_cannot_be_removed_is_tried_again(scene: Scene) -> None:
     desired = asking("a")
     scene.ask(desired)
     scene.tree.stuck = "poda"
-    scene.tell(AllocationReleased("a"))
+    scene.end("a")
     assert scene.there(desired)
     scene.tree.stuck = ""
     scene.dispatcher.run_for(11 * SECOND_NS)
@@ -255,7 +260,7 @@ def test_10_7_the_cgroup_of_an_earlier_life_goes_with_its_pod() -> None:
     scene = Scene()
     scene.tree.make((KUBEPODS, "podold"))
     scene.start()
-    scene.tell(AllocationReleased("old"))
+    scene.end("old")
     assert scene.tree.names_below((KUBEPODS,)) == ("burstable", "besteffort")
 
 
@@ -360,7 +365,7 @@ def test_an_actor_that_fails_forgets_no_pod_of_a_tier(scene: Scene) -> None:
 
 def test_11_7_every_deed_is_timed(scene: Scene) -> None:
     scene.ask(asking("a"))
-    scene.tell(AllocationReleased("a"))
+    scene.end("a")
     [told] = scene.meters.told(CGROUP_MANAGER)
     assert {row.labels[0] for row in told.rows} >= {"create", "update", "destroy"}
 

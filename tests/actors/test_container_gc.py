@@ -153,7 +153,7 @@ def crashed(uid: str = "p", times: int = 3) -> list[Container]:
 
 def test_after_a_death_only_the_newest_of_that_name_stays_with_its_log(world: World):
     world.runtime.add(*crashed(), container("other", "p/other"))
-    world.tell(ContainersDied("p", "c"), seconds=2)
+    world.tell(ContainersDied((("p", "c"),)), seconds=2)
     assert world.left() == {"p2", "other"}
     assert world.logs.removed == ["/var/log/pods/default_pod-p_p/c/0.log", "/var/log/pods/default_pod-p_p/c/1.log"]
 
@@ -161,7 +161,7 @@ def test_after_a_death_only_the_newest_of_that_name_stays_with_its_log(world: Wo
 def test_many_deaths_share_one_list(world: World):
     for number in range(100):
         world.runtime.add(*crashed(f"p{number}_", 2))
-        world.tell(ContainersDied(f"p{number}_", "c"))
+        world.tell(ContainersDied(((f"p{number}_", "c"),)))
     world.tell(seconds=3)
     assert len(world.left()) == 100
     assert world.runtime.lists == 1

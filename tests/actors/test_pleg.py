@@ -199,7 +199,7 @@ def test_a_change_is_one_hint_to_its_worker_and_a_death_one_word_to_the_collecto
     assert ((first, second), world.died) == (told, [])
     world.runtime.containers["1"] = EXITED
     world.run(SECOND_NS)
-    assert (len(first), len(second), world.died) == (2, 1, [ContainersDied("1", "web")])
+    assert (len(first), len(second), world.died) == (2, 1, [ContainersDied((("1", "web"),))])
     world.run(10 * SECOND_NS)
     assert (len(first), len(second), len(world.died)) == (2, 1, 1)
 

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from actors.kernel.promise import Promise
@@ -447,18 +447,19 @@ def _copy(promise: Promise[Any], ended: Promise[Any]) -> None:
         promise.set_exception(error)
 
 
-# The same few paths are asked for again and again while a pod starts and ends.
-@lru_cache(maxsize=8192)
 def _normal(path: str) -> str:
+    """The path as the tree names it. Nearly all come so, and a pod has a dozen: they are not worth remembering."""
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is no absolute path")
+    if "//" not in path and "/." not in path and not path.endswith("/"):
+        return path
     return os.path.normpath(path).replace("//", "/")
 
 
-@lru_cache(maxsize=8192)
-def _parts(path: str) -> tuple[str, ...]:
+def _parts(path: str) -> list[str]:
+    """The names from the root down to it."""
     path = _normal(path)
-    return tuple(path.split("/")[1:]) if path != "/" else ()
+    return [] if path == "/" else path[1:].split("/")
 
 
 def _lies_in(path: str, prefix: str) -> bool:

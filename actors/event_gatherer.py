@@ -40,6 +40,7 @@ class EventGatherer(Actor):
     """See the module. A child of the `PlegActor`."""
 
     linger_ns: ClassVar[int] = SECOND_NS
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, pleg: ActorRef) -> None:
         super().__init__()

@@ -126,6 +126,9 @@ class StatusManagerActor(Actor):
             if is_static(message.pod):
                 known.show_by(self._mirrors.get(uid))
                 status = known.status
+        elif status is None and message.seen and not known.seen and is_static(message.pod):
+            # Only its mirror has said that it ended: in a life before this agent, such as that before a boot.
+            status = message.status
         elif status is None:
             self.log.warning(
                 "pod %s has ended as %s; a status of phase %s is not published",

@@ -307,6 +307,19 @@ def test_after_a_restart_a_static_pod_keeps_what_its_mirror_shows(
     assert len(world.api.calls) == 1
 
 
+@pytest.mark.parametrize("mirror_at", [0, 1, 2])
+def test_a_static_pod_runs_again_whose_mirror_shows_that_it_failed_before_the_boot(world: World, mirror_at: int):
+    world.pods["static"] = api_pod("static", source="file")
+    mirror = MirrorPodSeen("uid-static", api_pod("static", version=7, status=PodStatus(phase="Failed")))
+    told = [lambda: world.tell("static", PodStatus(), seen=False), lambda: world.tell("static", ready())]
+    for tell in [*told[:mirror_at], lambda: world.manager.tell(mirror), *told[mirror_at:]]:
+        tell()
+        world.run(SOON_NS)
+    world.run(2 * ON_ITS_WAY_NS)
+    assert next(iter(world.manager.ask(ListPods()))).status == ready()
+    assert json.loads(world.api.calls[-1].body or b"")["status"]["phase"] == "Running"
+
+
 def test_what_rests_on_no_look_is_not_written_over_what_an_agent_before_had_under_way(world: World):
     world.tell("web", PodStatus(phase="Pending"), seen=False)
     world.manager.tell(PodReconciled(api_pod("web", 2, status=ready())))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.csi_rules import attachment_name
@@ -318,7 +318,7 @@ def test_while_the_csi_node_cannot_be_written_the_node_is_not_ready():
 
     def call(asked: Any, *, timeout_ns: int | None = None) -> Any:
         if broken and "csinodes" in asked.path:
-            asked = dataclasses.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
+            asked = msgspec.structs.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
         return inner(asked, timeout_ns=timeout_ns)
 
     cluster.api.call = call  # type: ignore[method-assign]

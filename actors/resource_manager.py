@@ -53,6 +53,7 @@ DISK_NS = 15 * SECOND_NS
 READ_NODE_NS = 10 * SECOND_NS
 SAVE_AGAIN_NS = 30 * SECOND_NS
 WAITS_FOR_NODE = "what the node has is not known yet"
+WAITS_FOR_SHUTDOWN = "the machine goes down"
 
 
 class BookRead(Message, frozen=True):
@@ -208,6 +209,10 @@ class ResourceManagerActor(Actor):
         if book is None:
             return
         uid = pod.metadata.uid
+        if self._going_down and (asked.runs or uid in book):
+            # What runs of it runs on until its turn comes to end; nothing more of it is begun.
+            asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN))
+            return
         if uid in book and uid not in self._heirs:
             self._take(asked, None)
             return
@@ -331,7 +336,10 @@ class ResourceManagerActor(Actor):
 
     @handles(NodeShutdownObserved)
     def shutdown_observed(self, message: NodeShutdownObserved) -> None:
+        stays = self._going_down and not message.going_down
         self._going_down = message.going_down
+        if stays:
+            self._consider_all()
 
     def _read_node(self) -> None:
         if self._reading_node or self._api is None:

@@ -201,6 +201,23 @@ def test_an_agent_that_comes_in_the_middle_goes_on(after_ms):
     assert saved["startTime"] < saved["endTime"]
 
 
+@over_seeds(3)
+def test_what_has_ended_is_not_begun_again_by_an_agent_that_comes_in_the_middle(seed):
+    world = cluster(seed, manifests={"web.json": manifest("web", terminationGracePeriodSeconds=1)})
+    create(world, "dns", priority=CRITICAL, annotations=DEAF, grace=5)
+    world.until(lambda: world.all_are("Running", 2))
+    begin(world)
+    world.until(lambda: world.phases()["web-node"] == "Failed", 5 * SECOND)
+    world.node.shutdown.call_off()
+    world.run(SECOND)
+    begin(world)
+    world.run(200 * MS)
+    made = len(world.node.cri.state.containers)
+    world.node.restart_agent()
+    world.run(5 * SECOND)
+    assert len(world.node.cri.state.containers) == made
+
+
 def test_the_next_boot_knows_that_it_is_another():
     world = cluster()
     create(world, "web")

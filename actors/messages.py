@@ -19,7 +19,7 @@ from actors.runtime_shown import Shown, both
 from config.objects import Node, Pod
 
 
-class Operation(enum.Enum):
+class Operation(enum.StrEnum):
     """How a pod of a source changed (spec 1.4)."""
 
     ADD = "ADD"

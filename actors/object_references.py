@@ -12,7 +12,8 @@ import msgspec
 
 from actors.reference_messages import ObjectRef
 from actors.start.environment import CONFIG_MAP, SECRET
-from config.objects import Container, Pod, Volume, VolumeProjection
+from config.objects import Container, Pod, PodSpec, Volume, VolumeProjection
+from config.once_per_spec import once_per_spec
 
 
 class Purpose(enum.Enum):
@@ -37,16 +38,12 @@ _WITH_SECRET_REF = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io
 
 def references(pod: Pod) -> tuple[Reference, ...]:
     """Every one, in the order: pull secrets, containers, volumes. One object may be named more than once."""
+    named = _named_in(pod.spec)
+    if not named:
+        return ()
     namespace = pod.metadata.namespace
-    found = [
-        *((SECRET, each.name, True, Purpose.PULL) for each in pod.spec.image_pull_secrets),
-        *((*each, Purpose.ENVIRONMENT) for container in everyone(pod) for each in _of_container(container)),
-        *((*each, Purpose.VOLUME) for volume in pod.spec.volumes for each in _of_volume(volume)),
-    ]
     return tuple(
-        Reference(ObjectRef(kind, namespace, name), bool(optional), purpose)
-        for kind, name, optional, purpose in found
-        if name
+        Reference(ObjectRef(kind, namespace, name), optional, purpose) for kind, name, optional, purpose in named
     )
 
 
@@ -67,17 +64,38 @@ def has_environment_objects(container: Container) -> bool:
 
 def uses_tokens(pod: Pod) -> bool:
     """Whether a volume of the pod holds a token of its service account."""
+    return _uses_tokens(pod.spec)
+
+
+def everyone(pod: Pod) -> tuple[Container, ...]:
+    """Every container of the pod."""
+    return _everyone_in(pod.spec)
+
+
+@once_per_spec
+def _everyone_in(spec: PodSpec) -> tuple[Container, ...]:
+    return (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+
+
+@once_per_spec
+def _uses_tokens(spec: PodSpec) -> bool:
     return any(
         source.service_account_token is not None
-        for volume in pod.spec.volumes
+        for volume in spec.volumes
         if volume.projected is not None
         for source in volume.projected.sources
     )
 
 
-def everyone(pod: Pod) -> tuple[Container, ...]:
-    """Every container of the pod."""
-    return (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers)
+@once_per_spec
+def _named_in(spec: PodSpec) -> tuple[tuple[str, str, bool, Purpose], ...]:
+    """Kind, name, whether it may lead nowhere, and purpose of each reference."""
+    found = [
+        *((SECRET, each.name, True, Purpose.PULL) for each in spec.image_pull_secrets),
+        *((*each, Purpose.ENVIRONMENT) for container in _everyone_in(spec) for each in _of_container(container)),
+        *((*each, Purpose.VOLUME) for volume in spec.volumes for each in _of_volume(volume)),
+    ]
+    return tuple((kind, name, bool(optional), purpose) for kind, name, optional, purpose in found if name)
 
 
 def _objects(found: Iterable[Reference], purpose: Purpose) -> tuple[ObjectRef, ...]:

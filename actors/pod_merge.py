@@ -21,6 +21,7 @@ from config.objects import Pod
 from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS, comparable_annotations
 
 TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
+_TURN = {operation: turn for turn, operation in enumerate(TELLING_ORDER)}
 
 
 class Desired(msgspec.Struct, frozen=True, gc=False):
@@ -73,7 +74,7 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
     """
     before = desire.sources.get(source, {})
     unique, duplicates = _without_duplicates(pods)
-    told: dict[Operation, list[Change]] = {operation: [] for operation in TELLING_ORDER}
+    told: list[Change] = []
     now: dict[str, Desired] = {}
     seen_at = ""
     for uid, read in unique.items():
@@ -82,17 +83,17 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
             seen_at = seen_at or fixed_width_time(now_wall_ns)
             pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: seen_at})
             now[uid] = Desired(read, pod)
-            told[Operation.ADD].append(Change(Operation.ADD, pod))
+            told.append(Change(Operation.ADD, pod))
             continue
         operation = None if read is known.read else compare(known.pod, read)
         if operation is None:
             now[uid] = known
         else:
             now[uid] = Desired(read, _with_annotations(read, local_annotations(known.pod)))
-            told[operation].append(Change(operation, now[uid].pod))
-    told[Operation.REMOVE] = [Change(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
-    changes = tuple(change for operation in TELLING_ORDER for change in told[operation])
-    return Merged(Desire({**desire.sources, source: now}), changes, duplicates, source not in desire.sources)
+            told.append(Change(operation, now[uid].pod))
+    told += [Change(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
+    first = source not in desire.sources
+    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(told), duplicates, first)
 
 
 def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int) -> Merged:
@@ -102,25 +103,30 @@ def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Ite
     """
     before = desire.sources[source]
     now = dict(before)
-    told: dict[Operation, list[Change]] = {operation: [] for operation in TELLING_ORDER}
+    told: list[Change] = []
     for uid in sorted(gone):
         known = now.pop(uid, None)
         if known is not None:
-            told[Operation.REMOVE].append(Change(Operation.REMOVE, known.pod))
+            told.append(Change(Operation.REMOVE, known.pod))
     for read in changed:
         known = before.get(read.metadata.uid)
         if known is None:
             pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)})
             now[read.metadata.uid] = Desired(read, pod)
-            told[Operation.ADD].append(Change(Operation.ADD, pod))
+            told.append(Change(Operation.ADD, pod))
             continue
         operation = compare(known.pod, read)
         if operation is not None:
             pod = _with_annotations(read, local_annotations(known.pod))
             now[read.metadata.uid] = Desired(read, pod)
-            told[operation].append(Change(operation, pod))
-    changes = tuple(change for operation in TELLING_ORDER for change in told[operation])
-    return Merged(Desire({**desire.sources, source: now}), changes, (), False)
+            told.append(Change(operation, pod))
+    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(told), (), False)
+
+
+def _in_telling_order(told: list[Change]) -> tuple[Change, ...]:
+    if len(told) > 1:  # what a watch tells is mostly one pod
+        told.sort(key=lambda change: _TURN[change.operation])
+    return tuple(told)
 
 
 def compare(known: Pod, read: Pod) -> Operation | None:
@@ -150,8 +156,8 @@ def _differs_in_meaning(known: Pod, read: Pod) -> bool:
         or old.deletion_timestamp != new.deletion_timestamp
         or old.deletion_grace_period_seconds != new.deletion_grace_period_seconds
         or old.labels != new.labels
-        or comparable_annotations(known) != comparable_annotations(read)
         or known.spec != read.spec
+        or comparable_annotations(known) != comparable_annotations(read)
     )
 
 

@@ -54,7 +54,8 @@ from actors.probe_state import (
     is_well,
 )
 from actors.start.identity import field_path
-from config.objects import Container, Pod, Probe
+from config.objects import Container, Pod, PodSpec, Probe
+from config.once_per_spec import once_per_spec
 from config.pod_identity import is_sidecar
 from runtime.probes import Check, Outcome, ProbeAnswer
 
@@ -106,12 +107,22 @@ class _Asker(msgspec.Struct, frozen=True):
 
 def probed_containers(pod: Pod) -> tuple[Container, ...]:
     """Those that may have probes: regular ones and sidecars."""
-    return (*(each for each in pod.spec.init_containers if is_sidecar(each)), *pod.spec.containers)
+    return _probed_in(pod.spec)
 
 
 def has_probes(pod: Pod) -> bool:
     """Whether there is anything to ask."""
-    return any(probes_of(container) for container in probed_containers(pod))
+    return _has_probes(pod.spec)
+
+
+@once_per_spec
+def _probed_in(spec: PodSpec) -> tuple[Container, ...]:
+    return (*(each for each in spec.init_containers if is_sidecar(each)), *spec.containers)
+
+
+@once_per_spec
+def _has_probes(spec: PodSpec) -> bool:
+    return any(probes_of(container) for container in _probed_in(spec))
 
 
 class ProbeRunner(Actor):

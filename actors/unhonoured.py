@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from config.objects import Container, EphemeralContainer, Pod, PodSpec, VolumeProjection
+from config.once_per_spec import once_per_spec
 
 T = TypeVar("T")
 
@@ -43,7 +44,8 @@ def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...
     """Their paths in the document (`$.spec.containers[0].lifecycle.stopSignal`): of the pod, its volumes, its
     containers. `stop_signals`: this node tells the runtime with which signal a container is to be stopped.
     """
-    return tuple(path for path in _found_in(pod.spec) if not (stop_signals and path.endswith(STOP_SIGNAL)))
+    found = _found_in(pod.spec)
+    return tuple(path for path in found if not path.endswith(STOP_SIGNAL)) if stop_signals else found
 
 
 def unhonoured_changes(before: Pod, pod: Pod) -> tuple[str, ...]:
@@ -68,7 +70,12 @@ def warning_of_changes(paths: tuple[str, ...]) -> str:
     return f"a container that runs is not resized by this agent yet, its next start takes up: {', '.join(paths)}"
 
 
-def _found_in(spec: PodSpec) -> Iterator[str]:
+@once_per_spec
+def _found_in(spec: PodSpec) -> tuple[str, ...]:
+    return tuple(_search(spec))
+
+
+def _search(spec: PodSpec) -> Iterator[str]:
     yield from _asked_for(OF_A_POD, spec, "$.spec")
     for index, volume in enumerate(spec.volumes):
         for position, source in enumerate(volume.projected.sources if volume.projected is not None else ()):

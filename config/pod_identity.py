@@ -45,6 +45,9 @@ class QosClass(StrEnum):
     BEST_EFFORT = "BestEffort"
 
 
+_CLASS_OF: Mapping[str, QosClass] = {each.value: each for each in QosClass}
+
+
 def source_of(pod: Pod) -> str | None:
     """The source the pod came from (file, http, http-push, api), or None for a pod that no source has handed over."""
     return pod.metadata.annotations.get(CONFIG_SOURCE)
@@ -116,7 +119,8 @@ def qos_class(pod: Pod) -> QosClass:
     A class does not change while a pod lives, therefore the recorded one wins.
     """
     recorded = pod.status.qos_class if pod.status is not None else None
-    return QosClass(recorded) if recorded in set(QosClass) else compute_qos_class(pod.spec)
+    known = None if recorded is None else _CLASS_OF.get(recorded)
+    return compute_qos_class(pod.spec) if known is None else known
 
 
 def compute_qos_class(spec: PodSpec) -> QosClass:

@@ -16,11 +16,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set
+from functools import lru_cache
 
 from actors.image_gc_rules import forms
 from actors.image_messages import LeaseImages
 from actors.image_names import short_form
 from runtime.cri.messages import Image
+
+
+@lru_cache(maxsize=1024)
+def _keys(images: frozenset[str]) -> frozenset[str]:
+    """What the book knows them by. The pods of one template name the same."""
+    return frozenset(map(short_form, images))
 
 
 class ImageLeases:
@@ -36,7 +43,7 @@ class ImageLeases:
 
     def lease(self, request: LeaseImages) -> bool:
         """Whether all of these are there to be used at once; else they are once what is leaving has left."""
-        keys = frozenset(map(short_form, request.images))
+        keys = _keys(request.images)
         self._end(request.uid)
         self._held[request.uid] = keys
         self._count.update(keys)

@@ -12,7 +12,8 @@ from actors.image_messages import ImagesLeased, LeaseImages, ReleaseImages
 from actors.kernel import Actor
 from actors.pod_services import PodServices
 from actors.pod_view import Question
-from config.objects import Container, EphemeralContainer, Pod
+from config.objects import Container, EphemeralContainer, Pod, PodSpec
+from config.once_per_spec import once_per_spec
 
 _NONE: frozenset[str] = frozenset()
 
@@ -67,7 +68,11 @@ class PodLeases:
 
 def images_of(pod: Pod) -> frozenset[str]:
     """Every image that the pod names, as it names them."""
-    spec = pod.spec
+    return _images(pod.spec)
+
+
+@once_per_spec
+def _images(spec: PodSpec) -> frozenset[str]:
     everyone: tuple[Container | EphemeralContainer, ...] = (
         *spec.containers,
         *spec.init_containers,

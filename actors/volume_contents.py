@@ -238,7 +238,8 @@ class VolumeContents:
 
 def claimed_volumes(pod: Pod) -> tuple[str, ...]:
     """Names of the volumes that containers use and that stand in the cluster."""
-    return tuple(spec.volume.name for spec in specs_of(pod) if is_claimed(spec.volume))
+    specs = specs_of(pod)
+    return tuple(spec.volume.name for spec in specs if is_claimed(spec.volume)) if specs else ()
 
 
 def resync_ns(sync_frequency_ns: int, strategy: str) -> int:

@@ -28,7 +28,7 @@ from config.objects import (
 )
 from config.pod_defaults import DEFAULT_MODE, DEFAULT_TOKEN_SECONDS
 from config.secret_data import config_map_bytes, secret_bytes
-from runtime.volumes.capability import Contents, VolumeFile
+from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeFile
 from runtime.volumes.pod_volumes import field_path_of, used_volumes
 
 TOKEN_MODE = 0o600
@@ -51,6 +51,9 @@ class Wants(msgspec.Struct, frozen=True):
     tokens: tuple[TokenWant, ...] = ()
 
 
+_NO_WANTS = Wants()
+
+
 class Answers(msgspec.Struct, frozen=True):
     """What was answered. `refusals`: why there is no such token. `allocatable`: what the node has, by resource."""
 
@@ -69,9 +72,11 @@ def has_config_volumes(pod: Pod) -> bool:
 
 def wants_of(pod: Pod) -> Wants:
     """Everything that the mounted volumes of the pod refer to, in their order."""
+    if not (volumes := _config_volumes(pod)):
+        return _NO_WANTS
     refs: dict[ObjectRef, None] = {}
     tokens: dict[TokenWant, None] = {}
-    for _, volume in _config_volumes(pod):
+    for _, volume in volumes:
         for kind, name in _references(volume):
             if name:
                 refs[ObjectRef(kind, pod.metadata.namespace, name)] = None
@@ -83,9 +88,11 @@ def wants_of(pod: Pod) -> Wants:
 
 def contents_of(pod: Pod, answers: Answers) -> Contents:
     """The files of every volume that is made of objects, or why it cannot be had."""
+    if not (volumes := _config_volumes(pod)):
+        return NO_CONTENTS
     payloads: dict[str, Mapping[str, VolumeFile]] = {}
     refusals: dict[str, str] = {}
-    for index, volume in _config_volumes(pod):
+    for index, volume in volumes:
         filling = _Filling(pod, answers, field_path_of(index, volume))
         filling.fill(volume)
         if filling.faults:
@@ -107,6 +114,8 @@ def fs_user(pod: Pod) -> int | None:
 
 
 def _config_volumes(pod: Pod) -> list[tuple[int, Volume]]:
+    if not pod.spec.volumes:
+        return []
     wanted = agent_volumes(pod) & used_volumes(pod)
     return [(index, volume) for index, volume in enumerate(pod.spec.volumes) if volume.name in wanted]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from config.objects import Container, Pod, PodSpec
+from config.once_per_spec import once_per_spec
 from config.quantity import ZERO, Quantity, parse_quantity
 
 CONFIG_SOURCE = "kubernetes.io/config.source"
@@ -123,6 +124,7 @@ def qos_class(pod: Pod) -> QosClass:
     return compute_qos_class(pod.spec) if known is None else known
 
 
+@once_per_spec
 def compute_qos_class(spec: PodSpec) -> QosClass:
     """The class of a pod of this spec. Resources of the pod as a whole, where given, decide alone (KEP-2837).
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from config.objects import Container, Pod, PodSpec
+from config.once_per_spec import once_per_spec
 from config.pod_identity import is_sidecar
 from config.quantity import parse_quantity
 
@@ -24,12 +25,13 @@ _NOTHING: Mapping[str, str] = {}
 _ANY_ADDRESS = ("", "0.0.0.0", "::")
 
 
-def pod_requests(pod: Pod) -> dict[str, int]:
+def pod_requests(pod: Pod) -> Amounts:
     """What the pod asks for, without what is zero. Raises QuantityError."""
     return spec_requests(pod.spec)
 
 
-def spec_requests(spec: PodSpec) -> dict[str, int]:
+@once_per_spec
+def spec_requests(spec: PodSpec) -> Amounts:
     """See the module. Raises QuantityError."""
     total = _sum(spec, _requests_of)
     if spec.resources is not None:
@@ -54,6 +56,7 @@ def read_amounts(texts: Mapping[str, str]) -> dict[str, int]:
     return {resource: parse_quantity(text).nanos for resource, text in texts.items()}
 
 
+@once_per_spec
 def host_ports(spec: PodSpec) -> tuple[Port, ...]:
     """The ports of the host that the pod takes; those of sidecars as well, which run beside the others."""
     running = [*spec.containers, *(each for each in spec.init_containers if is_sidecar(each))]

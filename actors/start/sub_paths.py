@@ -13,7 +13,8 @@ import msgspec
 
 from actors.start.expansion import expand_strictly
 from actors.start.refusal import StartRefusedError
-from config.objects import Container, Pod, VolumeMount
+from config.objects import Container, Pod, PodSpec, VolumeMount
+from config.once_per_spec import once_per_spec
 
 
 class WantedSubPath(msgspec.Struct, frozen=True):
@@ -27,9 +28,14 @@ class WantedSubPath(msgspec.Struct, frozen=True):
 
 def agent_volumes(pod: Pod) -> frozenset[str]:
     """Names of the volumes that nobody but the agent writes to."""
+    return _of_agent(pod.spec)
+
+
+@once_per_spec
+def _of_agent(spec: PodSpec) -> frozenset[str]:
     return frozenset(
         volume.name
-        for volume in pod.spec.volumes
+        for volume in spec.volumes
         if volume.config_map is not None
         or volume.secret is not None
         or volume.downward_api is not None

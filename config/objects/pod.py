@@ -48,7 +48,7 @@ class HostAlias(ApiStruct, frozen=True):
     ip: str = written("")
 
 
-class PodSpec(ApiStruct, frozen=True):
+class PodSpec(ApiStruct, frozen=True, weakref=True):
     """What is asked for: containers, volumes and the terms on which they run."""
 
     active_deadline_seconds: int | None = None

@@ -5,7 +5,8 @@ As the API has it, a volume without any source is an emptyDir.
 
 from __future__ import annotations
 
-from config.objects import Container, PersistentVolumeSpec, Pod, Volume
+from config.objects import Container, PersistentVolumeSpec, Pod, PodSpec, Volume
+from config.once_per_spec import once_per_spec
 from runtime.volumes.capability import VolumeSpec
 
 _JSON_NAMES = dict(zip(Volume.__struct_fields__, Volume.__struct_encode_fields__, strict=True))
@@ -16,14 +17,24 @@ _ALL_JSON_NAMES = _JSON_NAMES | dict(
 
 def used_volumes(pod: Pod) -> frozenset[str]:
     """Names of the volumes that some container mounts or uses as a device."""
-    mounted = {mount.name for container in _containers(pod) for mount in container.volume_mounts}
-    return frozenset(mounted | _used_as_devices(pod))
+    return _used(pod.spec)
 
 
 def specs_of(pod: Pod) -> tuple[VolumeSpec, ...]:
     """Every volume that a container uses (spec 8.3), as far as the pod itself tells, in the order of the pod."""
-    used = used_volumes(pod)
-    devices = _used_as_devices(pod)
+    return _specs(pod.spec)
+
+
+@once_per_spec
+def _used(spec: PodSpec) -> frozenset[str]:
+    mounted = {mount.name for container in _containers(spec) for mount in container.volume_mounts}
+    return frozenset(mounted | _used_as_devices(spec))
+
+
+@once_per_spec
+def _specs(spec: PodSpec) -> tuple[VolumeSpec, ...]:
+    used = _used(spec)
+    devices = _used_as_devices(spec)
     return tuple(
         VolumeSpec(
             name=volume.name,
@@ -32,17 +43,17 @@ def specs_of(pod: Pod) -> tuple[VolumeSpec, ...]:
             field_path=field_path_of(index, volume),
             block=volume.name in devices,
         )
-        for index, volume in enumerate(pod.spec.volumes)
+        for index, volume in enumerate(spec.volumes)
         if volume.name in used
     )
 
 
-def _used_as_devices(pod: Pod) -> set[str]:
-    return {device.name for container in _containers(pod) for device in container.volume_devices}
+def _used_as_devices(spec: PodSpec) -> set[str]:
+    return {device.name for container in _containers(spec) for device in container.volume_devices}
 
 
-def _containers(pod: Pod) -> tuple[Container, ...]:
-    return (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers)
+def _containers(spec: PodSpec) -> tuple[Container, ...]:
+    return (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
 
 
 def source_of(volume: Volume) -> str:

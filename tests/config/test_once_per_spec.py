@@ -1,4 +1,4 @@
-"""What is asked of a spec again is answered from memory, never with the answer of another one, as long as it is there."""
+"""What is asked of a spec again is answered from memory, never with the answer of another one."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from runtime.cri.messages import (
     StopContainerRequest,
     StopContainerResponse,
     StopPodSandboxRequest,
+    StopPodSandboxResponse,
 )
 from runtime.cri.verbs import (
     CREATE_CONTAINER,
@@ -117,11 +118,18 @@ class Deeds:
 
     async def stop_sandbox(self, sandbox_id: str) -> None:
         """Stop a sandbox with all that is still in it. What is gone is stopped. Raises CriError."""
+        await self.sandbox_stopped(self.ask_sandbox_to_stop(sandbox_id), sandbox_id)
+
+    def ask_sandbox_to_stop(self, sandbox_id: str) -> Pending[StopPodSandboxResponse]:
+        """The first half of `stop_sandbox`, for whoever has something to do meanwhile."""
         self.begun += 1
         self._observer.doubt_all()
-        call = self._cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
+        return self._cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
+
+    async def sandbox_stopped(self, stopping: Pending[StopPodSandboxResponse], sandbox_id: str) -> None:
+        """The second half: wait for its end. Raises CriError."""
         try:
-            await self._actor.wait(call, what=f"the stop of sandbox {sandbox_id[:13]}")
+            await self._actor.wait(stopping, what=f"the stop of sandbox {sandbox_id[:13]}")
         except CriError as failure:
             if not failure.not_found:
                 raise

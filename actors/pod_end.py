@@ -48,27 +48,33 @@ class PodEnd:
         """End every container, in order and within the grace, then the sandboxes. Raises while something may run.
 
         An end is begun on what is known, and over on what is seen: who was asked to stop is looked at after that, and
-        everything once more when the sandboxes have gone.
+        everything once more when the sandboxes have gone: the last status says that there is none (spec 2.8).
         """
         view = self._view
         if view.observer.in_doubt():
             view.history.tell()  # the runtime is asked first, and that may take long
         observed = await view.look()
-        await self._show.publish(observed, life)
         view.post_starts.drop()
-        if observed.anything_runs():
-            raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
-        sandboxes = sandboxes_to_stop(observed)
+        sandboxes = () if observed.anything_runs() else sandboxes_to_stop(observed)
         for sandbox_id in sandboxes:
-            await view.deeds.stop_sandbox(sandbox_id)
-        if view.deeds.under_way():
-            raise RetryLaterError(RETRY_NS)  # what was begun before may still appear; its end is a reason to look again
-        if sandboxes and view.pod is not None:
-            # The last status says that there is no sandbox any more (spec 2.8).
+            await self._stop_sandbox(sandbox_id, observed, life)
+        begun = view.deeds.under_way()
+        if sandboxes and not begun and view.pod is not None:
             observed = await view.look()
+        runs = observed.anything_runs()
+        await self._show.publish(observed, life, last=not runs and not begun)
+        if runs:
+            raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
+        if begun:
+            raise RetryLaterError(RETRY_NS)  # what was begun before may still appear; its end is a reason to look again
+
+    async def _stop_sandbox(self, sandbox_id: str, observed: ObservedPod, life: PodLife) -> None:
+        """What is seen till then is shown while it stops, or fails to; what is over at once has its end to show."""
+        deeds = self._view.deeds
+        stopping = deeds.ask_sandbox_to_stop(sandbox_id)
+        if not stopping.done() or stopping.exception() is not None:
             await self._show.publish(observed, life)
-            if observed.anything_runs():
-                raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
+        await deeds.sandbox_stopped(stopping, sandbox_id)
 
     def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> int:
         """All that wait for nobody are ended in parallel. After how many ns to look again if nothing else happens."""

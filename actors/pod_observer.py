@@ -1,8 +1,8 @@
 """How one worker looks at its own pod in the runtime (spec 2.5, `GetPodStatus`).
 
 Two short lists filtered by the pod's UID say what there is; a status call is made only for what is new or has changed
-its state since the last look, because everything else about a container never changes. What has vanished between the
-list and the status call is simply not there.
+its state since the last look, because everything else about a container never changes. Of a sandbox that has ended the
+list tells all that matters. What has vanished between the list and the status call is simply not there.
 
 Once all of it is known, a look costs as much as there is to doubt. What has been seen holds until somebody doubts it:
 the runtime has told of a change (whoever follows it lists it as well, so no change stays untold), or the worker itself
@@ -17,8 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import msgspec
+
 from actors.runtime_shown import Shown, news_in
 from runtime.cri import Cri, CriError
+from runtime.cri.enums import PodSandboxState
 from runtime.cri.messages import (
     Container,
     ContainerFilter,
@@ -112,8 +115,14 @@ class PodObserver:
         containers = (await wait(listing_containers, what="the list of the pod's containers")).containers
         for sandbox in sandboxes:
             seen = self._sandboxes.get(sandbox.id)
-            if seen is None or seen.state != sandbox.state:
+            if seen is None:
                 await self.look_at_sandbox(sandbox.id)
+            elif seen.state != sandbox.state:
+                if sandbox.state != PodSandboxState.SANDBOX_NOTREADY:
+                    await self.look_at_sandbox(sandbox.id)
+                else:
+                    self._sandboxes[sandbox.id] = msgspec.structs.replace(seen, state=sandbox.state)
+                    self.changes += 1
         for container in containers:
             status = self._containers.get(container.id)
             if status is None or status.state != container.state:

@@ -60,14 +60,19 @@ class PodShow:
             handlers = runtime.recursive_read_only_handlers
             self._node = NodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
 
-    async def publish(self, observed: ObservedPod, life: PodLife) -> str:
-        """Compute and publish; the phase. Nothing is published of an orphan."""
+    async def publish(self, observed: ObservedPod, life: PodLife, *, last: bool = False) -> str:
+        """Compute and publish; the phase. Nothing is published of an orphan.
+
+        `last`: nothing of the pod runs, and nothing will.
+        """
         view = self._view
         pod = view.pod
         if pod is None:
             view.history.seen(observed)
             return ""
-        shown = await self._read_messages(pod, observed)
+        if observed is not self._looked_at:
+            await self._read_messages(pod, observed)
+        shown = self._with_messages
         view.history.seen(shown)
         ended = is_termination_requested(life)
         self._probes.observe(pod, observed, view.published, ending=ended)
@@ -75,7 +80,7 @@ class PodShow:
         if view.published is None and self._probes.undecided():
             self.publish_unseen()
             return status.phase or ""
-        view.publish(status)
+        view.publish(final_status(pod, status) if last else status, final=last)
         return status.phase or ""
 
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
@@ -124,20 +129,18 @@ class PodShow:
             self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False, life=self._view.life))
 
     def publish_final(self) -> None:
-        """The last status: nothing of the pod runs, and nothing will."""
+        """The last status, unless that has been said: nothing of the pod runs, and nothing will."""
         view = self._view
-        if view.pod is not None and view.published is not None:
+        if view.pod is not None and view.published is not None and not view.final:
             view.publish(final_status(view.pod, view.published), final=True)
 
-    async def _read_messages(self, pod: Pod, observed: ObservedPod) -> ObservedPod:
-        """Read what each container that has ended said of its end, once; the same look with it."""
-        if observed is not self._looked_at:
-            known = self._view.messages
-            for container in observed.containers():
-                if container.exited and container.id not in known and container.termination_file:
-                    known[container.id] = await self._message_of(pod, container)
-            self._looked_at, self._with_messages = observed, with_messages(observed, known)
-        return self._with_messages
+    async def _read_messages(self, pod: Pod, observed: ObservedPod) -> None:
+        """Read what each container that has ended said of its end, once, and put it into the look."""
+        known = self._view.messages
+        for container in observed.containers():
+            if container.exited and container.id not in known and container.termination_file:
+                known[container.id] = await self._message_of(pod, container)
+        self._looked_at, self._with_messages = observed, with_messages(observed, known)
 
     async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
         files, limit = self._services.files, message_limit_bytes(pod)

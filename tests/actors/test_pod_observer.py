@@ -134,7 +134,7 @@ def test_what_has_not_changed_its_state_is_not_asked_for_again(world: World):
     assert world.counted.statuses() == 1
     world.cri.lose_sandbox(sandbox)
     assert world.look() == (["NOTREADY"], ["EXITED", "RUNNING"])
-    assert world.counted.statuses() == 1
+    assert world.counted.statuses() == 0, "that a sandbox has ended is all there is to know of it, and the list says it"
 
 
 def test_what_was_removed_is_forgotten(world: World):

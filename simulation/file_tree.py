@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 LINKS_MAX = 40
 KNOWN_AT_MOST = 20_000
+_NO_NAMES = frozenset({"", ".", ".."})
 
 
 @dataclass(eq=False, slots=True)
@@ -32,8 +33,6 @@ class File:
     data: bytearray = field(default_factory=bytearray)
     mode: int = 0o644
     linked: bool = True
-    known_as: str = ""
-    """The path under which the tree finds it at once; empty for none."""
 
     def write(self, data: bytes, /) -> int:
         if self.linked:
@@ -58,6 +57,9 @@ class Directory:
 
     entries: dict[str, Node] = field(default_factory=dict)
     mode: int = 0o755
+    linked: bool = True
+    known_as: str = ""
+    """The path under which the tree finds it at once; empty for none."""
 
 
 Node = File | Link | Directory
@@ -71,22 +73,30 @@ class FileTree:
         self.used_bytes = 0
         self.version = 0
         """Grows with every change: what was read at one version is still so."""
-        self._known: dict[str, File] = {}
-        """Plain files by paths without a link on the way: true until the file or a directory is removed or renamed."""
+        self._known: dict[str, Directory] = {}
+        """Directories by paths without a link on the way: true until one is removed or renamed. A pod's dozen of deeds
+        are done in few of them, and below the same half a dozen of names.
+        """
         self._root = Directory()
         self._failing: dict[str, int] = {}
         self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
-        self._watchers: list[tuple[str, Callable[[], None]]] = []
+        self._watchers: list[tuple[str, str, Callable[[], None]]] = []
+        """What is watched, the same with a slash behind it, and who is told."""
         self._lock = threading.RLock()
 
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def gate(self, path: str, deed: Callable[[], T]) -> T:
         """Do `deed`, which touches `path`, unless a fault lies there: then raise, or give a promise of the result."""
-        return self.gate_all((path,), deed)
+        if self._failing or self._hanging:
+            return self.gate_all((path,), deed)
+        with self._lock:
+            return deed()
 
     def gate_all(self, paths: Iterable[str], deed: Callable[[], T]) -> T:
-        """As `gate`, of a deed that touches several paths: the first of them that is sick decides."""
+        """As `gate`, of a deed that touches several paths: the first of them that is sick decides. While no fault lies
+        anywhere none of them is looked at.
+        """
         with self._lock:
             for path in map(_normal, paths) if self._failing or self._hanging else ():
                 for prefix, number in self._failing.items():
@@ -172,29 +182,17 @@ class FileTree:
 
     def plain_size(self, path: str) -> int | None:
         """Bytes in a plain file, 0 of anything else, None where there is nothing."""
-        known = self._known.get(path)
-        if known is not None and known.linked:
-            return len(known.data)
+        above, _, name = path.rpartition("/")
+        known = self._known.get(above)
+        if known is not None and known.linked:  # as in `_walk`: logs are measured again and again, all of them
+            node = known.entries.get(name)
+            if type(node) is File:
+                return len(node.data)
         try:
             node = self._node(path, follow=False)
         except OSError:
             return None
-        if not isinstance(node, File):
-            return 0
-        if self._is_straight(path):
-            if len(self._known) >= KNOWN_AT_MOST:
-                self._known.clear()
-            self._known.pop(node.known_as, None)
-            self._known[path], node.known_as = node, path
-        return len(node.data)
-
-    def _is_straight(self, path: str) -> bool:
-        node: Node = self._root
-        for name in _parts(path):
-            if not isinstance(node, Directory):
-                return False
-            node = node.entries[name]
-        return True
+        return len(node.data) if isinstance(node, File) else 0
 
     def dead_links_in(self, directory: str, below: str) -> list[str]:
         """Names of links in a directory that lead below a path where there is nothing; none without the directory."""
@@ -209,10 +207,7 @@ class FileTree:
         )
 
     def _is_nowhere(self, path: str) -> bool:
-        if self.plain_size(path) is None:
-            return True
-        known = self._known.get(path)
-        return not (known is not None and known.linked) and not self.exists(path)
+        return self._found(path) is None
 
     def mode(self, path: str) -> int:
         """The permission bits of a file or directory."""
@@ -231,18 +226,25 @@ class FileTree:
     def make_directories(self, path: str) -> None:
         """The directory and all above it; no error when it is there."""
         with self._lock:
+            if type(self._walk(path)) is Directory:
+                return
             node: Node = self._root
-            at = ""
-            for name in _parts(path):
-                at = f"{at}/{name}"
+            parts, is_straight = _parts(path), True
+            for depth, name in enumerate(parts):
                 if not isinstance(node, Directory):
-                    raise _error(errno.ENOTDIR, at)
-                if name not in node.entries:
+                    raise _error(errno.ENOTDIR, "/" + "/".join(parts[: depth + 1]))
+                found = node.entries.get(name)
+                if found is None:
                     self.version += 1
-                    node.entries[name] = Directory()
-                node = self._follow(node.entries[name], at)
+                    found = node.entries[name] = Directory()
+                elif isinstance(found, Link):
+                    is_straight = False
+                    found = self._follow(found, "/" + "/".join(parts[: depth + 1]))
+                node = found
             if not isinstance(node, Directory):
                 raise _error(errno.EEXIST, path)
+            if is_straight:
+                self._know(path, node)
 
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Make or replace a file whose directory exists."""
@@ -252,18 +254,19 @@ class FileTree:
             file.data[:] = data
             if mode is not None:
                 file.mode = mode
-        self._tell(path)
+        if self._watchers:
+            self._tell(path)
 
     def open(self, path: str) -> File:
         """The file at `path`, made empty when there is none; its directory must exist."""
         with self._lock:
-            node = self._walk(path)
-            if isinstance(node, File):
+            directory, name = self._parent(path)
+            node = directory.entries.get(name)
+            if type(node) is File:
                 return node
             if node is not None:
                 with contextlib.suppress(FileNotFoundError):  # a link that leads nowhere is replaced
                     return self._file(path)
-            directory, name = self._parent(path)
             self.version += 1
             file = directory.entries[name] = File(self)
             return file
@@ -292,9 +295,7 @@ class FileTree:
                 self._free(replaced)
             self.version += 1
             moved = target.entries[new_name] = directory.entries.pop(name)
-            if isinstance(moved, File):
-                self._known.pop(moved.known_as, None)
-            else:
+            if isinstance(moved, Directory):
                 self._known.clear()
         self._tell(old)
         self._tell(new)
@@ -338,7 +339,8 @@ class FileTree:
 
         Gives what ends the watch.
         """
-        entry = (_normal(path), on_change)
+        path = _normal(path)
+        entry = (path, path if path == "/" else f"{path}/", on_change)
         self._watchers.append(entry)
 
         def end() -> None:
@@ -351,23 +353,38 @@ class FileTree:
         if not self._watchers:
             return
         path = _normal(path)
-        for watched, on_change in tuple(self._watchers):
-            if _lies_in(path, watched) or _lies_in(watched, path):
+        for watched, below, on_change in tuple(self._watchers):
+            if path.startswith(below) or (len(path) <= len(watched) and _lies_in(watched, path)):
                 on_change()
 
     # --- finding ----------------------------------------------------------------------------------------------------
 
     def _walk(self, path: str) -> Node | None:
         """What is there, None for nothing; the first link on the way, where there is one, for that takes `_node`."""
+        head, _, last = path.rpartition("/")
+        known = self._known.get(head)
+        if known is not None and known.linked and last not in _NO_NAMES:
+            return known.entries.get(last)
         node: Node = self._root
+        above = self._root
         for name in _parts(path):
-            if not isinstance(node, Directory):
-                return node if isinstance(node, Link) else None
-            found = node.entries.get(name)
+            if type(node) is not Directory:
+                return node if type(node) is Link else None
+            above = node
+            found = above.entries.get(name)
             if found is None:
                 return None
             node = found
+        if last not in _NO_NAMES:
+            self._know(head, above)
         return node
+
+    def _know(self, path: str, directory: Directory) -> None:
+        """It is found at once from now on: on the way to it there was no link."""
+        if path and path == _normal(path):
+            if len(self._known) >= KNOWN_AT_MOST:
+                self._known.clear()
+            self._known[path], directory.known_as = directory, path
 
     def _found(self, path: str) -> Node | None:
         """What is there, links followed; None for nothing."""
@@ -417,6 +434,10 @@ class FileTree:
         return node
 
     def _parent(self, path: str) -> tuple[Directory, str]:
+        head, _, last = path.rpartition("/")
+        known = self._known.get(head)
+        if known is not None and known.linked and last not in _NO_NAMES:
+            return known, last
         parts = _parts(path)
         if not parts:
             raise _error(errno.EBUSY, path)
@@ -428,6 +449,8 @@ class FileTree:
             above = found
         if not isinstance(above, Directory):
             raise _error(errno.ENOTDIR, "/" + "/".join(parts[:-1]))
+        if last not in _NO_NAMES:
+            self._know(head, above)
         return above, parts[-1]
 
     def _free(self, node: Node) -> None:
@@ -435,6 +458,8 @@ class FileTree:
             self.take(-len(node.data))
             node.linked = False
         elif isinstance(node, Directory):
+            node.linked = False
+            self._known.pop(node.known_as, None)
             for entry in node.entries.values():
                 self._free(entry)
 
@@ -448,7 +473,7 @@ def _copy(promise: Promise[Any], ended: Promise[Any]) -> None:
 
 
 def _normal(path: str) -> str:
-    """The path as the tree names it. Nearly all come so, and a pod has a dozen: they are not worth remembering."""
+    """The path as the tree names it. Nearly all come so."""
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is no absolute path")
     if "//" not in path and "/." not in path and not path.endswith("/"):
@@ -458,6 +483,8 @@ def _normal(path: str) -> str:
 
 def _parts(path: str) -> list[str]:
     """The names from the root down to it."""
+    if path.startswith("/") and "//" not in path and "/." not in path and not path.endswith("/"):
+        return path[1:].split("/")  # what `_normal` leaves as it is, without its call
     path = _normal(path)
     return [] if path == "/" else path[1:].split("/")
 

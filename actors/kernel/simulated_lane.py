@@ -25,7 +25,7 @@ _HELD, _RUNNING, _LOST, _OVER = Stage.HELD, Stage.RUNNING, Stage.LOST, Stage.OVE
 
 
 class _Call:
-    __slots__ = ("args", "deadline", "deadline_ns", "fn", "key", "promise", "slow", "stage", "started_ns", "watched")
+    __slots__ = ("args", "deadline", "deadline_ns", "fn", "key", "promise", "slow", "stage", "started_ns")
 
     def __init__(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...], deadline_ns: int | None) -> None:
         self.key = key
@@ -35,7 +35,6 @@ class _Call:
         self.stage = _HELD
         self.started_ns = 0
         self.slow = False
-        self.watched = False
         self.deadline_ns = deadline_ns
         self.deadline: Cancellable | None = None
 
@@ -49,13 +48,15 @@ class SimulatedLane:
         self._size = size
         self._per_key = per_key
         self._in_use: dict[Hashable, int] = {}
+        """By key: how many calls run that did not return at once, or are lost."""
         self._running: dict[_Call, None] = {}
+        """Those that did not return at once."""
         self._slow = 0
         self._watching = False
         self._is_due = False
         """What is ready starts in a moment."""
         self._lost: list[_Call] = []
-        self._waiting: list[_Call] = []
+        self._waiting: dict[_Call, None] = {}
         self._new: list[_Call] = []
         """Of those that wait: who has come since it was last seen who can start."""
 
@@ -63,9 +64,10 @@ class SimulatedLane:
         if len(self._lost) >= MAX_WRITTEN_OFF:
             return broken(LaneExhaustedError(f"lane {self.name} has {len(self._lost)} calls that never returned"))
         call = _Call(key, fn, args, deadline_ns)
-        self._waiting.append(call)
+        self._waiting[call] = None
         self._new.append(call)
-        self._start_soon()
+        if not self._is_due:
+            self._start_soon()
         return call.promise
 
     def report(self) -> LaneReport:
@@ -79,35 +81,25 @@ class SimulatedLane:
 
     def _watch(self, call: _Call) -> None:
         """It has not ended at once. Whoever ends its promise before that has given it up: the deadline, or a cancel."""
-        call.watched = True
         if call.deadline_ns is not None:
             call.deadline = self._dispatcher.schedule(call.deadline_ns, lambda: self._time_is_up(call))
         call.promise.add_done_callback(lambda _: self._give_up(call))
 
     def _start_ready(self) -> None:
         self._is_due = False
+        in_use, new, self._new = self._in_use, self._new, []
         for call in list(self._waiting):
             if call.promise.done():
                 self._give_up(call)
             elif len(self._running) - self._slow >= self._size:
                 self._watch_for_slow()
                 break
-            else:
-                self._start(call)
-        new, self._new = self._new, []
+            elif not in_use or in_use.get(call.key, 0) < self._per_key:
+                del self._waiting[call]
+                self._run(call)
         for call in new:
-            if call.stage is _HELD:
+            if call.stage is not _OVER:
                 self._watch(call)
-
-    def _start(self, call: _Call) -> None:
-        """Unless as many of its key as may run do."""
-        if self._in_use.get(call.key, 0) < self._per_key:
-            self._waiting.remove(call)
-            self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
-            self._running[call] = None
-            call.stage = _RUNNING
-            call.started_ns = self._dispatcher.now_ns()
-            self._run(call)
 
     def _watch_for_slow(self) -> None:
         if not self._watching:
@@ -129,18 +121,32 @@ class SimulatedLane:
             self._slow -= 1
 
     def _run(self, call: _Call) -> None:
+        """Nobody looks while it is called: only what goes on afterwards takes a place, and is written down."""
+        call.stage = _OVER
+        promise = call.promise
         try:
             result = call.fn(*call.args)
         except BaseException as failure:
-            self._returned(call)
-            call.promise.set_exception(failure)
+            self._let_deadline_go(call)
+            promise.set_exception(failure)
             return
-        if not isinstance(result, Promise):
-            self._returned(call)
-            call.promise.set_result(result)
+        if isinstance(result, Promise):
+            self._goes_on(call, result)
             return
+        if call.deadline is not None:
+            self._let_deadline_go(call)
+        promise.set_result(result)
 
-        def ended(inner: Promise[Any]) -> None:
+    def _goes_on(self, call: _Call, inner: Promise[Any]) -> None:
+        """It runs until the promise that it gave is kept."""
+        self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
+        self._running[call] = None
+        call.stage = _RUNNING
+        call.started_ns = self._dispatcher.now_ns()
+        if call.promise.done():
+            self._give_up(call)
+
+        def ended(_: object) -> None:
             self._returned(call)
             failure = inner.exception()
             if failure is None:
@@ -148,9 +154,7 @@ class SimulatedLane:
             else:
                 call.promise.set_exception(failure)
 
-        if not call.watched:
-            self._watch(call)
-        result.add_done_callback(ended)
+        inner.add_done_callback(ended)
 
     def _returned(self, call: _Call) -> None:
         if call.stage is _LOST:
@@ -158,18 +162,21 @@ class SimulatedLane:
         else:
             self._runs_no_more(call)
         call.stage = _OVER
-        if call.deadline is not None:
-            call.deadline.cancel()
+        self._let_deadline_go(call)
         self._in_use[call.key] -= 1
         if not self._in_use[call.key]:
             del self._in_use[call.key]
         if self._waiting:
             self._start_soon()
 
+    def _let_deadline_go(self, call: _Call) -> None:
+        if call.deadline is not None:
+            call.deadline.cancel()
+
     def _give_up(self, call: _Call) -> None:
         if call.stage is _HELD:
             call.stage = _OVER
-            self._waiting.remove(call)
+            del self._waiting[call]
         elif call.stage is _RUNNING:
             call.stage = _LOST
             self._runs_no_more(call)

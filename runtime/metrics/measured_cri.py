@@ -5,26 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from typing import Any
 
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.enums import NamespaceMode
 from runtime.cri.messages import ContainerEventResponse, CreateContainerRequest, RunPodSandboxRequest
-from runtime.cri.verbs import GET_CONTAINER_EVENTS, Req, Res, Verb
+from runtime.cri.verbs import CREATE_CONTAINER, GET_CONTAINER_EVENTS, RUN_POD_SANDBOX, Req, Res, Verb
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
 from runtime.pending import Pending, Subscription
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _OTHERWISE = {"update_container_resources": "update_container"}
+_MAKERS = frozenset({RUN_POD_SANDBOX.name, CREATE_CONTAINER.name})
+"""Of what these make more is counted than the call."""
 
 
 class _Verb:
     """What is measured of every call of one verb: series found once. There is one for each verb, so there is room."""
 
-    __slots__ = ("calls", "name", "times")
+    __slots__ = ("calls", "makes", "name", "times")
 
     def __init__(self, verb: str, meters: Meters) -> None:
         self.name = operation_type(verb)
+        self.makes = verb in _MAKERS
         self.calls = meters.series(names.RUNTIME_OPERATIONS, self.name)
         self.times = meters.series(names.RUNTIME_DURATION, self.name)
 
@@ -44,35 +48,40 @@ class MeasuredCri:
         measured = self._verbs.get(verb.name)
         if measured is None:
             measured = self._verbs[verb.name] = _Verb(verb.name, self._meters)
-        meters, began_ns = self._meters, self._now_ns()
-        measured.calls.inc(1)
-        images = _image_volumes(request) if isinstance(request, CreateContainerRequest) else 0
-        if images:
-            meters.count(names.IMAGE_VOLUMES, by=images)
-        sandbox = request if isinstance(request, RunPodSandboxRequest) else None
-        if sandbox is not None:
-            self._sandbox_begins(sandbox)
+        began_ns = self._now_ns()
+        measured.calls.inc()
+        if measured.makes:
+            self._begins(request)
         pending = self._cri.call(verb, request, timeout_ns=timeout_ns)
-
-        def ended(done: Pending[Res]) -> None:
-            took_ns, failed = self._now_ns() - began_ns, has_failed(done)
-            measured.times.observe(took_ns / NS_PER_SECOND)
-            if failed:
-                meters.count(names.RUNTIME_ERRORS, measured.name)
-            if images:
-                meters.count(names.IMAGE_VOLUMES_ERRORS if failed else names.IMAGE_VOLUMES_MOUNTED, by=images)
-            if sandbox is not None:
-                self._sandbox_ends(sandbox, took_ns, failed=failed)
-
-        pending.add_done_callback(ended)
+        if pending.done():
+            self._ended(measured, request, began_ns, pending)
+        else:
+            pending.add_done_callback(lambda done: self._ended(measured, request, began_ns, done))
         return pending
 
-    def _sandbox_begins(self, request: RunPodSandboxRequest) -> None:
-        self._meters.count(names.STARTED_PODS)
-        if _has_own_users(request):
-            self._meters.count(names.STARTED_USERNS_PODS)
+    def _ended(self, measured: _Verb, request: Any, began_ns: int, done: Pending[Any]) -> None:
+        took_ns, failed = self._now_ns() - began_ns, has_failed(done)
+        measured.times.observe(took_ns / NS_PER_SECOND)
+        if failed:
+            self._meters.count(names.RUNTIME_ERRORS, measured.name)
+        if measured.makes:
+            self._made(request, took_ns, failed=failed)
 
-    def _sandbox_ends(self, request: RunPodSandboxRequest, took_ns: int, *, failed: bool) -> None:
+    def _begins(self, request: object) -> None:
+        if isinstance(request, RunPodSandboxRequest):
+            self._meters.count(names.STARTED_PODS)
+            if _has_own_users(request):
+                self._meters.count(names.STARTED_USERNS_PODS)
+        elif isinstance(request, CreateContainerRequest) and (images := _image_volumes(request)):
+            self._meters.count(names.IMAGE_VOLUMES, by=images)
+
+    def _made(self, request: object, took_ns: int, *, failed: bool) -> None:
+        if isinstance(request, RunPodSandboxRequest):
+            self._sandbox_made(request, took_ns, failed=failed)
+        elif isinstance(request, CreateContainerRequest) and (images := _image_volumes(request)):
+            self._meters.count(names.IMAGE_VOLUMES_ERRORS if failed else names.IMAGE_VOLUMES_MOUNTED, by=images)
+
+    def _sandbox_made(self, request: RunPodSandboxRequest, took_ns: int, *, failed: bool) -> None:
         meters, handler = self._meters, request.runtime_handler
         meters.took(names.SANDBOX_DURATION, took_ns, handler)
         if failed:
@@ -92,6 +101,7 @@ class MeasuredCri:
         if verb.name != GET_CONTAINER_EVENTS.name:
             return self._cri.stream(verb, request, on_item, on_end)
         meters, heard = self._meters, False
+        latency = meters.series(names.EVENTED_LATENCY)
 
         def item(event: Res) -> None:
             nonlocal heard
@@ -99,7 +109,7 @@ class MeasuredCri:
                 heard = True
                 meters.count(names.EVENTED_CONNECTIONS)
             if isinstance(event, ContainerEventResponse) and event.created_at:
-                meters.took(names.EVENTED_LATENCY, max(0, self._wall_ns() - event.created_at))
+                latency.observe(max(0, self._wall_ns() - event.created_at) / NS_PER_SECOND)
             on_item(event)
 
         def end(failure: CriError | None) -> None:

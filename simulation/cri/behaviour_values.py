@@ -76,6 +76,7 @@ def probe_deeds(text: str) -> tuple[ProbeDeed, ...]:
     return tuple(deeds)
 
 
+@lru_cache(maxsize=256)
 def duration_ns(text: str) -> int:
     """`90s`, `1m30s`, `0`: nanoseconds, not below zero."""
     duration = parse_duration_ns(text)

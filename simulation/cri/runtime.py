@@ -69,7 +69,8 @@ class Runtime:
         self._addresses = 0
         self._free_addresses: deque[str] = deque()
         self._taken_addresses: set[str] = set()
-        self._outbox: deque[tuple[Callable[[Any], object], Any]] = deque()
+        self.outbox: deque[tuple[Callable[[Any], object], Any]] = deque()
+        """What is to be told, and to whom: see `later` and `tell`."""
         self._telling = False
         self.registry = None if settings.registry is None else {full_name(name) for name in settings.registry}
 
@@ -101,29 +102,32 @@ class Runtime:
 
     def later(self, fn: Callable[[Any], object], value: Any) -> None:
         """Call `fn(value)` once the lock is free, after all that was handed in before."""
-        self._outbox.append((fn, value))
+        self.outbox.append((fn, value))
 
     def answer(self, promise: Promise[Any], value: Any) -> None:
-        self._outbox.append((promise.set_result, value))
+        self.outbox.append((promise.set_result, value))
 
     def refuse(self, promise: Promise[Any], error: BaseException) -> None:
-        self._outbox.append((promise.set_exception, error))
+        self.outbox.append((promise.set_exception, error))
 
     def tell(self) -> None:
         """Empty the outbox, unless another thread, or a caller up the stack, is at it."""
-        while self._outbox:
+        outbox = self.outbox
+        while outbox:
             with self.lock:
-                if self._telling or not self._outbox:
+                if self._telling:
                     return
                 self._telling = True
-                fn, value = self._outbox.popleft()
             try:
-                fn(value)
-            except Exception:
-                LOG.exception("a callback of the simulated runtime failed")
+                # Others leave to us what they hand in meanwhile; what is too late for this loop meets the outer one.
+                while outbox:
+                    fn, value = outbox.popleft()
+                    try:
+                        fn(value)
+                    except Exception:
+                        LOG.exception("a callback of the simulated runtime failed")
             finally:
-                with self.lock:
-                    self._telling = False
+                self._telling = False
 
     # --- addresses --------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from simulation.file_tree import FileTree
+import random
+from collections.abc import Callable
+
+import pytest
+
+from simulation.file_tree import Directory, FileTree
 
 
 def test_what_a_directory_takes_is_the_sum_of_its_files() -> None:
@@ -47,3 +52,50 @@ def test_links_that_lead_nowhere_are_told_where_they_lead_below_a_path():
     tree.remove("/logs/pod/alive")
     assert tree.dead_links_in("/links", "/logs/") == ["a", "b"]
     assert tree.dead_links_in("/nowhere", "/logs/") == []
+
+
+class _Forgetful(FileTree):
+    """It walks every path from the root."""
+
+    def _know(self, path: str, directory: Directory) -> None: ...
+
+
+def _shows(tree: FileTree, path: str) -> tuple[bool, bool, int | None]:
+    return tree.exists(path), tree.is_directory(path), tree.plain_size(path)
+
+
+def _done(deed: Callable[..., None], *args: object) -> bool:
+    try:
+        deed(*args)
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_the_tree_remembers_of_where_things_lie_is_never_seen(seed: int) -> None:
+    """Directories go, come again and are renamed, links take their place, and paths are odd."""
+    chance, tree, other = random.Random(seed), FileTree(), _Forgetful()
+    names = ("a", "b", "c")
+    paths = [f"/{one}" for one in names] + [f"/{one}/{two}" for one in names for two in names]
+    paths += [f"{path}/{name}" for path in paths[3:] for name in names]
+    odd = ["/a/", "/a/.", "/a/..", "/a/b/../c", "/a//b", "/b/a/.", "/b/a/..", "/b/./a", "/"]
+    for _ in range(80):
+        path = chance.choice(paths + odd)
+        deed, *rest = chance.choice(
+            (
+                ("make_directories", path),
+                ("make_directories", path),
+                ("write", path, b"x" * chance.randrange(9)),
+                ("write", path, b"x" * chance.randrange(9)),
+                ("link", path, chance.choice((".", "..", "a", "../b", "/c/a"))),
+                ("rename", path, chance.choice(paths)),
+                ("remove", path),
+                ("remove_all", path),
+            )
+        )
+        if deed == "rename" and f"{rest[1]}/".startswith(f"{path}/"):
+            continue  # no disk would
+        assert _done(getattr(tree, deed), *rest) == _done(getattr(other, deed), *rest), (deed, rest)
+        assert [_shows(tree, each) for each in paths + odd] == [_shows(other, each) for each in paths + odd], deed
+        assert tree.used_bytes == other.used_bytes

@@ -9,13 +9,15 @@ Pure. The worker says what it sees; this keeps the promises that whoever reads a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from config.objects import PodCondition, PodStatus
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+_KEPT = ("phase", "host_ip", "host_ips", "pod_ip", "pod_ips")
+"""What stays as it was where a new status leaves it out."""
 
 
 def next_status(published: PodStatus | None, computed: PodStatus) -> PodStatus | None:
@@ -27,30 +29,37 @@ def next_status(published: PodStatus | None, computed: PodStatus) -> PodStatus |
         return computed
     if published.phase in TERMINAL_PHASES and computed.phase not in (None, published.phase):
         return None
-    status = msgspec.structs.replace(
-        computed,
-        phase=computed.phase or published.phase,
-        start_time=published.start_time or computed.start_time,
-        host_ip=computed.host_ip or published.host_ip,
-        host_ips=computed.host_ips or published.host_ips,
-        pod_ip=computed.pod_ip or published.pod_ip,
-        pod_ips=computed.pod_ips or published.pod_ips,
-        conditions=_with_kept_times(
-            {condition.type: condition for condition in published.conditions}, computed.conditions
-        ),
-    )
+    kept: dict[str, Any] = {
+        name: old for name in _KEPT if (old := getattr(published, name)) and not getattr(computed, name)
+    }
+    if published.start_time and published.start_time != computed.start_time:
+        kept["start_time"] = published.start_time
+    conditions = _with_kept_times(published.conditions, computed.conditions)
+    if conditions is not computed.conditions:
+        kept["conditions"] = conditions
+    status = msgspec.structs.replace(computed, **kept) if kept else computed
     return published if status == published else status
 
 
 def _with_kept_times(
-    before: Mapping[str, PodCondition], conditions: tuple[PodCondition, ...]
+    published: tuple[PodCondition, ...], computed: tuple[PodCondition, ...]
 ) -> tuple[PodCondition, ...]:
-    return tuple(
-        msgspec.structs.replace(condition, last_transition_time=old.last_transition_time)
+    """The computed ones, each with the time since when it has its status; themselves when they have that already."""
+    before = {condition.type: condition for condition in published}
+    moved = [
+        condition.type
+        for condition in computed
         if (old := before.get(condition.type)) is not None
+        and old is not condition
         and old.status == condition.status
         and old.last_transition_time is not None
         and old.last_transition_time != condition.last_transition_time
-        else condition
-        for condition in conditions
+    ]
+    if not moved:
+        return computed
+    return tuple(
+        msgspec.structs.replace(each, last_transition_time=before[each.type].last_transition_time)
+        if each.type in moved
+        else each
+        for each in computed
     )

@@ -40,7 +40,7 @@ from actors.status_messages import (
     WantUnwritten,
 )
 from config.api_resources import PODS
-from config.objects import Pod
+from config.objects import Pod, PodStatus
 from config.pod_identity import display_name, is_static
 from runtime.api import Api, ApiError, delete, patch
 from runtime.metrics.meters import UNMEASURED, Meters
@@ -93,6 +93,8 @@ class StatusManagerActor(Actor):
         self._writes = 0
         self._pause_ns = 0
         self._not_before_ns = 0
+        self._alarm_ns: int | None = None
+        """When it is to look again who may be written."""
         self._refused: set[str] = set()
         self._measures = StatusMeasures(meters)
 
@@ -102,6 +104,8 @@ class StatusManagerActor(Actor):
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
         self._sync_loop.tell(StatusManagerStarted())
+        self._alarm_ns = None  # it may have been lost, too
+        self._set_alarm()
 
     # --- what is told -----------------------------------------------------------------------------------------------
 
@@ -109,49 +113,49 @@ class StatusManagerActor(Actor):
     def pod_status_changed(self, message: PodStatusChanged) -> None:
         uid = message.pod.metadata.uid
         if message.first is not None and uid not in self._pods:
-            self._take(uid, msgspec.structs.replace(message, status=message.first, final=False))
-        if self._take(uid, message):
+            self._take(uid, message.pod, message.first, message.seen, final=False)
+        if self._take(uid, message.pod, message.status, message.seen, final=message.final):
             self._consider(uid, self._pods[uid])
 
-    def _take(self, uid: str, message: PodStatusChanged) -> bool:
+    def _take(self, uid: str, pod: Pod, computed: PodStatus, seen: bool, *, final: bool) -> bool:
         """Publish what the worker has computed, as the rules have it; whether that is another status than before."""
-        known = self._pods.get(uid)
-        if known is not None and known.seen and not message.seen:
+        known, static = self._pods.get(uid), is_static(pod)
+        if known is not None and known.seen and not seen:
             # Of a worker that has begun anew: what the one before has seen is more.
-            message = msgspec.structs.replace(message, status=known.status, seen=True)
-        status = next_status(None if known is None else known.status, message.status)
+            computed, seen = known.status, True
+        status = next_status(None if known is None else known.status, computed)
         if known is None:
-            known = self._pods[uid] = Published(message.pod, message.status)
-            self._measures.came(message.pod)
-            if is_static(message.pod):
+            known = self._pods[uid] = Published(pod, computed)
+            self._measures.came(pod)
+            if static:
                 known.show_by(self._mirrors.get(uid))
                 status = known.status
-        elif status is None and message.seen and not known.seen and is_static(message.pod):
+        elif status is None and seen and not known.seen and static:
             # Only its mirror has said that it ended: in a life before this agent, such as that before a boot.
-            status = message.status
+            status = computed
         elif status is None:
             self.log.warning(
                 "pod %s has ended as %s; a status of phase %s is not published",
-                display_name(message.pod),
+                display_name(pod),
                 known.status.phase,
-                message.status.phase,
+                computed.phase,
             )
             status = known.status
-        changed = known.version == 0 or status is not known.status or (message.final and not known.final)
-        changed = changed or (message.seen and not known.seen)
-        known.seen = message.seen
-        known.pod = message.pod
-        known.final = known.final or message.final
-        if not is_static(message.pod):
-            known.note(message.pod)
+        changed = known.version == 0 or status is not known.status or (final and not known.final)
+        changed = changed or (seen and not known.seen)
+        known.seen = seen
+        known.pod = pod
+        known.final = known.final or final
+        if not static:
+            known.note(pod)
             if (early := self._early.pop(uid, None)) is not None:
                 known.note(early)  # the worker may have known an older one
         if not changed or status is None:
             return False
-        self._measures.changed(known.pod, known.status, status, self.wall_ns())
+        self._measures.changed(pod, known.status, status, self.wall_ns())
         known.status = status
         known.version += 1
-        self.log.debug("pod %s: status %d, phase %s", display_name(known.pod), known.version, status.phase)
+        self.log.debug("pod %s: status %d, phase %s", display_name(pod), known.version, status.phase)
         return True
 
     @handles(PodReconciled)
@@ -225,23 +229,20 @@ class StatusManagerActor(Actor):
             if known.is_to_go():
                 self._queue.put(uid, Urgency.ENDED)
                 self._pump()
-            self._cancel_alarm_for_nobody()
             return
         self._measures.wanted(uid, self.now_ns())
         shown = None if known.api is None else known.api.status
         urgent = urgency(shown, known.wanted, ending=known.is_ending())
         if urgent is Urgency.REST and uid not in self._queue:
-            was_empty = self._queue.next_due_ns() is None
             self._queue.keep_back(uid, self.now_ns() + ON_ITS_WAY_NS)
-            if was_empty:
-                self._set_alarm()
+            self._set_alarm()
             return
         self._queue.put(uid, urgent)
         self._pump()
-        self._cancel_alarm_for_nobody()
 
     @handles(WriteDue)
     def write_due(self, _: WriteDue) -> None:
+        self._alarm_ns = None
         for uid in self._queue.take_due(self.now_ns()):
             known = self._pods.get(uid)
             if known is not None and known.may_be_written():
@@ -252,18 +253,17 @@ class StatusManagerActor(Actor):
         self._set_alarm()
 
     def _set_alarm(self) -> None:
-        """Wake for whoever is next: the first of those kept back, or all that wait for a pause to end."""
-        now_ns, due_ns = self.now_ns(), self._queue.next_due_ns()
-        due = [] if due_ns is None else [due_ns]
-        if self._queue and self._not_before_ns > now_ns:
-            due.append(self._not_before_ns)
-        if due:
-            self.after(max(0, min(due) - now_ns), WriteDue(), key="due")
+        """Wake for whoever is next: the first of those kept back, or all that wait for a pause to end.
 
-    def _cancel_alarm_for_nobody(self) -> None:
-        """Most pods that are kept back come to run before their time is over."""
-        if self._queue.next_due_ns() is None and self._not_before_ns <= self.now_ns():
-            self.cancel_timer("due")
+        Most pods that are kept back come to run before their time is over. An alarm for them stays: it costs less to
+        wake for nobody now and then than to move it for each pod.
+        """
+        now_ns, due_ns = self.now_ns(), self._queue.next_due_ns()
+        if self._queue and self._not_before_ns > now_ns and (due_ns is None or due_ns > self._not_before_ns):
+            due_ns = self._not_before_ns
+        if due_ns is not None and (self._alarm_ns is None or due_ns < self._alarm_ns):
+            self._alarm_ns = due_ns
+            self.after(max(0, due_ns - now_ns), WriteDue())
 
     @handles(Sweep)
     def sweep(self, _: Sweep) -> None:

@@ -6,8 +6,6 @@ bothered. The first status of a pod is only remembered: what it shows may be fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from actors.pod_status.times import seconds_of
@@ -50,14 +48,18 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
     known_ids, known_ends = set[str](), set[str]()
     waited: dict[tuple[str, str], str] = {}
     for kind, status in _containers(before):
-        known_ids.update(_ids(status))
-        known_ends.update(end.container_id or "" for end in _ends(status))
+        for end in _ends(status):
+            known_ends.add(end.container_id or "")
+        known_ids.add(status.container_id or "")
         waited[kind, status.name] = _waits_for(status)
+    known_ids |= known_ends
     started: list[str] = []
     ended: list[Ended] = []
     failed: list[tuple[str, str]] = []
     for kind, status in _containers(after):
-        started += [kind for id_ in _ids(status) if id_ not in known_ids]
+        for id_ in _ids(status):
+            if id_ not in known_ids:
+                started.append(kind)
         for end in _ends(status):
             if (end.container_id or "") not in known_ends:
                 ended.append(Ended(kind, end.exit_code or 0, end.reason or ""))
@@ -68,25 +70,32 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
     return Changes(tuple(started), tuple(ended), tuple(failed), runs)
 
 
-def _containers(status: PodStatus) -> Iterator[tuple[str, ContainerStatus]]:
-    for kind, group in (
-        ("init_container", status.init_container_statuses),
-        ("container", status.container_statuses),
-        ("ephemeral_container", status.ephemeral_container_statuses),
-    ):
-        for each in group:
-            yield kind, each
+def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
+    found = [("container", each) for each in status.container_statuses]
+    if status.init_container_statuses:
+        found = [("init_container", each) for each in status.init_container_statuses] + found
+    if status.ephemeral_container_statuses:
+        found += [("ephemeral_container", each) for each in status.ephemeral_container_statuses]
+    return found
 
 
-def _ids(status: ContainerStatus) -> tuple[str, ...]:
+def _ids(status: ContainerStatus) -> list[str]:
     """Ids of all containers of the name that the status knows, the one before last."""
-    found = [end.container_id for end in _ends(status)]
-    return tuple(dict.fromkeys(id_ for id_ in (*found, status.container_id) if id_))
+    found: list[str] = []
+    for end in _ends(status):
+        if end.container_id and end.container_id not in found:
+            found.append(end.container_id)
+    if status.container_id and status.container_id not in found:
+        found.append(status.container_id)
+    return found
 
 
-def _ends(status: ContainerStatus) -> tuple[ContainerStateTerminated, ...]:
-    states = (status.last_state, status.state)
-    return tuple(state.terminated for state in states if state is not None and state.terminated is not None)
+def _ends(status: ContainerStatus) -> list[ContainerStateTerminated]:
+    before, now = status.last_state, status.state
+    ends = [] if before is None or before.terminated is None else [before.terminated]
+    if now is not None and now.terminated is not None:
+        ends.append(now.terminated)
+    return ends
 
 
 def _waits_for(status: ContainerStatus) -> str:

@@ -6,6 +6,9 @@ scheduler and of claims. A pod is not called ended while something of it may sti
 
 from __future__ import annotations
 
+from operator import attrgetter
+from typing import Any
+
 import msgspec
 
 from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, OWNED, READY
@@ -21,21 +24,30 @@ FOREIGN_FIELDS = (
     "node_allocatable_resource_claim_statuses",
 )
 """Parts of a pod's status that others write."""
+_foreign_fields = attrgetter(*FOREIGN_FIELDS)
+_GROUPS = ("init_container_statuses", "container_statuses", "ephemeral_container_statuses")
 
 NOTHING = PodStatus()
 
 
 def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs: bool) -> PodStatus:
-    """What the API is to show. `nothing_runs`: the worker has seen the last container of the pod end."""
+    """What the API is to show: nearly always `computed` itself. `nothing_runs`: the worker has seen the last container
+    of the pod end.
+    """
     api = NOTHING if api is None else api
-    computed = _plain_status(computed)
-    status = msgspec.structs.replace(
-        computed,
-        conditions=_conditions(computed.conditions, api.conditions),
-        start_time=api.start_time or computed.start_time,
-        qos_class=api.qos_class or computed.qos_class,
-        **{name: getattr(api, name) for name in FOREIGN_FIELDS},
-    )
+    kept: dict[str, Any] = {}
+    conditions = _conditions(computed.conditions, api.conditions)
+    if conditions is not computed.conditions:
+        kept["conditions"] = conditions
+    if api.start_time and api.start_time != computed.start_time:
+        kept["start_time"] = api.start_time
+    if api.qos_class and api.qos_class != computed.qos_class:
+        kept["qos_class"] = api.qos_class
+    if (theirs := _foreign_fields(api)) != _foreign_fields(computed):
+        kept.update(zip(FOREIGN_FIELDS, theirs, strict=True))
+    status = _plain_status(computed)
+    if kept:
+        status = msgspec.structs.replace(status, **kept)
     if status.phase in TERMINAL:
         if not nothing_runs and api.phase not in TERMINAL:
             return msgspec.structs.replace(
@@ -54,11 +66,7 @@ def with_plain_status(pod: Pod) -> Pod:
 
 
 def _plain_status(status: PodStatus) -> PodStatus:
-    groups = {
-        name: plain
-        for name in ("init_container_statuses", "container_statuses", "ephemeral_container_statuses")
-        if (plain := tuple(map(_plain, getattr(status, name)))) != getattr(status, name)
-    }
+    groups = {name: tuple(map(_plain, group)) for name in _GROUPS if _not_plain(group := getattr(status, name))}
     return msgspec.structs.replace(status, **groups) if groups else status
 
 
@@ -66,9 +74,11 @@ _NO_STATE = ContainerState()
 _NO_RESOURCES = ResourceRequirements()
 
 
+def _not_plain(group: tuple[ContainerStatus, ...]) -> list[ContainerStatus]:
+    return [each for each in group if each.last_state == _NO_STATE or each.resources == _NO_RESOURCES]
+
+
 def _plain(status: ContainerStatus) -> ContainerStatus:
-    if status.last_state != _NO_STATE and status.resources != _NO_RESOURCES:
-        return status
     return msgspec.structs.replace(
         status,
         last_state=None if status.last_state == _NO_STATE else status.last_state,
@@ -78,8 +88,10 @@ def _plain(status: ContainerStatus) -> ContainerStatus:
 
 def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
     """Ours as computed, those of others as the API has them; a disruption as whoever knows of it says."""
-    mine = tuple(each for each in computed if each.type in NODE_CONDITIONS)
+    mine = tuple([each for each in computed if each.type in NODE_CONDITIONS])
     theirs = {each.type: each for each in api if each.type not in NODE_CONDITIONS}
+    if len(mine) == len(computed):
+        return (*mine, *theirs.values()) if theirs else computed
     for each in computed:
         if each.type == DISRUPTION_TARGET:
             theirs[each.type] = each
@@ -89,10 +101,15 @@ def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...
 def _unready(status: PodStatus) -> PodStatus:
     """A pod that has ended is not ready, whatever was last seen of its containers."""
     reason = "PodFailed" if status.phase == FAILED else "PodCompleted"
-    conditions = tuple(
-        msgspec.structs.replace(each, status="False", reason=reason, message=None)
+    ready = [
+        each
+        for each in status.conditions
         if each.type in (READY, CONTAINERS_READY) and (each.status != "False" or each.reason != reason)
-        else each
+    ]
+    if not ready:
+        return status
+    conditions = tuple(
+        msgspec.structs.replace(each, status="False", reason=reason, message=None) if each in ready else each
         for each in status.conditions
     )
-    return status if conditions == status.conditions else msgspec.structs.replace(status, conditions=conditions)
+    return msgspec.structs.replace(status, conditions=conditions)

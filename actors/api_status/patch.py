@@ -7,6 +7,7 @@ are written as the API wants them: conditions one by one, addresses as a whole.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -14,33 +15,35 @@ import msgspec
 from actors.api_status.merge import NODE_CONDITIONS, NOTHING
 from config.objects import PodCondition, PodStatus
 
-_NAMES = tuple((field.name, field.encode_name) for field in msgspec.structs.fields(PodStatus))
+_FIELDS = msgspec.structs.fields(PodStatus)
+_NAMES = tuple((field.name, field.encode_name) for field in _FIELDS)
+_values = attrgetter(*(field.name for field in _FIELDS))
 _MERGED_BY_IP = frozenset({"pod_ips", "host_ips"})
 _MAPS = frozenset({"allocated_resources", "resources"})
 
 
 def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str, Any] | None:
-    """The body of the patch for the pod of that UID; None when there is nothing to say."""
+    """The body of the patch for the pod of that UID; None when there is nothing to say.
+
+    Where a part is written as a whole the body holds it as it is in `wanted`: the structs become JSON with the body.
+    """
     before = NOTHING if api is None else api
     changes: dict[str, Any] = {}
-    for name, json_name in _NAMES:
-        old, new = getattr(before, name), getattr(wanted, name)
-        if old == new:
+    for (name, json_name), old, new in zip(_NAMES, _values(before), _values(wanted), strict=True):
+        if old is new or old == new:
             continue
         if name == "conditions":
             changed = _condition_changes(old, new)
             if changed:
                 changes[json_name] = changed
-        elif new is None or not new:
+        elif not new:
             changes[json_name] = None
         elif name in _MERGED_BY_IP and old:
-            changes[json_name] = [{"$patch": "replace"}, *msgspec.to_builtins(new)]
+            changes[json_name] = [{"$patch": "replace"}, *new]
         elif name in _MAPS and old:
             changes[json_name] = {"$patch": "replace", **msgspec.to_builtins(new)}
-        elif isinstance(new, tuple):
-            changes[json_name] = list(msgspec.to_builtins(new))
         else:
-            changes[json_name] = msgspec.to_builtins(new)
+            changes[json_name] = new
     return {"metadata": {"uid": uid}, "status": changes} if changes else None
 
 
@@ -52,14 +55,8 @@ def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
 
 
 def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[dict[str, Any]]:
+    """What is absent from a condition is said to be absent: a patch would keep the old text."""
     before = {each.type: each for each in old}
-    changes = [_whole(each) for each in new if before.get(each.type) != each]
-    kept = {each.type for each in new}
-    gone = (each.type for each in old if each.type in NODE_CONDITIONS and each.type not in kept)
-    return changes + [{"$patch": "delete", "type": each} for each in gone]
-
-
-def _whole(condition: PodCondition) -> dict[str, Any]:
-    """A condition in which what is absent is said to be absent: a patch would keep the old text."""
-    written: dict[str, Any] = msgspec.to_builtins(condition)
-    return {"reason": None, "message": None, **written}
+    changed = [each for each in new if before.pop(each.type, None) != each]
+    written = [{"reason": None, "message": None, **each} for each in msgspec.to_builtins(changed)]
+    return written + [{"$patch": "delete", "type": each} for each in before if each in NODE_CONDITIONS]

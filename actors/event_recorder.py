@@ -116,18 +116,20 @@ class EventRecorderActor(Actor):
             return
         if series.sending:
             series.raised = True
-            return
-        self._queue.offer(series)
-        self._pump()
+        elif not self._queue and self._may_send():
+            self._send(series)
+        else:
+            self._queue.offer(series)
+            self._pump()
+
+    def _may_send(self) -> bool:
+        return not self._pausing and self._calls < (1 if self._probing else MAX_CALLS)
 
     def _pump(self) -> None:
-        limit = 1 if self._probing else MAX_CALLS
-        while not self._pausing and self._calls < limit:
-            series = self._queue.take(self.now_ns())
-            if series is None:
-                break
-            if series.known or not self._is_terminating(series.event.namespace):
-                self._send(series)
+        if not self._queue:
+            return
+        while self._may_send() and (series := self._queue.take(self.now_ns())) is not None:
+            self._send(series)
         self._say_lost()
 
     def _is_terminating(self, namespace: str) -> bool:
@@ -140,6 +142,8 @@ class EventRecorderActor(Actor):
     def _send(self, series: Series) -> None:
         api = self._api
         assert api is not None, "nothing is queued without an API server"
+        if not series.known and self._is_terminating(series.event.namespace):
+            return
         if not series.name:
             series.name = self._new_name(series.event.name)
         created, count = not series.known, series.count

@@ -242,5 +242,6 @@ def _query(**parts: str) -> Query:
 
 def _verb(verb: str, resource: Resource[Any], namespace: str, name: str, subresource: str = "") -> str:
     what = f"{resource.plural}/{subresource}" if subresource else resource.plural
-    which = "/".join(part for part in (namespace, name) if part)
-    return f"{verb} {what} {which}".rstrip()
+    if namespace and name:
+        return f"{verb} {what} {namespace}/{name}"
+    return f"{verb} {what} {namespace or name}".rstrip()

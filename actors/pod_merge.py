@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -21,7 +22,6 @@ from config.objects import Pod
 from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS, comparable_annotations
 
 TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
-_TURN = {operation: turn for turn, operation in enumerate(TELLING_ORDER)}
 
 
 class Desired(msgspec.Struct, frozen=True, gc=False):
@@ -74,26 +74,13 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
     """
     before = desire.sources.get(source, {})
     unique, duplicates = _without_duplicates(pods)
-    told: list[Change] = []
+    changes: list[Change] = []
     now: dict[str, Desired] = {}
-    seen_at = ""
     for uid, read in unique.items():
-        known = before.get(uid)
-        if known is None:
-            seen_at = seen_at or fixed_width_time(now_wall_ns)
-            pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: seen_at})
-            now[uid] = Desired(read, pod)
-            told.append(Change(Operation.ADD, pod))
-            continue
-        operation = None if read is known.read else compare(known.pod, read)
-        if operation is None:
-            now[uid] = known
-        else:
-            now[uid] = Desired(read, _with_annotations(read, local_annotations(known.pod)))
-            told.append(Change(operation, now[uid].pod))
-    told += [Change(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
+        now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
+    changes += [Change(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
     first = source not in desire.sources
-    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(told), duplicates, first)
+    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), duplicates, first)
 
 
 def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int) -> Merged:
@@ -103,30 +90,15 @@ def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Ite
     """
     before = desire.sources[source]
     now = dict(before)
-    told: list[Change] = []
+    changes: list[Change] = []
     for uid in sorted(gone):
         known = now.pop(uid, None)
         if known is not None:
-            told.append(Change(Operation.REMOVE, known.pod))
+            changes.append(Change(Operation.REMOVE, known.pod))
     for read in changed:
-        known = before.get(read.metadata.uid)
-        if known is None:
-            pod = _with_annotations(read, {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)})
-            now[read.metadata.uid] = Desired(read, pod)
-            told.append(Change(Operation.ADD, pod))
-            continue
-        operation = compare(known.pod, read)
-        if operation is not None:
-            pod = _with_annotations(read, local_annotations(known.pod))
-            now[read.metadata.uid] = Desired(read, pod)
-            told.append(Change(operation, pod))
-    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(told), (), False)
-
-
-def _in_telling_order(told: list[Change]) -> tuple[Change, ...]:
-    if len(told) > 1:  # what a watch tells is mostly one pod
-        told.sort(key=lambda change: _TURN[change.operation])
-    return tuple(told)
+        uid = read.metadata.uid
+        now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
+    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), (), False)
 
 
 def compare(known: Pod, read: Pod) -> Operation | None:
@@ -136,11 +108,7 @@ def compare(known: Pod, read: Pod) -> Operation | None:
     return Operation.RECONCILE if known.status != read.status else None
 
 
-def local_annotations(pod: Pod) -> Mapping[str, str]:
-    """The annotations of `pod` that are ours."""
-    return {key: value for key, value in pod.metadata.annotations.items() if key in LOCAL_ANNOTATIONS}
-
-
+@lru_cache(maxsize=16)
 def fixed_width_time(wall_ns: int) -> str:
     """RFC 3339 with nine digits of a second, UTC: texts of this form sort as the times do."""
     seconds, ns = divmod(wall_ns, 1_000_000_000)
@@ -148,25 +116,50 @@ def fixed_width_time(wall_ns: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ns:09d}Z"
 
 
+def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, changes: list[Change]) -> Desired:
+    """What is desired of a pod of which `known` was, now that its source shows `read`. What is new in it is added to
+    `changes`.
+    """
+    if known is None:
+        local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
+        pod = _with_annotations(read, {**read.metadata.annotations, **local})
+        changes.append(Change(Operation.ADD, pod))
+        return Desired(read, pod)
+    operation = None if read is known.read else compare(known.read, read)
+    if operation is None:
+        return known
+    annotations = known.pod.metadata.annotations
+    if read.metadata.annotations != known.read.metadata.annotations:
+        local = {key: value for key, value in annotations.items() if key in LOCAL_ANNOTATIONS}
+        annotations = {**read.metadata.annotations, **local}
+    pod = _with_annotations(read, annotations)
+    changes.append(Change(operation, pod))
+    return Desired(read, pod)
+
+
+def _in_telling_order(changes: list[Change]) -> tuple[Change, ...]:
+    """Those of one kind stay in their order."""
+    if len(changes) > 1:
+        changes.sort(key=lambda change: TELLING_ORDER.index(change.operation))
+    return tuple(changes)
+
+
 def _differs_in_meaning(known: Pod, read: Pod) -> bool:
     old, new = known.metadata, read.metadata
     return (
         # Names of one UID never change in the API; in a manifest with a UID of its own they can.
-        (old.namespace, old.name) != (new.namespace, new.name)
+        old.name != new.name
+        or old.namespace != new.namespace
         or old.deletion_timestamp != new.deletion_timestamp
         or old.deletion_grace_period_seconds != new.deletion_grace_period_seconds
         or old.labels != new.labels
+        or (old.annotations != new.annotations and comparable_annotations(known) != comparable_annotations(read))
         or known.spec != read.spec
-        or comparable_annotations(known) != comparable_annotations(read)
     )
 
 
-def _with_annotations(pod: Pod, local: Mapping[str, str]) -> Pod:
-    """`pod` with `local` over its own annotations; a mirror's mark stays unless `local` has one."""
-    meta = pod.metadata
-    return msgspec.structs.replace(
-        pod, metadata=msgspec.structs.replace(meta, annotations={**meta.annotations, **local})
-    )
+def _with_annotations(pod: Pod, annotations: Mapping[str, str]) -> Pod:
+    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations))
 
 
 def _without_duplicates(pods: Iterable[Pod]) -> tuple[dict[str, Pod], tuple[Duplicate, ...]]:

@@ -146,7 +146,9 @@ def _sharing(pod: Pod, before: Pod) -> Pod:
     """The new form with the spec of the form before, where that is the same: a spec is most of a pod, and nearly every
     change is one of the status. Whoever compares two forms is done at once, too.
     """
-    return msgspec.structs.replace(pod, spec=before.spec) if pod.spec == before.spec else pod
+    if pod.spec is before.spec or pod.spec != before.spec:
+        return pod
+    return msgspec.structs.replace(pod, spec=before.spec)
 
 
 def _grace_of(pod: Pod) -> int | None:

@@ -87,6 +87,6 @@ def concerns_worker(before: Pod | None, now: Pod) -> bool:
     return bool(now.spec.readiness_gates) or has_ended(now) or _of_others(before) != _of_others(now)
 
 
-def _of_others(pod: Pod | None) -> tuple[PodCondition, ...]:
+def _of_others(pod: Pod | None) -> list[PodCondition]:
     conditions = () if pod is None or pod.status is None else pod.status.conditions
-    return tuple(each for each in conditions if each.type not in OWNED)
+    return [each for each in conditions if each.type not in OWNED]

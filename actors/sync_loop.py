@@ -133,12 +133,12 @@ class SyncLoopActor(SyncPartners):
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
         uid = message.pod.metadata.uid
+        entry = self._entries.get(uid)
         if message.source == SOURCE_API:
             if is_mirror(message.pod):
                 self._mirror_changed(message)
                 return
-            self._tell_what_the_api_shows(message)
-        entry = self._entries.get(uid)
+            self._tell_what_the_api_shows(message, entry)
         self._unheard.discard(uid)
         if message.operation is Operation.REMOVE:
             if entry is not None:
@@ -164,15 +164,14 @@ class SyncLoopActor(SyncPartners):
                 self._lines.goes_first(entry.name, uid)
             self._tell_desired(entry, message.operation)
 
-    def _tell_what_the_api_shows(self, change: PodChanged) -> None:
+    def _tell_what_the_api_shows(self, change: PodChanged, entry: Entry | None) -> None:
         """To the status manager, where it does not hear of it anyway: of a pod that is new its worker tells, and one of
         which nothing is left is forgotten altogether.
         """
-        uid, status_manager = change.pod.metadata.uid, self._services.status_manager
-        entry = self._entries.get(uid)
+        status_manager = self._services.status_manager
         if change.operation is Operation.REMOVE:
             if entry is None or entry.worker is not None:
-                status_manager.tell(PodLeftApi(uid))
+                status_manager.tell(PodLeftApi(change.pod.metadata.uid))
         elif entry is not None:
             status_manager.tell(PodReconciled(change.pod))
 

@@ -51,15 +51,13 @@ class Resource(Generic[K]):
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Path of the collection, of one object, or of a part of it. An empty namespace means all of them."""
-        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        path = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace and self.namespaced:
-            parts += ["namespaces", namespace]
-        parts.append(self.plural)
+            path = f"{path}/namespaces/{namespace}"
+        path = f"{path}/{self.plural}"
         if name:
-            parts.append(name)
-        if subresource:
-            parts.append(subresource)
-        return "/" + "/".join(parts)
+            path = f"{path}/{name}"
+        return f"{path}/{subresource}" if subresource else path
 
     def decode(self, body: bytes) -> K:
         """One object. Raises DocumentError."""

@@ -117,7 +117,9 @@ class StatusMeasures:
         self._meters.observe(names.CONTAINERS_PER_POD, len(pod.spec.containers))
 
     def changed(self, pod: Pod, before: PodStatus, after: PodStatus, wall_ns: int) -> None:
-        """Another status than before is published."""
+        """Another status than before is published, or the first one."""
+        if after is before:
+            return
         meters, found = self._meters, changes(before, after)
         for kind in found.started:
             meters.count(names.STARTED_CONTAINERS, kind)

@@ -105,10 +105,12 @@ class Published:
 
     def is_shown(self) -> bool:
         """The API has the wanted status, or what it makes of it: asking again for what it keeps otherwise is no use."""
-        api = self.api
+        api, wanted = self.api, self.wanted
         if api is None:
             return False
-        return api.status == self.wanted or (api is self._answer and self.wanted == self._asked)
+        if api is self._answer and (wanted is self._asked or wanted == self._asked):
+            return True
+        return api.status == wanted
 
     def is_ending(self) -> bool:
         """Its containers have come to their end, and the last word on it is about to follow."""
@@ -157,6 +159,8 @@ class Published:
 def is_newer(pod: Pod, known: Pod) -> bool:
     """By resourceVersion, which grows (KEP-5504); what is no number counts as newer when it differs."""
     new, old = pod.metadata.resource_version, known.metadata.resource_version
+    if new == old:
+        return False
     if new.isdecimal() and old.isdecimal():
         return int(new) > int(old)
-    return new != old
+    return True

@@ -197,7 +197,7 @@ class Misfortunes:
         if self._volumes:
             volumes.trouble = trouble
         if self._kills:
-            world.before_call[name] = before_call
+            world.nodes[name].ask_before_calls(before_call)
 
     def _dies_at(self, name: str, deed: str) -> bool:
         """Whether the agent dies before the deed."""

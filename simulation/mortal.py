@@ -28,6 +28,7 @@ T = TypeVar("T")
 Mailboxes = Callable[[type[Actor]], Mailbox]
 """Makes the mailbox of an actor of that class."""
 BeforeCall = Callable[[str], bool]
+"""May say of a call to the runtime, by its verb, that nothing comes of it."""
 
 
 class AgentKilledError(KernelError):
@@ -44,6 +45,7 @@ class MortalDispatcher(Dispatcher):
         self.clock = world.clock
         self.trace = world.trace if trace is None else trace
         self.mailboxes: Mailboxes | None = None
+        self.before_call: BeforeCall | None = None
         self._awake = True
         self._late: list[Callable[[], object]] = []
         self._waiting: list[Cell] = []
@@ -188,16 +190,16 @@ class _MortalLane:
 
 
 class MortalCri:
-    """The runtime as one agent reaches it. `before`: may say of a call, by its verb, that nothing comes of it."""
+    """The runtime as one agent reaches it."""
 
-    def __init__(self, agent: MortalDispatcher, cri: Cri, before: BeforeCall | None = None) -> None:
+    def __init__(self, agent: MortalDispatcher, cri: Cri) -> None:
         self._agent = agent
         self._cri = cri
-        self._before = before
 
     def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
         """See `Cri.call`."""
-        if not self._agent.alive or (self._before is not None and not self._before(verb.name)):
+        agent = self._agent
+        if not agent.alive or (agent.before_call is not None and not agent.before_call(verb.name)):
             return Promise()
         return self._cri.call(verb, request, timeout_ns=timeout_ns)
 

@@ -65,8 +65,7 @@ class SimulatedNode:
     """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
     runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the
     API server that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that
-    its actors have. `before_call`: asked before each call to the runtime, by its verb; where it says no, nothing comes
-    of it.
+    its actors have.
     """
 
     def __init__(
@@ -86,7 +85,6 @@ class SimulatedNode:
         client_keys: CertificateKeys | None = None,
         trace: Trace | None = None,
         mailboxes: Mailboxes | None = None,
-        before_call: BeforeCall | None = None,
         address: str = ADDRESS,
         labels: Mapping[str, str] = NO_LABELS,
     ) -> None:
@@ -134,7 +132,8 @@ class SimulatedNode:
             self.put_manifest(file, text)
         self._api = api
         self._trace = trace
-        self._mailboxes, self._before_call = mailboxes, before_call
+        self._mailboxes = mailboxes
+        self._before_call: BeforeCall | None = None
         self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
         """Told of each probe that the agent makes, with its kind."""
         self._serving_keys, self._client_keys = serving_keys, client_keys
@@ -148,7 +147,8 @@ class SimulatedNode:
         agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
         agent.mailboxes = self._mailboxes
-        cri = self.reach(MortalCri(agent, self.cri, self._before_call))
+        agent.before_call = self._before_call
+        cri = self.reach(MortalCri(agent, self.cri))
         capabilities = NodeCapabilities(
             cri=cri,
             prober=self.ask(SimulatedProber(agent, cri, self.cri, self.on_probe)),
@@ -219,6 +219,10 @@ class SimulatedNode:
         self.kill()
         self._agent, self.node = self._new_agent()
         self.start()
+
+    def ask_before_calls(self, before_call: BeforeCall) -> None:
+        """Ask before each call of its agents to the runtime, by its verb; where it says no, nothing comes of it."""
+        self._before_call = self._agent.before_call = before_call
 
     # --- what a person does -----------------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """What happened in a world, message by message: a rolling hash of all of it, and its last lines.
 
 One line per message that an actor has handled: time, node and actor, message, outcome. Two runs are the same when their
-hashes are. Lines are hashed a few hundred at a time, since there are millions of them; who wants to read them all gives
-a `sink`.
+hashes are. Lines are hashed a few hundred at a time, since there are millions of them; as JSON, one after the other, so
+that it does not matter how many at a time. They are written for people only where one reads them: the last of a moment,
+or all of them for who gives a `sink`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from actors.kernel.dispatcher import Trace
 
 LINES_AT_ONCE = 512
 LINES_KEPT = 200
+
+Line = tuple[int, str, str, str, str]
+"""Now in ns, node (or who else), actor, message, outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +42,9 @@ class RollingTrace:
         self.on_failure: Callable[[str, str, str], object] = lambda *_: None
         """Told of each message that an actor failed on: node and actor, message, outcome."""
         self._hash = hashlib.blake2b(digest_size=16)
-        self._lines: list[str] = []
-        self._last: deque[str] = deque(maxlen=LINES_KEPT)
+        self._lines: list[Line] = []
+        self._last: deque[Line] = deque(maxlen=LINES_KEPT)
+        self._bytes_of = msgspec.json.Encoder().encode_lines
         self._sink = sink
 
     def of(self, node: str) -> Trace:
@@ -45,7 +52,7 @@ class RollingTrace:
 
         def handled(now_ns: int, actor: str, message: str, outcome: str) -> None:
             lines = self._lines
-            lines.append(f"{now_ns} {node}{actor} {message} {outcome}\n")
+            lines.append((now_ns, node, actor, message, outcome))
             if len(lines) >= LINES_AT_ONCE:
                 self._flush()
             if outcome != "ok" and outcome.startswith("failed"):
@@ -56,7 +63,7 @@ class RollingTrace:
     def note(self, now_ns: int, who: str, what: str) -> None:
         """A deed of the world itself: a pod that comes or goes, a fault."""
         self.messages -= 1
-        self._lines.append(f"{now_ns} {who} {what}\n")
+        self._lines.append((now_ns, who, "", what, ""))
 
     def hash(self) -> str:
         """Of all lines so far, 32 hexadecimal digits."""
@@ -66,7 +73,7 @@ class RollingTrace:
     def last(self) -> tuple[str, ...]:
         """The newest lines, at most `LINES_KEPT`."""
         self._flush()
-        return tuple(line.rstrip("\n") for line in self._last)
+        return tuple(_text(line) for line in self._last)
 
     def _flush(self) -> None:
         lines = self._lines
@@ -74,8 +81,12 @@ class RollingTrace:
             return
         self._lines = []
         self.messages += len(lines)
-        text = "".join(lines)
-        self._hash.update(text.encode())
+        self._hash.update(self._bytes_of(lines))
         self._last.extend(lines)
         if self._sink is not None:
-            self._sink(text)
+            self._sink("".join([f"{_text(line)}\n" for line in lines]))
+
+
+def _text(line: Line) -> str:
+    now_ns, node, actor, message, outcome = line
+    return f"{now_ns} {node}{actor} {message} {outcome}".rstrip()

@@ -114,8 +114,6 @@ class World:
         self.links: dict[str, Link] = {}
         self.frozen: dict[str, Frozen] = {}
         """By node: the actor that handles nothing."""
-        self.before_call: dict[str, Callable[[str], bool]] = {}
-        """By node: asked before each call to its runtime, whether anything is to come of it."""
         self._mailboxes: NarrowMailboxes | None = None
         if mailboxes or lost_messages:
             self._mailboxes = NarrowMailboxes(mailboxes or {}, lost_messages or {}, str(seed), self.chronicle.sometimes)
@@ -160,7 +158,6 @@ class World:
             api=ApiLines(main, api, api),
             trace=self.trace.of(name),
             mailboxes=self._mailboxes,
-            before_call=lambda verb: name not in self.before_call or self.before_call[name](verb),
         )
         node.host.log_files.noted = self.chronicle.sometimes.happened
         node.cri.state.on_change = self.chronicle.container_changed

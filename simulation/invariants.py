@@ -426,4 +426,4 @@ def pressures_in(status: Json) -> list[str]:
 
 def restarts_in(status: Json) -> int:
     """Of all containers together."""
-    return sum(int(each.get("restartCount", 0)) for each in status.get("containerStatuses") or ())
+    return sum([int(each.get("restartCount", 0)) for each in status.get("containerStatuses") or ()])

@@ -33,7 +33,10 @@ class Meters:
 
     def count(self, family: Family, *labels: str, by: float = 1) -> None:
         """Add to a counter."""
-        series = self._one(family, labels)
+        known = self._series.get(family.name)
+        series: Any = None if known is None else known.get(labels)
+        if series is None:
+            series = self._one(family, labels)
         if series is not None:
             series.inc(by)
 
@@ -61,7 +64,10 @@ class Meters:
 
     def took(self, family: Family, ns: int, *labels: str) -> None:
         """Put a time into a histogram of seconds."""
-        series = self._one(family, labels)
+        known = self._series.get(family.name)
+        series: Any = None if known is None else known.get(labels)
+        if series is None:
+            series = self._one(family, labels)
         if series is not None:
             series.observe(ns / NS_PER_SECOND)
 

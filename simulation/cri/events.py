@@ -94,7 +94,9 @@ class EventStreams:
             container_event_type=kind,
             created_at=self._runtime.wall_ns(),
             pod_sandbox_status=sandbox_status(sandbox),
-            containers_statuses=tuple(container_status(record) for record in sandbox.containers.values()),
+            containers_statuses=tuple(
+                [record.status or container_status(record) for record in sandbox.containers.values()]
+            ),
         )
         if self.faults is None:
             self._deliver(event)

@@ -63,6 +63,7 @@ class Runtime:
         self.lists: dict[str, tuple[int, Any]] = {}
         """The last complete answer of each list verb, with the version of the state it shows."""
         self._dispatcher = dispatcher
+        self.wall_ns = dispatcher.wall_ns
         self._ids = 0
         self._pids = FIRST_PID
         self._network = ipaddress.IPv4Network(settings.pod_cidr)
@@ -75,9 +76,6 @@ class Runtime:
         self.registry = None if settings.registry is None else {full_name(name) for name in settings.registry}
 
     # --- time, names, addresses -------------------------------------------------------------------------------------
-
-    def wall_ns(self) -> int:
-        return self._dispatcher.wall_ns()
 
     def after(self, ns: int, fn: Callable[[], object]) -> Cancellable:
         """Call `fn` under the lock in `ns` ns."""

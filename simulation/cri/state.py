@@ -255,8 +255,5 @@ def _by_beginning(everything: dict[str, R], beginning: str) -> R | None:
 def _labelled(records: Iterable[R], wanted: Mapping[str, str]) -> list[R]:
     if not wanted:
         return list(records)
-    return [record for record in records if _has_labels(record.config.labels, wanted)]
-
-
-def _has_labels(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    return all(labels.get(key) == value for key, value in wanted.items())
+    pairs = wanted.items()
+    return [record for record in records if pairs <= record.config.labels.items()]

@@ -14,7 +14,8 @@ from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.pod_view import PodView
-from actors.start.environment import FileText, Sources, file_references
+from actors.start.environment import FileText, Sources
+from actors.start.outline import outline_of
 from config.objects import Container, Pod
 
 ENV_FILE_BYTES = 64 * 1024
@@ -32,14 +33,16 @@ class ContainerSources:
 
     async def of(self, pod: Pod, container: Container, host_paths: Mapping[str, str]) -> Sources | None:
         """None: the container has to wait for it. Raises StartRefusedError, and what lanes raise."""
-        given = self._references.sources_for(pod, container)
+        given = self._references.sources_for(pod, container, self.ips(pod))
         if given is None:
             return None
-        files: dict[tuple[str, str], FileText] | None = None
-        if self._services.node.rules.env_files:
-            files = {each: await self._file_text(pod, *each, host_paths) for each in file_references(container)}
-        host_ips = self._services.node.host_ips
-        return msgspec.structs.replace(given, files=files, pod_ips=self.ips(pod), host_ips=host_ips)
+        if not self._services.node.rules.env_files:
+            return msgspec.structs.replace(given, files=None)
+        wanted = outline_of(pod, container).files
+        if not wanted:
+            return given
+        files = {each: await self._file_text(pod, *each, host_paths) for each in wanted}
+        return msgspec.structs.replace(given, files=files)
 
     def ips(self, pod: Pod) -> tuple[str, ...]:
         """The addresses of the pod, primary family first."""

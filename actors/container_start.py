@@ -39,6 +39,8 @@ import msgspec
 class Stage(enum.StrEnum):
     """How far a start has come."""
 
+    __hash__ = str.__hash__  # it is looked up at every step, and the one that an enum has is slow
+
     RESTING = "resting"
     LOOKING = "looking"
     PULLING = "pulling"
@@ -350,9 +352,8 @@ TABLE: dict[tuple[Stage, type[Event]], tuple[Rule, ...]] = {
 
 def advance(life: StartLife, event: Event) -> StartLife:
     """The start after the event; the very same object when nothing has changed."""
-    rules = TABLE.get((life.stage, type(event)), ())
-    rule = next((rule for rule in rules if rule.holds(life, event)), None)
-    if rule is None:
-        return life
-    after = rule.effect(life, event)
-    return after if after.stage is rule.target else _replace(after, stage=rule.target)
+    for rule in TABLE.get((life.stage, type(event)), ()):
+        if rule.holds(life, event):
+            after = rule.effect(life, event)
+            return after if after.stage is rule.target else _replace(after, stage=rule.target)
+    return life

@@ -52,10 +52,11 @@ from actors.pod_users import PodUsers
 from actors.pod_view import PodView, Question
 from actors.pod_volume_images import VolumeImageRefusedError
 from actors.pod_waits import StartsUnderWay
-from actors.start.container_config import Making, container_config, document_path, message_file
+from actors.start.container_config import Making, container_config, message_file
 from actors.start.identity import field_path
 from actors.start.logs import link_path, log_path
 from actors.start.mount_abilities import MountAbilities
+from actors.start.outline import outline_of
 from actors.start.refusal import StartRefusedError
 from actors.start.security import with_groups
 from actors.start.target import target_id
@@ -68,6 +69,7 @@ from runtime.pod_files import StartFiles
 
 HostPaths = Mapping[str, str]
 
+_NOBODY: frozenset[str] = frozenset()
 REFUSED_RETRY_NS = 10_000_000_000
 """What is wrong with a container may be mended from outside: an image arrives, a file appears."""
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
@@ -94,19 +96,13 @@ class _Try(msgspec.Struct):
 
     pod: Pod
     start: Start
+    container: Container
+    name: str
     place: Place
     attempt: int
     image: Image | None = None
     config: ContainerConfig | None = None
     failure: CriError | None = None
-
-    @property
-    def container(self) -> Container:
-        return self.start.container
-
-    @property
-    def name(self) -> str:
-        return self.start.container.name
 
 
 class ContainerStarts:
@@ -149,12 +145,16 @@ class ContainerStarts:
         return self._pulling() | self._references.waiting() | self.mounts.sub_paths.waiting()
 
     def _pulling(self) -> frozenset[str]:
+        if not self._pulls:
+            return _NOBODY
         return frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
 
     def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
         """What is known of those that do not run yet. `backing_off`: container -> wall ns of its next start."""
-        ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
-        retry_at = {name: at_ns + ahead_ns for name, at_ns in self._retries().items()}
+        retry_at = self._retries()
+        if retry_at:
+            ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
+            retry_at = {name: at_ns + ahead_ns for name, at_ns in retry_at.items()}
         references = self._references.waiting()
         retry_at |= backing_off
         pulling, mounting = self._pulling(), self.mounts.waits
@@ -162,9 +162,12 @@ class ContainerStarts:
 
     def wake_in_ns(self) -> int | None:
         """When what could not be done may be tried again, from now; None when nothing waits for that."""
+        retry_at = self._retries()
+        if not retry_at:
+            return None
         now_ns = self._worker.now_ns()
         # What is due and was not asked for in this pass is not wanted now: an init container runs again, for one.
-        return min((at_ns - now_ns for at_ns in self._retries().values() if at_ns > now_ns), default=None)
+        return min((at_ns - now_ns for at_ns in retry_at.values() if at_ns > now_ns), default=None)
 
     def _retries(self) -> dict[str, int]:
         """When those that could not be started are tried again, monotonic ns."""
@@ -203,8 +206,9 @@ class ContainerStarts:
 
     async def start(self, pod: Pod, start: Start, place: Place) -> None:
         """Bring one container to life as far as that goes now. Raises CriError."""
-        this = _Try(pod, start, place, start.attempt or 0)
-        life = self._lives.meet(this.name, Wanted(start.container.image, start.created_id))
+        container = start.container
+        this = _Try(pod, start, container, container.name, place, start.attempt or 0)
+        life = self._lives.meet(this.name, Wanted(container.image, start.created_id))
         while (deed := self._deeds.get(life.stage)) is not None:
             event = await deed(this)
             if event is None:
@@ -286,18 +290,18 @@ class ContainerStarts:
 
     async def _gather(self, this: _Try) -> Event:
         assert this.image is not None, "its image was found in this very pass"
-        pod, start, place = this.pod, this.start, this.place
+        pod, container, start, place = this.pod, this.container, this.start, this.place
         try:
-            sources = await self._sources.of(pod, start.container, place.host_paths)
-            path = document_path(pod, start.container)
-            parts = None if sources is None else await self.mounts.of(pod, start.container, path, sources)
+            sources = await self._sources.of(pod, container, place.host_paths)
+            path = outline_of(pod, container).path
+            parts = None if sources is None else await self.mounts.of(pod, container, path, sources)
             if sources is None or parts is None:
                 return Missing()
-            hosts = await self._names.hosts(pod, self._sources.ips(pod))
+            hosts = await self._names.hosts(pod, sources.pod_ips)
             this.attempt = await self._prepare(pod, start, hosts)
             this.config = container_config(
                 with_groups(pod, place.groups),
-                start.container,
+                container,
                 Making(
                     attempt=this.attempt,
                     sandbox_attempt=place.attempt,
@@ -310,7 +314,7 @@ class ContainerStarts:
                     sources=sources,
                     hosts_file=hosts[0] if hosts is not None else "",
                     ids=self._users.known,
-                    target_id=target_id(start.container, path, self._view.seen()),
+                    target_id=target_id(container, path, self._view.seen()),
                 ),
                 self._services.node.rules,
             )

@@ -1,7 +1,7 @@
 """When an image is pulled, what is said about it, and when it is tried again (spec 6.1, 6.2).
 
-Pure tables and small values without a clock. The worker asks `judge_image` before each start of a container; only
-when the answer is PULL it goes to `ImagePullActor`.
+Pure tables and small values without a clock; what is to be done about one name is worked out once. The worker asks
+`judge_image` before each start of a container; only when the answer is PULL it goes to `ImagePullActor`.
 
 A pull that failed is tried again after 10 s, then after twice the time of before, at most 300 s, per pod and image.
 Pulls begin no faster than `registryPullQPS`. The real kubelet fails the pull that comes too early, and its pod backs
@@ -11,6 +11,7 @@ off for something that nobody did wrong; here it waits for its turn.
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 
 import msgspec
 
@@ -69,6 +70,7 @@ def must_look(policy: str) -> bool:
     return policy != ALWAYS
 
 
+@lru_cache(maxsize=1024)
 def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
     """What to do about `image`, where `present` says that the runtime has it (no matter with policy Always)."""
     try:

@@ -49,7 +49,8 @@ def references(pod: Pod) -> tuple[Reference, ...]:
 
 def environment_objects(pod: Pod) -> tuple[ObjectRef, ...]:
     """What the variables of all containers are taken from, each once."""
-    return _objects(references(pod), Purpose.ENVIRONMENT)
+    found = references(pod)
+    return _objects(found, Purpose.ENVIRONMENT) if found else ()
 
 
 def pull_secrets(pod: Pod) -> tuple[ObjectRef, ...]:

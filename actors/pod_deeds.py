@@ -8,8 +8,7 @@ gets `DeedEnded` and looks again; what it made is then found by looking, like ev
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from actors.kernel import Interrupted, Message, Pending
 from runtime.cri import Cri, CriError
@@ -32,13 +31,14 @@ from runtime.cri.verbs import (
     START_CONTAINER,
     STOP_CONTAINER,
     STOP_POD_SANDBOX,
+    Req,
+    Res,
+    Verb,
 )
 
 if TYPE_CHECKING:
     from actors.kernel import Actor
     from actors.pod_observer import PodObserver
-
-T = TypeVar("T")
 
 
 class DeedEnded(Message, frozen=True):
@@ -71,9 +71,7 @@ class Deeds:
     async def run_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
         """Make the sandbox and its network; its id. Raises CriError."""
         request = RunPodSandboxRequest(config=config, runtime_handler=handler)
-        response = await self._do(
-            sandbox_deed(attempt), lambda: self._cri.call(RUN_POD_SANDBOX, request), "the making of the sandbox"
-        )
+        response = await self._do(sandbox_deed(attempt), RUN_POD_SANDBOX, request, "the making of the sandbox")
         return response.pod_sandbox_id
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig) -> str:
@@ -81,11 +79,9 @@ class Deeds:
         metadata = config.metadata
         assert metadata is not None, "every container config has a name and an attempt"
         request = CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)
-        response = await self._do(
-            container_deed(metadata.name, metadata.attempt),
-            lambda: self._cri.call(CREATE_CONTAINER, request),
-            f"the creation of container {metadata.name}",
-        )
+        name = metadata.name
+        deed = container_deed(name, metadata.attempt)
+        response = await self._do(deed, CREATE_CONTAINER, request, f"the creation of container {name}")
         self._observer.doubt(response.container_id)
         return response.container_id
 
@@ -93,11 +89,7 @@ class Deeds:
         """Start a created container. Raises CriError."""
         request = StartContainerRequest(container_id=container_id)
         self._observer.doubt(container_id)
-        await self._do(
-            container_deed(name, attempt),
-            lambda: self._cri.call(START_CONTAINER, request),
-            f"the start of container {name}",
-        )
+        await self._do(container_deed(name, attempt), START_CONTAINER, request, f"the start of container {name}")
 
     def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container: after the grace it is killed. What is gone is stopped."""
@@ -134,9 +126,9 @@ class Deeds:
             if not failure.not_found:
                 raise
 
-    async def _do(self, name: str, begin: Callable[[], Pending[T]], what: str) -> T:
+    async def _do(self, name: str, verb: Verb[Req, Res], request: Req, what: str) -> Res:
         self.begun += 1
-        pending = self._under_way[name] = begin()
+        pending = self._under_way[name] = self._cri.call(verb, request)
         try:
             return await self._actor.wait(pending, what=what)
         except Interrupted:

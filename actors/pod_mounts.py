@@ -29,6 +29,9 @@ class MountParts(msgspec.Struct, frozen=True):
     sub_paths: Mapping[int, str]
 
 
+_NO_PARTS = MountParts({}, {})
+
+
 class PodMounts:
     """See the module. One per worker."""
 
@@ -44,6 +47,8 @@ class PodMounts:
         Raises StartRefusedError, VolumeImageRefusedError.
         """
         self.waits.pop(container.name, None)
+        if not container.volume_mounts:
+            return _NO_PARTS
         images = await self.images.of(pod, container)
         if images is None:
             self.waits[container.name] = "the images that it mounts are being pulled"

@@ -18,8 +18,6 @@ from actors.kernel import Actor
 from actors.object_references import (
     Reference,
     environment_objects,
-    everyone,
-    has_environment_objects,
     pull_secrets,
     references,
     uses_tokens,
@@ -38,6 +36,7 @@ from actors.reference_messages import (
     SurroundingsRead,
 )
 from actors.start.environment import SECRET, Data, Sources
+from actors.start.outline import outline_of, shows_amounts
 from actors.start.refusal import StartRefusedError
 from config.codec import DocumentError
 from config.docker_config import Credential, DockerConfigError, Entries, credentials_for, read_secret
@@ -50,6 +49,7 @@ GOOD_FOR_NS = 10 * SECOND_NS
 """How long after its coming an answer may still be used for another container."""
 SANDBOX = ""
 """Who needs the RuntimeClass, among the names of containers."""
+_THE_SANDBOX = frozenset({SANDBOX})
 
 Answer = TypeVar("Answer", ObjectsRead, SurroundingsRead, RuntimeClassRead)
 Cached = ConfigMap | Secret
@@ -68,7 +68,7 @@ class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
 class _Asked(Generic[Answer]):
     """One kind of question, its newest answer, and who has used that already."""
 
-    __slots__ = ("_answer", "_ask", "_at_ns", "_question", "_tag", "_used", "_waiting", "_worker")
+    __slots__ = ("_answer", "_ask", "_at_ns", "_question", "_tag", "_used", "_worker", "waiters")
 
     def __init__(self, worker: Actor, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> None:
         self._worker = worker
@@ -78,14 +78,15 @@ class _Asked(Generic[Answer]):
         self._answer: Answer | None = None
         self._at_ns = 0
         self._used: frozenset[str] = _NOBODY
-        self._waiting: frozenset[str] = _NOBODY
+        self.waiters: frozenset[str] = _NOBODY
+        """Who waits for an answer; the question may be due again."""
 
     def has_for(self, pod: Pod, user: str) -> bool:
         """Whether there is an answer for `user`; asks and lets it wait where there is none."""
         fresh = self._answer is not None and self._worker.now_ns() - self._at_ns < GOOD_FOR_NS
         if fresh and user not in self._used:
             return True
-        self._waiting |= {user}
+        self.waiters |= {user}
         self.ask(pod)
         return False
 
@@ -99,7 +100,7 @@ class _Asked(Generic[Answer]):
         """The answer that `has_for` has promised."""
         assert self._answer is not None, "whoever takes has looked before"
         self._used |= {user}
-        self._waiting -= {user}
+        self.waiters -= {user}
         return self._answer
 
     def answered(self, answer: Answer) -> bool:
@@ -108,20 +109,20 @@ class _Asked(Generic[Answer]):
             return False
         self._question.answered()
         self._answer, self._at_ns = answer, self._worker.now_ns()
-        waited = bool(self._waiting)
-        self._used = self._waiting = _NOBODY
+        waited = bool(self.waiters)
+        self._used = self.waiters = _NOBODY
         return waited
 
     def waiting(self) -> frozenset[str]:
         """Who waits for an answer that is on its way."""
-        return _NOBODY if self._question.is_due() else self._waiting
+        return _NOBODY if self._question.is_due() else self.waiters
 
     def forget(self) -> None:
         """The pod has another form: what was answered, or is on its way, was asked for the old one."""
         self._question.answered()
         self._tag = ReferenceTag(self._tag.what, self._tag.number + 1)
         self._answer = None
-        self._waiting = _NOBODY
+        self.waiters = _NOBODY
 
     def drop(self) -> None:
         """Keep no answer that nobody will use any more: there may be secrets in it."""
@@ -139,6 +140,7 @@ class PodReferences:
         self._secrets: _Asked[ObjectsRead] = _Asked(worker, "pull secrets", self._ask_for_secrets)
         self._around: _Asked[SurroundingsRead] = _Asked(worker, "surroundings", self._ask_for_surroundings)
         self._class: _Asked[RuntimeClassRead] = _Asked(worker, "runtime class", self._ask_for_class)
+        self._questions = (self._objects, self._secrets, self._around, self._class)
         self._held: tuple[Reference, ...] = ()
         self._said: tuple[str, ...] = ()
 
@@ -175,22 +177,23 @@ class PodReferences:
         """Ask for what the first containers will need."""
         if environment_objects(pod):
             self._objects.ask(pod)
-        if any(
-            self._needs_surroundings(pod, container) for container in (*pod.spec.init_containers, *pod.spec.containers)
-        ):
+        if self._services.has_cluster or shows_amounts(pod):
             self._around.ask(pod)
         if pod.spec.runtime_class_name:
             self._class.ask(pod)
 
     def rest(self) -> None:
         """Nothing is to be started now."""
-        for each in (self._objects, self._secrets, self._around, self._class):
+        for each in self._questions:
             each.drop()
 
     def waiting(self) -> frozenset[str]:
         """Names of containers that wait for an answer."""
-        every = self._objects.waiting() | self._secrets.waiting() | self._around.waiting() | self._class.waiting()
-        return every - {SANDBOX}
+        every = _NOBODY
+        for each in self._questions:
+            if each.waiters:
+                every |= each.waiting()
+        return every - _THE_SANDBOX if every else every
 
     def _ask_for_objects(self, pod: Pod, tag: ReferenceTag) -> None:
         self._read(environment_objects(pod), tag)
@@ -202,10 +205,9 @@ class PodReferences:
         self._services.objects.tell(ReadObjects(self._worker.ref, tag, refs, self._view.uid))
 
     def _ask_for_surroundings(self, pod: Pod, tag: ReferenceTag) -> None:
-        needs_node = any(_needs_node(each) for each in everyone(pod))
         links = pod.spec.enable_service_links is not False
         question = ReadSurroundings(
-            self._worker.ref, tag, pod.metadata.namespace, links, not is_static(pod), needs_node
+            self._worker.ref, tag, pod.metadata.namespace, links, not is_static(pod), shows_amounts(pod)
         )
         self._services.cluster.tell(question)
 
@@ -227,24 +229,26 @@ class PodReferences:
 
     # --- what is needed ---------------------------------------------------------------------------------------------
 
-    def sources_for(self, pod: Pod, container: Container) -> Sources | None:
-        """What the cluster gives to the variables of `container`; None: it has to wait. Raises StartRefusedError."""
-        objects, around = has_environment_objects(container), self._needs_surroundings(pod, container)
-        ready = [
-            not objects or self._objects.has_for(pod, container.name),
-            not around or self._around.has_for(pod, container.name),
-        ]
-        if not all(ready):
+    def sources_for(self, pod: Pod, container: Container, pod_ips: tuple[str, ...]) -> Sources | None:
+        """What the cluster gives to the variables of `container`, but for files, and the addresses; None: it has to
+        wait. Raises StartRefusedError.
+        """
+        objects = outline_of(pod, container).reads_objects
+        around = self._needs_surroundings(pod, container)
+        # Both are asked before either is waited for.
+        has_objects = not objects or self._objects.has_for(pod, container.name)
+        has_around = not around or self._around.has_for(pod, container.name)
+        if not (has_objects and has_around):
             return None
         read = self._objects.take(container.name) if objects else _NOTHING
         surroundings = self._around.take(container.name) if around else _NOWHERE
         if not surroundings.synced and not is_static(pod):
             text = "services have not yet been read at least once, cannot construct envvars"
             raise StartRefusedError("$.spec.enableServiceLinks", text)
-        return _sources(read, surroundings)
+        return _sources(read, surroundings, pod_ips, self._services.node.host_ips)
 
     def _needs_surroundings(self, pod: Pod, container: Container) -> bool:
-        return self._services.has_cluster or _needs_node(container)
+        return self._services.has_cluster or outline_of(pod, container).shows_amounts
 
     def credentials_for(self, pod: Pod, container: Container) -> tuple[Credential, ...] | None:
         """What the pod's secrets have for the image of `container`; None: it has to wait.
@@ -276,16 +280,9 @@ class PodReferences:
         return read.handler
 
 
-def _needs_node(container: Container) -> bool:
-    """Whether a variable shows a limit, which may be that of the node."""
-    for variable in container.env:
-        source = variable.value_from
-        if source is not None and source.resource_field_ref is not None:
-            return True
-    return False
-
-
-def _sources(read: ObjectsRead, around: SurroundingsRead) -> Sources:
+def _sources(
+    read: ObjectsRead, around: SurroundingsRead, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]
+) -> Sources:
     config_maps: dict[str, Data] = {}
     secrets: dict[str, Data] = {}
     failures = {(ref.kind, ref.name): each.reason for ref, each in read.failures.items() if not each.not_found}
@@ -305,6 +302,8 @@ def _sources(read: ObjectsRead, around: SurroundingsRead) -> Sources:
         failures=failures,
         services=around.services,
         allocatable=around.allocatable,
+        pod_ips=pod_ips,
+        host_ips=host_ips,
     )
 
 

@@ -16,6 +16,7 @@ from actors.start.sub_paths import WantedSubPath
 from actors.volume_messages import PrepareSubPaths, SubPathsPrepared
 
 _NONE: Mapping[int, str] = {}
+_NOBODY: frozenset[str] = frozenset()
 
 
 class PodSubPaths:
@@ -29,6 +30,8 @@ class PodSubPaths:
 
     def waiting(self) -> frozenset[str]:
         """Names of containers that wait for an answer."""
+        if not self._questions:
+            return _NOBODY
         return frozenset(name for name, question in self._questions.items() if not question.is_due())
 
     def take(self, uid: str, container: str, path: str, wanted: tuple[WantedSubPath, ...]) -> Mapping[int, str] | None:

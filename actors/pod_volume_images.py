@@ -132,5 +132,7 @@ class PodVolumeImages:
 
 
 def _mounted(pod: Pod, container: Container) -> tuple[Volume, ...]:
+    if not container.volume_mounts:
+        return ()
     mounted = {mount.name for mount in container.volume_mounts}
     return tuple(volume for volume in pod.spec.volumes if volume.image is not None and volume.name in mounted)

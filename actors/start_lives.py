@@ -20,7 +20,7 @@ class StartLives:
 
     def meet(self, name: str, event: Event) -> StartLife:
         """Walk one event of container `name`."""
-        before = self.of(name)
+        before = self._lives.get(name, BEGINNING)
         life = self._lives[name] = advance(before, event)
         if before.stage in RUNS_UNSTARTED or life.stage in RUNS_UNSTARTED:
             self._unstarted = frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)

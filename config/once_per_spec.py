@@ -3,18 +3,23 @@
 A spec never changes, and thousands of pods of one template may share one. What is asked of it at every turn of its pod
 (what it refers to, which of its fields are not honoured, what it requests) is remembered here by the identity of the
 spec, which is held weakly: an answer is kept as long as its spec is there, and must not hold it.
+
+Where more than the spec decides, `OncePerSpecAnd` is asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import TypeVar
+from typing import Generic, TypeVar
 from weakref import ref
 
 from config.objects import PodSpec
 
 T = TypeVar("T")
+
+FACTS_AT_MOST = 256
+"""Kept of one spec. Thousands of pods that share it may each have facts of their own."""
 
 
 def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
@@ -36,3 +41,31 @@ def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
         return value
 
     return answer
+
+
+class OncePerSpecAnd(Generic[T]):
+    """Answers to one question that other objects decide beside the spec, known by identity, and facts, by what they
+    are. Objects never change, and none may hold the spec, nor may an answer. What it gives is shared.
+    """
+
+    __slots__ = ("_answers",)
+
+    def __init__(self) -> None:
+        @once_per_spec
+        def answers(_: PodSpec) -> dict[tuple[Hashable, ...], tuple[tuple[object, ...], T]]:
+            return {}
+
+        self._answers = answers
+
+    def of(self, spec: PodSpec, objects: tuple[object, ...], facts: Hashable, work: Callable[[], T]) -> T:
+        """What `work` gives or has given, which is pure and depends on nothing else. What it raises is not kept."""
+        answers = self._answers(spec)
+        key = (facts, *map(id, objects))
+        kept = answers.get(key)
+        if kept is not None:
+            return kept[1]
+        value = work()
+        if len(answers) >= FACTS_AT_MOST:
+            answers.clear()
+        answers[key] = objects, value  # with the objects: else others may come where they were in memory
+        return value

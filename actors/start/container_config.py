@@ -1,5 +1,7 @@
 """Everything that is needed to make one container, as one CRI message: the steps of this folder together (spec 3.8).
 
+Most of it follows from the spec, the node and a few facts; that part is worked out once for all pods that share them.
+
 Pure. What a step cannot do it refuses with `StartRefusedError`, whose text is the message of the waiting reason
 `CreateContainerConfigError`.
 """
@@ -17,13 +19,16 @@ from actors.start.identity import container_annotations, container_labels
 from actors.start.logs import log_path
 from actors.start.mount_abilities import MountAbilities
 from actors.start.mounts import VolumesInside, container_devices, container_mounts
+from actors.start.outline import outline_of
 from actors.start.refusal import StartRefusedError
 from actors.start.resource_rules import ResourceRules
 from actors.start.resources import container_resources
-from actors.start.security import container_security
+from actors.start.security import apparmor_note, container_security
 from actors.start.sub_paths import agent_volumes
 from actors.start.termination_message import termination_file
-from config.objects import Container, EphemeralContainer, Pod
+from config.objects import Container, Pod
+from config.once_per_spec import OncePerSpecAnd
+from config.pod_identity import is_critical
 from runtime.cri.enums import Signal
 from runtime.cri.messages import (
     ContainerConfig,
@@ -75,17 +80,18 @@ class Making(msgspec.Struct, frozen=True):
 
 def container_config(pod: Pod, container: Container, making: Making, node: NodeRules) -> ContainerConfig:
     """The whole message. Raises StartRefusedError."""
-    path = document_path(pod, container)
+    outline = outline_of(pod, container)
+    path = outline.path
     variables = environment(pod, container, path, making.sources)
     file = message_file(pod, container, making.attempt, node)
     return ContainerConfig(
         metadata=ContainerMetadata(name=container.name, attempt=making.attempt),
         image=ImageSpec(image=making.image.id or container.image, user_specified_image=container.image),
-        command=tuple(expand(each, variables) for each in container.command),
-        args=tuple(expand(each, variables) for each in container.args),
+        command=tuple([expand(each, variables) for each in container.command]),
+        args=tuple([expand(each, variables) for each in container.args]),
         working_dir=container.working_dir or "",
         envs=tuple(
-            KeyValue(key=name, value=value.encode("utf-8", "surrogateescape")) for name, value in variables.items()
+            [KeyValue(key=name, value=value.encode("utf-8", "surrogateescape")) for name, value in variables.items()]
         ),
         mounts=container_mounts(
             container,
@@ -105,26 +111,48 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
         devices=container_devices(pod, container, path, making.host_paths),
         labels=container_labels(pod, container, making.sandbox_attempt),
         annotations=container_annotations(
-            pod, container, making.attempt, termination_file=file, back_off_ns=making.back_off_ns
+            pod, outline.notes, making.attempt, termination_file=file, back_off_ns=making.back_off_ns
         ),
         log_path=log_path(container.name, making.attempt),
         stdin=bool(container.stdin),
         stdin_once=bool(container.stdin_once),
         tty=bool(container.tty),
         stop_signal=_stop_signal(container, path) if node.stop_signals else Signal.RUNTIME_DEFAULT,
-        linux=LinuxContainerConfig(
-            resources=container_resources(pod, container, node.resources),
-            security_context=container_security(
-                pod,
-                container,
-                path,
-                image=making.image,
-                root_directory=node.root_directory,
-                seccomp_default=node.seccomp_default,
-                target_id=making.target_id,
-                thermal_paths=node.thermal_paths,
-                ids=making.ids,
-            ),
+        linux=_linux_of(pod, container, path, making, node),
+    )
+
+
+_linux: OncePerSpecAnd[LinuxContainerConfig] = OncePerSpecAnd()
+
+
+def _linux_of(pod: Pod, container: Container, path: str, making: Making, node: NodeRules) -> LinuxContainerConfig:
+    """Amounts and rights. The facts are all that they depend on beside the spec and the node."""
+    image = making.image
+    facts = (
+        pod.status.qos_class if pod.status is not None else None,
+        is_critical(pod),
+        apparmor_note(pod, container),
+        image.uid,
+        image.username,
+        making.target_id,
+        making.ids,
+    )
+    return _linux.of(pod.spec, (container, node), facts, lambda: _linux_anew(pod, container, path, making, node))
+
+
+def _linux_anew(pod: Pod, container: Container, path: str, making: Making, node: NodeRules) -> LinuxContainerConfig:
+    return LinuxContainerConfig(
+        resources=container_resources(pod, container, node.resources),
+        security_context=container_security(
+            pod,
+            container,
+            path,
+            image=making.image,
+            root_directory=node.root_directory,
+            seccomp_default=node.seccomp_default,
+            target_id=making.target_id,
+            thermal_paths=node.thermal_paths,
+            ids=making.ids,
         ),
     )
 
@@ -145,16 +173,3 @@ def message_file(pod: Pod, container: Container, attempt: int, node: NodeRules) 
     if not container.termination_message_path:
         return ""
     return termination_file(node.root_directory, pod.metadata.uid, container.name, attempt)
-
-
-def document_path(pod: Pod, container: Container) -> str:
-    """Where the container stands in its pod: `$.spec.containers[0]`."""
-    spec = pod.spec
-    if isinstance(container, EphemeralContainer):
-        field, group = "ephemeralContainers", [each.name for each in spec.ephemeral_containers]
-    elif any(each.name == container.name for each in spec.containers):
-        field, group = "containers", [each.name for each in spec.containers]
-    else:
-        field, group = "initContainers", [each.name for each in spec.init_containers]
-    index = group.index(container.name) if container.name in group else 0
-    return f"$.spec.{field}[{index}]"

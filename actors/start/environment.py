@@ -59,6 +59,8 @@ NO_SOURCES = Sources()
 
 def environment(pod: Pod, container: Container, path: str, sources: Sources = NO_SOURCES) -> dict[str, str]:
     """Every variable. `path` is that of the container in the pod. Raises StartRefusedError."""
+    if not container.env and not container.env_from:
+        return dict(sources.services)
     found: dict[str, str] = {}
     for index, origin in enumerate(container.env_from):
         _add_all(found, origin, f"{path}.envFrom[{index}]", sources)

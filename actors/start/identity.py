@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from config.objects import Container, EphemeralContainer, Pod
+from config.objects import Container, EphemeralContainer, Pod, PodSpec
 
 POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
@@ -91,27 +91,32 @@ def container_labels(pod: Pod, container: Container, sandbox_attempt: int) -> di
 
 
 def container_annotations(
-    pod: Pod, container: Container, attempt: int, *, termination_file: str, back_off_ns: int
+    pod: Pod, lasting: Mapping[str, str], attempt: int, *, termination_file: str, back_off_ns: int
 ) -> dict[str, str]:
     """What must be known of a container when its pod's spec is lost, or the agent has been restarted.
 
+    `lasting`: its `lasting_annotations`.
     `back_off_ns`: how long its successor will have to wait if it ends soon (`actors.backoff`).
     """
-    notes = {
-        CONTAINER_HASH: container_hash(container),
-        RESTART_COUNT: str(attempt),
-        TERMINATION_MESSAGE_PATH: container.termination_message_path or "",
-        TERMINATION_MESSAGE_POLICY: container.termination_message_policy or "",
-        CONTAINER_IMAGE: container.image,
-        BACK_OFF_NS: str(back_off_ns),
-        RESOURCES: resources_text(container),
-    }
+    notes = {**lasting, RESTART_COUNT: str(attempt), BACK_OFF_NS: str(back_off_ns)}
     if termination_file:
         notes[TERMINATION_MESSAGE_FILE] = termination_file
     if pod.metadata.deletion_grace_period_seconds is not None:
         notes[DELETION_GRACE_PERIOD] = str(pod.metadata.deletion_grace_period_seconds)
-    if pod.spec.termination_grace_period_seconds is not None:
-        notes[TERMINATION_GRACE_PERIOD] = str(pod.spec.termination_grace_period_seconds)
+    return notes
+
+
+def lasting_annotations(spec: PodSpec, container: Container) -> dict[str, str]:
+    """What of them is the same for every start of the container in every pod of this spec."""
+    notes = {
+        CONTAINER_HASH: container_hash(container),
+        TERMINATION_MESSAGE_PATH: container.termination_message_path or "",
+        TERMINATION_MESSAGE_POLICY: container.termination_message_policy or "",
+        CONTAINER_IMAGE: container.image,
+        RESOURCES: resources_text(container),
+    }
+    if spec.termination_grace_period_seconds is not None:
+        notes[TERMINATION_GRACE_PERIOD] = str(spec.termination_grace_period_seconds)
     hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
     if hook is not None:
         notes[PRE_STOP_HANDLER] = msgspec.json.encode(hook).decode()

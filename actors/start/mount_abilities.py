@@ -8,6 +8,7 @@ them mounts the whole image. So there is a table of those that are known not to 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -30,17 +31,22 @@ class MountAbilities(msgspec.Struct, frozen=True):
 
 def mount_abilities(runtime: RuntimeStateObserved, handler: str) -> MountAbilities:
     """Of one handler of the runtime."""
+    recursive = handler in runtime.recursive_read_only_handlers
+    return _abilities(recursive, runtime.runtime_name, runtime.runtime_version)
+
+
+@lru_cache(maxsize=64)
+def _abilities(recursive: bool, name: str, version: str) -> MountAbilities:
     return MountAbilities(
-        handler in runtime.recursive_read_only_handlers,
-        _too_old(runtime, "volumes of images", _IMAGES_FROM),
-        _too_old(runtime, "parts (subPath) of volumes of images", _PARTS_FROM),
+        recursive,
+        _too_old(name, version, "volumes of images", _IMAGES_FROM),
+        _too_old(name, version, "parts (subPath) of volumes of images", _PARTS_FROM),
     )
 
 
-def _too_old(runtime: RuntimeStateObserved, what: str, versions: dict[str, tuple[int, int]]) -> str:
-    needed = versions.get(runtime.runtime_name.lower())
-    match = _VERSION.match(runtime.runtime_version)
+def _too_old(name: str, version: str, what: str, versions: dict[str, tuple[int, int]]) -> str:
+    needed = versions.get(name.lower())
+    match = _VERSION.match(version)
     if needed is None or match is None or (int(match[1]), int(match[2])) >= needed:
         return ""
-    name = runtime.runtime_name
-    return f"{name} {runtime.runtime_version} does not know {what}, {name} {needed[0]}.{needed[1]} does"
+    return f"{name} {version} does not know {what}, {name} {needed[0]}.{needed[1]} does"

@@ -7,10 +7,11 @@ the node. Pure: the text of the node's own file is given. What does not fit into
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
-from config.objects import Pod
+from config.objects import Pod, PodDNSConfig
 from runtime.cri.messages import DNSConfig
 
 LIMIT_BYTES = 10 * 1024 * 1024
@@ -58,6 +59,7 @@ class Formed(msgspec.Struct, frozen=True):
     missing: str = ""
 
 
+@lru_cache(maxsize=8)
 def parse_resolv_conf(text: str) -> Resolver:
     """Servers add up, the last search line counts, later options replace earlier ones. Raises ResolverError."""
     nameservers: list[str] = []
@@ -91,19 +93,27 @@ def needs_host(pod: Pod) -> bool:
 
 def form(pod: Pod, host: Resolver, cluster: ClusterResolver) -> Formed:
     """The resolver of a pod. `host` is not looked at where `needs_host` is False."""
-    policy = _policy(pod)
+    spec = pod.spec
+    return _form(_policy(pod), bool(spec.host_network), spec.dns_config, pod.metadata.namespace, host, cluster)
+
+
+@lru_cache(maxsize=256)
+def _form(
+    policy: str, host_network: bool, own: PodDNSConfig | None, namespace: str, host: Resolver, cluster: ClusterResolver
+) -> Formed:
+    """Of what a few namespaces and templates differ in, a thousand pods have the same."""
     chosen, missing = host, ""
     if policy == NONE:
         chosen = Resolver()
-    elif policy == WITH_HOST_NET or (policy == CLUSTER_FIRST and not pod.spec.host_network):
+    elif policy == WITH_HOST_NET or (policy == CLUSTER_FIRST and not host_network):
         if cluster.nameservers:
-            chosen = _of_cluster(pod, host, cluster)
+            chosen = _of_cluster(namespace, host, cluster)
         else:
             missing = (
                 f"the node knows no DNS of the cluster (clusterDNS), which dnsPolicy {policy} asks for: "
                 "the pod resolves names as the node does"
             )
-    return _fitted(_with_own(pod, chosen), missing)
+    return _fitted(_with_own(own, chosen), missing)
 
 
 def host_faults(path: str, host: Resolver, domain: str) -> tuple[str, ...]:
@@ -132,14 +142,13 @@ def _policy(pod: Pod) -> str:
     return policy if policy in (NONE, DEFAULT, WITH_HOST_NET) else CLUSTER_FIRST
 
 
-def _of_cluster(pod: Pod, host: Resolver, cluster: ClusterResolver) -> Resolver:
+def _of_cluster(namespace: str, host: Resolver, cluster: ClusterResolver) -> Resolver:
     domain = cluster.domain
-    own = (f"{pod.metadata.namespace}.svc.{domain}", f"svc.{domain}", domain) if domain else ()
+    own = (f"{namespace}.svc.{domain}", f"svc.{domain}", domain) if domain else ()
     return Resolver(cluster.nameservers, _once((*own, *host.searches)), ("ndots:5",))
 
 
-def _with_own(pod: Pod, resolver: Resolver) -> Resolver:
-    own = pod.spec.dns_config
+def _with_own(own: PodDNSConfig | None, resolver: Resolver) -> Resolver:
     if own is None:
         return resolver
     options = (f"{each.name}:{each.value}" if each.value else each.name or "" for each in own.options)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import msgspec
+
 from actors.admission.abilities import dotted
 from actors.id_ranges import IdRange
 from actors.start.hostname import pod_hostname
@@ -10,11 +14,14 @@ from actors.start.resource_rules import ResourceRules
 from actors.start.resources import pod_overhead, pod_sum
 from actors.start.security import sandbox_security
 from config.objects import Pod
+from config.once_per_spec import OncePerSpecAnd
 from config.pod_identity import is_sidecar
 from runtime.cri.enums import Protocol
 from runtime.cri.messages import (
     DNSConfig,
+    LinuxContainerResources,
     LinuxPodSandboxConfig,
+    LinuxSandboxSecurityContext,
     PodSandboxConfig,
     PodSandboxMetadata,
     PortMapping,
@@ -41,23 +48,46 @@ def sandbox_config(
     Raises StartRefusedError for what this agent cannot honour.
     """
     meta = pod.metadata
-    security = pod.spec.security_context
-    sysctls = {dotted(each.name): each.value for each in security.sysctls} if security is not None else {}
+    of_spec = _of_specs.of(pod.spec, (rules,), ids, lambda: _of_spec(pod, rules, ids))
     return PodSandboxConfig(
         metadata=PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace, attempt=attempt),
         hostname=pod_hostname(pod, cluster_domain),
         log_directory=log_directory,
         dns_config=dns,
-        port_mappings=port_mappings(pod),
+        port_mappings=of_spec.ports,
         labels={**meta.labels, **pod_labels(pod)},
         annotations=meta.annotations,
         linux=LinuxPodSandboxConfig(
             cgroup_parent=cgroup_parent,
-            security_context=sandbox_security(pod, ids),
-            sysctls=sysctls,
-            overhead=pod_overhead(pod, rules),
-            resources=pod_sum(pod, rules),
+            security_context=of_spec.security,
+            sysctls=of_spec.sysctls,
+            overhead=of_spec.overhead,
+            resources=of_spec.resources,
         ),
+    )
+
+
+class _OfSpec(msgspec.Struct, frozen=True):
+    """What all pods of one spec have in common, and all sandboxes of one pod."""
+
+    ports: tuple[PortMapping, ...]
+    security: LinuxSandboxSecurityContext
+    sysctls: Mapping[str, str]
+    overhead: LinuxContainerResources
+    resources: LinuxContainerResources
+
+
+_of_specs: OncePerSpecAnd[_OfSpec] = OncePerSpecAnd()
+
+
+def _of_spec(pod: Pod, rules: ResourceRules, ids: IdRange | None) -> _OfSpec:
+    security = pod.spec.security_context
+    return _OfSpec(
+        ports=port_mappings(pod),
+        security=sandbox_security(pod, ids),
+        sysctls={dotted(each.name): each.value for each in security.sysctls} if security is not None else {},
+        overhead=pod_overhead(pod, rules),
+        resources=pod_sum(pod, rules),
     )
 
 

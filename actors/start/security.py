@@ -16,10 +16,12 @@ from config.objects import (
     EphemeralContainer,
     Pod,
     PodSecurityContext,
+    PodSpec,
     SeccompProfile,
     SecurityContext,
     SELinuxOptions,
 )
+from config.once_per_spec import OncePerSpecAnd
 from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
 from runtime.cri.messages import (
     Capability,
@@ -169,12 +171,23 @@ def id_mappings(ids: IdRange) -> tuple[IDMapping, ...]:
 
 def with_groups(pod: Pod, groups: tuple[int, ...]) -> Pod:
     """The pod as if it had asked for these groups as well: its persistent volumes have (spec 8.3)."""
+    if not groups:
+        return pod
     whole = pod.spec.security_context or _NO_POD
-    more = tuple(group for group in groups if group not in whole.supplemental_groups)
+    more = tuple([group for group in groups if group not in whole.supplemental_groups])
     if not more:
         return pod
-    context = msgspec.structs.replace(whole, supplemental_groups=(*whole.supplemental_groups, *more))
-    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, security_context=context))
+    return msgspec.structs.replace(pod, spec=_grouped.of(pod.spec, (), more, lambda: _with_more(pod.spec, more)))
+
+
+_grouped: OncePerSpecAnd[PodSpec] = OncePerSpecAnd()
+
+
+def _with_more(spec: PodSpec, groups: tuple[int, ...]) -> PodSpec:
+    """One spec for all starts of a pod, so that what follows from it is found again."""
+    whole = spec.security_context or _NO_POD
+    context = msgspec.structs.replace(whole, supplemental_groups=(*whole.supplemental_groups, *groups))
+    return msgspec.structs.replace(spec, security_context=context)
 
 
 def supplemental_groups(whole: PodSecurityContext) -> tuple[int, ...]:
@@ -233,7 +246,7 @@ def apparmor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
     if profile is not None:
         kind, reference = profile.type, profile.localhost_profile or ""
     else:
-        note = pod.metadata.annotations.get(_ANNOTATION + container.name)
+        note = apparmor_note(pod, container)
         if note is None:
             return None
         reference = note.removeprefix(_LOCALHOST) if note.startswith(_LOCALHOST) else ""
@@ -241,6 +254,11 @@ def apparmor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
     if kind == "Localhost":
         return SecurityProfile(profile_type=ProfileType.Localhost, localhost_ref=reference)
     return SecurityProfile(profile_type=ProfileType.Unconfined if kind == "Unconfined" else ProfileType.RuntimeDefault)
+
+
+def apparmor_note(pod: Pod, container: Container) -> str | None:
+    """What the annotation of old says of the container."""
+    return pod.metadata.annotations.get(_ANNOTATION + container.name)
 
 
 def _legacy_apparmor(profile: SecurityProfile | None) -> str:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from config.objects import Container, PodSpec
-from config.once_per_spec import once_per_spec
+from config.once_per_spec import FACTS_AT_MOST, OncePerSpecAnd, once_per_spec
 
 
 def spec_of(name: str) -> PodSpec:
@@ -80,3 +80,51 @@ def test_a_failure_is_not_kept() -> None:
     with pytest.raises(ValueError, match="once"):
         work(spec)
     assert work(spec) == 7
+
+
+def test_a_spec_objects_and_facts_decide_together() -> None:
+    asked: list[str] = []
+    names: OncePerSpecAnd[str] = OncePerSpecAnd()
+    web, job, one = spec_of("web"), spec_of("job"), Container(name="one")
+
+    def answer(spec: PodSpec, container: Container, fact: str) -> str:
+        def work() -> str:
+            asked.append(fact)
+            return spec.containers[0].name + container.name + fact
+
+        return names.of(spec, (container,), fact, work)
+
+    for _ in range(2):
+        assert answer(web, one, "1") == "webone1"
+        assert answer(job, one, "1") == "jobone1"
+        assert answer(web, one, "2") == "webone2"
+    assert asked == ["1", "1", "2"]
+    assert answer(web, Container(name="one"), "1") == "webone1"
+    assert asked[3:] == ["1"], "an equal object is another one"
+
+
+def test_an_object_that_comes_where_another_was_in_memory_has_its_own_answer() -> None:
+    names: OncePerSpecAnd[str] = OncePerSpecAnd()
+    web = spec_of("web")
+    for number in range(2 * FACTS_AT_MOST):
+        each = Container(name=f"c{number}")
+        assert names.of(web, (each,), None, each.name.upper) == f"C{number}"
+        del each
+
+
+def test_of_one_spec_a_bounded_number_of_answers_is_kept() -> None:
+    numbers: OncePerSpecAnd[int] = OncePerSpecAnd()
+    web = spec_of("web")
+    for number in range(FACTS_AT_MOST):
+        assert numbers.of(web, (), number, lambda number=number: number) == number  # type: ignore[misc]
+    assert numbers.of(web, (), 0, lambda: -1) == 0
+    assert numbers.of(web, (), FACTS_AT_MOST, lambda: FACTS_AT_MOST) == FACTS_AT_MOST
+    assert numbers.of(web, (), 0, lambda: -1) == -1
+
+
+def test_a_failure_with_facts_is_not_kept() -> None:
+    answers: OncePerSpecAnd[int] = OncePerSpecAnd()
+    web = spec_of("web")
+    with pytest.raises(ZeroDivisionError):
+        answers.of(web, (), None, lambda: 1 // 0)
+    assert answers.of(web, (), None, lambda: 2) == 2

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from actors.start.container_config import Making, NodeRules, container_config, document_path
+from actors.id_ranges import IdRange
+from actors.start.container_config import Making, NodeRules, container_config
 from actors.start.hostname import pod_hostname
 from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from actors.start.logs import link_path, log_path
+from actors.start.outline import document_path
 from actors.start.refusal import StartRefusedError
+from actors.start.resource_rules import ResourceRules
 from actors.start.sandbox_config import port_mappings, sandbox_config
+from actors.start.security import with_groups
 from actors.start.termination_message import falls_back_to_log, joined_message, message_limit_bytes, termination_file
+from config.codec import decode, encode
 from config.objects import (
     ContainerPort,
     EnvVar,
     EphemeralContainer,
     PodSecurityContext,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
     Sysctl,
     VolumeMount,
 )
+from config.pod_identity import CONFIG_SOURCE
 from runtime.cri.enums import Protocol
-from runtime.cri.messages import Image
+from runtime.cri.messages import ContainerConfig, Image, Int64Value, PodSandboxConfig
 from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar
 
 DATA = {"data": "/pods/data"}
@@ -118,9 +128,9 @@ def test_the_same_container_is_configured_the_same_way_again() -> None:
 def test_places_of_containers_in_the_document() -> None:
     debug = EphemeralContainer(name="e")
     the_pod = pod("a", "b", init=(container("i"),), ephemeral_containers=(debug,))
-    assert document_path(the_pod, the_pod.spec.containers[1]) == "$.spec.containers[1]"
-    assert document_path(the_pod, the_pod.spec.init_containers[0]) == "$.spec.initContainers[0]"
-    assert document_path(the_pod, debug) == "$.spec.ephemeralContainers[0]"
+    assert document_path(the_pod.spec, the_pod.spec.containers[1]) == "$.spec.containers[1]"
+    assert document_path(the_pod.spec, the_pod.spec.init_containers[0]) == "$.spec.initContainers[0]"
+    assert document_path(the_pod.spec, debug) == "$.spec.ephemeralContainers[0]"
 
 
 def test_a_sandbox_config_holds_it_all() -> None:
@@ -159,3 +169,89 @@ def test_ports_of_regular_containers_and_sidecars_once_each() -> None:
     assert [each.container_port for each in made] == [1, 5, 9, 2]
     assert (made[2].protocol, made[2].host_ip, made[2].host_port) == (Protocol.UDP, "127.0.0.1", 0)
     assert port_mappings(pod(container("a", ports=ports(1)), host_network=True)) == ()
+
+
+SHARED = pod(
+    container(
+        "web",
+        termination_message_path="/t",
+        resources=ResourceRequirements(requests={"memory": "1Gi"}, limits={"cpu": "1"}),
+    ),
+    priority_class_name="system-node-critical",
+    host_users=False,
+    security_context=PodSecurityContext(fs_group=5),
+).spec
+IDS = IdRange(65_536, 65_536)
+PLAIN = Making(0, 0, Image(id="sha256:1"), ids=IDS)
+SMALL = ResourceRules(memory_capacity_bytes=2**32)
+
+
+def _of_shared(meta: dict[str, Any], status: PodStatus | None, making: Making, node: NodeRules) -> ContainerConfig:
+    """Of a pod that has the spec of all the others in this file."""
+    one = msgspec.structs.replace(pod("a", meta=meta, status=status), spec=SHARED)
+    return container_config(one, one.spec.containers[0], making, node)
+
+
+def _of_its_own(meta: dict[str, Any], status: PodStatus | None, making: Making, node: NodeRules) -> ContainerConfig:
+    """Of a pod whose spec nobody has ever seen."""
+    spec = decode(encode(SHARED), PodSpec)
+    one = msgspec.structs.replace(pod("a", meta=meta, status=status), spec=spec)
+    return container_config(one, spec.containers[0], making, node)
+
+
+@pytest.mark.parametrize(
+    ("meta", "status", "making", "node"),
+    [
+        pytest.param({"name": "other", "uid": "uid-2", "namespace": "n"}, None, PLAIN, NODE, id="who it is"),
+        pytest.param({"annotations": {CONFIG_SOURCE: "file"}}, None, PLAIN, NODE, id="a static pod"),
+        pytest.param(
+            {"annotations": {"container.apparmor.security.beta.kubernetes.io/web": "unconfined"}},
+            None,
+            PLAIN,
+            NODE,
+            id="its annotation for AppArmor",
+        ),
+        pytest.param({"deletion_grace_period_seconds": 7}, None, PLAIN, NODE, id="its grace"),
+        pytest.param({}, PodStatus(qos_class="Guaranteed"), PLAIN, NODE, id="its class"),
+        pytest.param({}, None, msgspec.structs.replace(PLAIN, attempt=2, back_off_ns=9), NODE, id="the attempt"),
+        pytest.param({}, None, msgspec.structs.replace(PLAIN, sandbox_attempt=2), NODE, id="the sandbox"),
+        pytest.param({}, None, msgspec.structs.replace(PLAIN, ids=IdRange(0, 10)), NODE, id="its ids"),
+        pytest.param(
+            {}, None, msgspec.structs.replace(PLAIN, image=Image(id="i", uid=Int64Value(value=9))), NODE, id="the user"
+        ),
+        pytest.param(
+            {}, None, msgspec.structs.replace(PLAIN, image=Image(id="i", username="me")), NODE, id="the user's name"
+        ),
+        pytest.param({}, None, PLAIN, NodeRules("/root", resources=SMALL), id="the node's memory"),
+        pytest.param({}, None, PLAIN, NodeRules("/elsewhere", seccomp_default=True), id="the node's rules"),
+    ],
+)
+def test_a_pod_that_shares_its_spec_is_configured_as_if_it_were_alone(
+    meta: dict[str, Any], status: PodStatus | None, making: Making, node: NodeRules
+) -> None:
+    plain = _of_shared({}, None, PLAIN, NODE)
+    made = _of_shared(meta, status, making, node)
+    assert made == _of_its_own(meta, status, making, node)
+    assert made != plain
+    assert _of_shared({}, None, PLAIN, NODE) == plain
+
+
+def test_sandboxes_of_pods_that_share_a_spec_differ_in_what_is_their_own() -> None:
+    def made(rules: ResourceRules = SMALL, ids: IdRange = IDS, **meta: str) -> PodSandboxConfig:
+        one = msgspec.structs.replace(pod("a", meta=meta), spec=SHARED)
+        alone = msgspec.structs.replace(one, spec=decode(encode(SHARED), PodSpec))
+        configs = [sandbox_config(each, 0, "/logs", rules=rules, ids=ids) for each in (one, one, alone)]
+        assert configs[0] == configs[1] == configs[2]
+        return configs[0]
+
+    different = [made(), made(name="b"), made(ids=IdRange(1, 2)), made(rules=ResourceRules(cpu_quota=False))]
+    assert len({repr(each) for each in different}) == len(different)
+
+
+def test_groups_of_volumes_make_another_spec_once() -> None:
+    one = pod("a")
+    assert with_groups(one, ()) is one
+    grouped = with_groups(one, (5, 6))
+    assert grouped.spec.security_context == PodSecurityContext(supplemental_groups=(5, 6))
+    assert with_groups(one, (5, 6)).spec is grouped.spec
+    assert with_groups(one, (7,)).spec.security_context == PodSecurityContext(supplemental_groups=(7,))

@@ -20,6 +20,7 @@ from actors.start.identity import (
     container_hash,
     container_labels,
     field_path,
+    lasting_annotations,
     same_definition,
     whole_number,
 )
@@ -52,7 +53,9 @@ def test_annotations_tell_how_to_end_it_when_the_spec_is_lost() -> None:
     hook = LifecycleHandler(exec=ExecAction(command=("drain",)))
     web = container("web", lifecycle=Lifecycle(pre_stop=hook), ports=(ContainerPort(container_port=80),))
     the_pod = pod(web, termination_grace_period_seconds=30, meta={"deletion_grace_period_seconds": 5})
-    notes = container_annotations(the_pod, web, 2, termination_file="/f", back_off_ns=9)
+    notes = container_annotations(
+        the_pod, lasting_annotations(the_pod.spec, web), 2, termination_file="/f", back_off_ns=9
+    )
     assert (notes[TERMINATION_GRACE_PERIOD], notes[DELETION_GRACE_PERIOD], notes[RESTART_COUNT]) == ("30", "5", "2")
     assert msgspec.json.decode(notes[PRE_STOP_HANDLER], type=LifecycleHandler) == hook
     assert msgspec.json.decode(notes[PORTS]) == [{"containerPort": 80}]
@@ -61,7 +64,8 @@ def test_annotations_tell_how_to_end_it_when_the_spec_is_lost() -> None:
 
 def test_the_image_decides_whether_a_container_is_what_the_pod_asks_for() -> None:
     labels = container_labels(pod(WEB), WEB, 0)
-    notes = container_annotations(pod(WEB), WEB, 0, termination_file="", back_off_ns=0)
+    one = pod(WEB)
+    notes = container_annotations(one, lasting_annotations(one.spec, WEB), 0, termination_file="", back_off_ns=0)
     assert same_definition(WEB, labels, notes)
     assert same_definition(msgspec.structs.replace(WEB, env=(EnvVar(name="A"),)), labels, notes)
     assert not same_definition(msgspec.structs.replace(WEB, image="image:2"), labels, notes)

@@ -169,7 +169,7 @@ class Actor(pykka.Actor):
         At most `max_effects` run at a time. `then` runs in the actor and must be short; it may return None for no
         message.
         """
-        self._cell.begin_effect(make, then)
+        (self._cell.effects or self._cell.have_effects()).begin(make, then)
 
     def has_mail(self) -> bool:
         """Whether more messages wait: what is done once for all of them may wait for the last."""
@@ -216,14 +216,18 @@ class Actor(pykka.Actor):
 
         Timers end with this incarnation of the actor.
         """
-        self._cell.start_timer(ns, None, message, key)
+        timers = self._cell.timers or self._cell.have_timers()
+        timers.start(ns, None, message, key)
 
     def every(self, ns: int, message: Any, key: Hashable | None = None, first_ns: int | None = None) -> None:
         """Tell this actor `message` every `ns` ns, first after `first_ns` (default `ns`). No tick is doubled."""
-        self._cell.start_timer(ns if first_ns is None else first_ns, ns, message, key)
+        timers = self._cell.timers or self._cell.have_timers()
+        timers.start(ns if first_ns is None else first_ns, ns, message, key)
 
     def cancel_timer(self, key: Hashable) -> None:
-        self._cell.cancel_timer(key)
+        timers = self._cell.timers
+        if timers is not None:
+            timers.cancel(key)
 
     def lane(self, name: str, *, size: int = 8, per_key: int = 2) -> Lane:
         """Where calls that can hang are run: `await self.wait(self.lane("mounts").submit(uid, fn, arg))`."""

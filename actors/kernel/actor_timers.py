@@ -11,27 +11,27 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from actors.kernel.dispatcher import Cancellable, Dispatcher
 
 
-class Timer:
+class Timer(msgspec.Struct, eq=False):
     """One timer, and the coalescing key of its ticks."""
 
-    __slots__ = ("handle", "key", "live", "once", "owner")
-
-    def __init__(self, owner: ActorTimers, key: Hashable, *, once: bool) -> None:
-        self.owner = owner
-        self.key = key
-        self.once = once
-        self.live = True
-        self.handle: Cancellable | None = None
+    owner: ActorTimers
+    key: Hashable
+    once: bool
+    live: bool = True
+    handle: Cancellable | None = None
 
     def claim(self) -> bool:
         """The actor has taken a tick: whether it still counts. A timer without period ends with that."""
         counts = self.live
         if counts and self.once:
-            self.owner.cancel(self.key)
+            self.live = False
+            self.owner.ended(self.key)
         return counts
 
     def cancel(self) -> None:
@@ -50,19 +50,29 @@ class ActorTimers:
         self.post = post
         self._by_key: dict[Hashable, Timer] = {}
 
-    def start(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable) -> None:
-        """Replace the timer of that key. Raises ValueError for a period in which time would stand still."""
+    def start(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
+        """Replace the timer of that key, or of the message's type. Raises ValueError for a period in which time would
+        stand still.
+        """
         if every_ns is not None and every_ns <= 0:
             raise ValueError(f"a periodic timer needs a period of at least 1 ns, not {every_ns}")
-        before = self._by_key.get(key)
-        if before is not None:
-            before.cancel()
-        timer = self._by_key[key] = Timer(self, key, once=every_ns is None)
+        if key is None:
+            by_type: Any = type(message)
+            key = by_type
+        by_key = self._by_key
+        if key in by_key:
+            by_key[key].cancel()
+        timer = by_key[key] = Timer(self, key, every_ns is None)
         timer.handle = self.dispatcher.schedule(first_ns, partial(self.post, message, None, timer), every_ns)
 
     def cancel(self, key: Hashable) -> None:
-        if key in self._by_key:
-            self._by_key.pop(key).cancel()
+        timer = self._by_key.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+
+    def ended(self, key: Hashable) -> None:
+        """The timer of that key has fired for the last time."""
+        del self._by_key[key]
 
     def cancel_all(self) -> None:
         while self._by_key:

@@ -26,9 +26,9 @@ from actors.kernel.dead_letters import Reason
 from actors.kernel.effects import Effects
 from actors.kernel.errors import Interrupted, MailboxFullError
 from actors.kernel.lifecycle import Life
-from actors.kernel.mailbox import Posted, is_urgent
+from actors.kernel.mailbox import Posted
 from actors.kernel.message import Signal
-from actors.kernel.promise import AskFuture, Pending
+from actors.kernel.promise import AskFuture
 from actors.kernel.ref import ActorRef
 from actors.kernel.supervision import RestartStrategy
 from actors.kernel.suspension import Task
@@ -171,7 +171,7 @@ class Cell:
         with self.lock:
             posted = self.mailbox.post(message, reply_to, sender, now_ns, key)
             queue = self.turn_state is IDLE and self.has_work()
-            if queue and self.linger_ns and self._lets_wait(message, reply_to):
+            if queue and self.linger_ns and self._lets_wait(reply_to):
                 queue = False
             if queue:
                 self.turn_state = IN_QUEUE
@@ -194,9 +194,9 @@ class Cell:
         if reply_to is not None:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
 
-    def _lets_wait(self, message: Any, reply_to: AskFuture[Any] | None) -> bool:
+    def _lets_wait(self, reply_to: AskFuture[Any] | None) -> bool:
         """Under the lock: whether what has just come may wait for more (`Actor.linger_ns`). Who asks does not wait."""
-        if reply_to is not None or is_urgent(message) or self.life is not ALIVE:
+        if reply_to is not None or self.mailbox.is_urgent() or self.life is not ALIVE:
             return False
         if not self.lingers:
             self.lingers = True
@@ -252,7 +252,9 @@ class Cell:
             if task is None or task.token is not token:
                 return
             task.come(result)
-            queue = self.needs_turn()
+            queue = self.turn_state is IDLE
+            if queue:
+                self.turn_state = IN_QUEUE
         if queue:
             self.dispatcher.enqueue(self)
 
@@ -361,6 +363,9 @@ class Cell:
         return True
 
     def _turn_of_task(self, task: Task) -> bool:
+        if task.resumed and not self.stop_requested:
+            handling.resume(self, task)
+            return True
         if self.stop_requested and self.alarm is None:
             self.alarm = self.dispatcher.schedule(self.actor_class.stop_grace_ns, lambda: self.force(task))
         interrupt = None
@@ -412,27 +417,15 @@ class Cell:
         if self.task is not None:
             self.task.shields += by
 
-    def start_timer(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
-        if self.timers is None:
-            self.timers = ActorTimers(self.dispatcher, self.post)
-        by_type: Any = type(message)
-        self.timers.start(first_ns, every_ns, message, by_type if key is None else key)
+    def have_timers(self) -> ActorTimers:
+        """Its first timer is set."""
+        self.timers = ActorTimers(self.dispatcher, self.post)
+        return self.timers
 
-    def cancel_timer(self, key: Hashable) -> None:
-        if self.timers is not None:
-            self.timers.cancel(key)
-
-    def begin_effect(self, make: Callable[[], Pending[Any]], then: Callable[[Pending[Any]], Any]) -> None:
-        if self.effects is None:
-            self.effects = Effects(self.actor_class.max_effects, self.generation, self.post)
-        self.effects.begin(make, then)
-
-    def effect_ended(self, generation: int) -> bool:
-        """Count an effect out. False when it was begun by an earlier incarnation."""
-        if generation != self.generation or self.effects is None:
-            return False
-        self.effects.ended()
-        return True
+    def have_effects(self) -> Effects:
+        """Its first effect is begun."""
+        self.effects = Effects(self.actor_class.max_effects, self.generation, self.post)
+        return self.effects
 
     def effect_count(self) -> int:
         effects = self.effects

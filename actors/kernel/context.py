@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from actors.kernel.cell import Cell
+    from actors.kernel.dispatcher import StandingClock
 
 
 class _ForCell(threading.local):
@@ -14,10 +15,15 @@ class _ForCell(threading.local):
 
 
 context = _ForCell()
-"""Whose turn runs on this thread: the sender of what is told, and the one that must not block."""
+"""Whose turn runs on this thread, where there are several."""
 
 constructing = _ForCell()
 """For whom an actor is being constructed on this thread: how the constructor finds its cell."""
+
+
+def whose_turn(clock: StandingClock | None) -> Cell | None:
+    """The sender of what is told here, and the one that must not block. In a world of one thread its clock knows."""
+    return context.cell if clock is None else clock.cell
 
 
 class StoppedFlag(threading.Event):

@@ -44,12 +44,13 @@ class Lane(Protocol):
 
 
 class StandingClock:
-    """Virtual time, monotonic, ns: it stands still until the dispatcher moves it."""
+    """Virtual time, monotonic, ns: it stands still until the dispatcher moves it. `cell`: whose turn it is."""
 
-    __slots__ = ("now_ns",)
+    __slots__ = ("cell", "now_ns")
 
     def __init__(self) -> None:
         self.now_ns = 0
+        self.cell: Cell | None = None
 
 
 class Dispatcher(abc.ABC):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from actors.kernel.message import Signal
@@ -28,35 +29,37 @@ class EffectEnded(Signal, frozen=True):
 class Effects:
     """See the module. `post` is how the end of an effect reaches the actor's mailbox, from any thread."""
 
-    __slots__ = ("_generation", "_limit", "_post", "_running", "_waiting")
+    __slots__ = ("_limit", "_post", "_running", "_waiting", "generation")
 
     def __init__(self, limit: int, generation: int, post: Callable[[EffectEnded], None]) -> None:
         self._limit = limit
-        self._generation = generation
+        self.generation = generation
         self._post = post
         self._running = 0
-        self._waiting: deque[tuple[Make, Then]] = deque()
+        self._waiting: deque[tuple[Make, Then]] | None = None
 
     def begin(self, make: Make, then: Then) -> None:
-        if self._running < self._limit:
-            self._start(make, then)
-        else:
+        """Start it, or let it wait until so few run that it may."""
+        if self._running >= self._limit:
+            if self._waiting is None:
+                self._waiting = deque()
             self._waiting.append((make, then))
-
-    def ended(self) -> None:
-        """Count one out and start the next."""
-        self._running -= 1
-        while self._waiting and self._running < self._limit:
-            self._start(*self._waiting.popleft())
-
-    def count(self) -> int:
-        return self._running + len(self._waiting)
-
-    def _start(self, make: Make, then: Then) -> None:
+            return
         self._running += 1
         try:
             pending = make()
         except Exception as failure:  # what cannot even begin ends like what fails
             pending = broken(failure)
-        post, generation = self._post, self._generation
-        pending.add_done_callback(lambda done: post(EffectEnded(done, then, generation)))
+        pending.add_done_callback(partial(self._tell, then))
+
+    def ended(self) -> None:
+        """Count one out and start the next."""
+        self._running -= 1
+        while self._waiting and self._running < self._limit:
+            self.begin(*self._waiting.popleft())
+
+    def count(self) -> int:
+        return self._running + len(self._waiting or ())
+
+    def _tell(self, then: Then, done: Pending[Any]) -> None:
+        self._post(EffectEnded(done, then, self.generation))

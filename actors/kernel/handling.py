@@ -7,6 +7,7 @@ handler's end; the cell owns everything before and after.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
@@ -133,9 +134,11 @@ def _made_by_effect(cell: Cell, ended: Any) -> Any:
     if cell.dispatcher.clock is None:
         cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
-        if not cell.effect_ended(ended.generation):
+        effects = cell.effects
+        if effects is None or ended.generation != effects.generation:  # begun by an earlier incarnation
             cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())
             return None
+        effects.ended()
         return ended.then(ended.pending)
     except BaseException as failure:
         cell.fail(failure, "the end of an effect")
@@ -212,9 +215,9 @@ def _arm(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
     task.waiting_for = suspension.what
     if timeout_ns is not None:
         given_up = None if pending is None else (suspension.what or task.label, timeout_ns, pending)
-        task.timer = cell.dispatcher.schedule(timeout_ns, lambda: cell.resume(token, given_up))
+        task.timer = cell.dispatcher.schedule(timeout_ns, partial(cell.resume, token, given_up))
     if pending is not None:
-        pending.add_done_callback(lambda done: cell.resume(token, done))
+        pending.add_done_callback(partial(cell.resume, token))
 
 
 def _unhandled(cell: Cell, item: Item) -> None:

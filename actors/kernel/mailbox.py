@@ -38,11 +38,11 @@ class Item(msgspec.Struct, eq=False):
     def label(self) -> str:
         """The message in a few words, as `describe` says them; its key is not asked for twice."""
         key, message_type = self.key, type(self.message)
-        if type(key) is tuple and key[0] is message_type:
-            return f"{message_type.__name__}({key[1]})"
         nature = _natures.get(message_type)
         if nature is not None and not nature.keyed:
-            return message_type.__name__
+            return nature.name
+        if type(key) is tuple and key[0] is message_type:
+            return f"{message_type.__name__}({key[1]})"
         return describe(self.message)
 
 
@@ -62,10 +62,11 @@ _QUEUED, _COALESCED, _REFUSED, _CLOSED = Posted
 class _Nature:
     """What a message's type alone says about how it waits; looked up once per type, asked once per message."""
 
-    __slots__ = ("interrupts", "keyed", "signal", "urgent")
+    __slots__ = ("interrupts", "keyed", "name", "signal", "urgent")
 
     def __init__(self, message_type: type[Any]) -> None:
         ours = issubclass(message_type, Message)
+        self.name = message_type.__name__
         self.signal = issubclass(message_type, Signal)
         self.interrupts: bool = ours and message_type.interrupts
         self.urgent = self.signal or self.interrupts
@@ -80,11 +81,6 @@ def _nature_of(message_type: type[Any]) -> _Nature:
     if nature is None:
         nature = _natures[message_type] = _Nature(message_type)
     return nature
-
-
-def is_urgent(message: Any) -> bool:
-    """Whether it goes to the system lane."""
-    return _nature_of(type(message)).urgent
 
 
 class Mailbox:
@@ -203,6 +199,10 @@ class Mailbox:
         self._system = self._user = self._by_key = self._first_interrupt = self._waited_when_told = None
         self.length = 0
         return left
+
+    def is_urgent(self) -> bool:
+        """Whether something waits that goes before all others."""
+        return self._system is not None
 
     def has_messages(self) -> bool:
         return self.length > 0

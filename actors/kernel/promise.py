@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import pykka
 
-from actors.kernel.context import context
+from actors.kernel.context import whose_turn
 from actors.kernel.errors import BlockingInHandlerError
 
 if TYPE_CHECKING:
@@ -184,9 +184,10 @@ class AskFuture(pykka.Future[T]):
         if self._get_hook is not None:
             return super().get(timeout=timeout)
         if not self._promise.done():
-            if context.cell is not None:
+            asker = whose_turn(None if self._dispatcher is None else self._dispatcher.clock)
+            if asker is not None:
                 raise BlockingInHandlerError(
-                    f"{context.cell.path} would block its thread on a future: await it, or be told the answer"
+                    f"{asker.path} would block its thread on a future: await it, or be told the answer"
                 )
             self._wait_until_done(timeout)
         return self._promise.result()

@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from actors.kernel.context import context
 from actors.kernel.dispatcher import Dispatcher, StandingClock, Trace
 from actors.kernel.lanes import LaneReport
 from actors.kernel.promise import Pending
@@ -97,7 +96,7 @@ class SimulatedDispatcher(Dispatcher):
             try:
                 cell.run()
             finally:
-                context.cell = None
+                self.clock.cell = None
             return True
         timer = self._timers.pop_until(until_ns)
         if timer is None:
@@ -128,7 +127,7 @@ class SimulatedDispatcher(Dispatcher):
                     self.steps += 1
                     cell.run()
             finally:
-                context.cell = None
+                clock.cell = None
             timer = self._timers.pop_until(until_ns)
             if timer is None:
                 break

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import msgspec
+
 from actors.kernel.promise import Pending, Promise
 
 if TYPE_CHECKING:
@@ -19,18 +21,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Suspension(Generic[T]):
+class Suspension(msgspec.Struct, Generic[T], eq=False):
     """Await this in a handler: ends with the pending's result, or with a timeout.
 
     `timeout_ns` with a pending raises `DeadlineExceededError`; without one it is a sleep. `what` names it to people.
     """
 
-    __slots__ = ("pending", "timeout_ns", "what")
-
-    def __init__(self, pending: Pending[T] | None, timeout_ns: int | None, what: str) -> None:
-        self.pending = pending
-        self.timeout_ns = timeout_ns
-        self.what = what
+    pending: Pending[T] | None
+    timeout_ns: int | None
+    what: str
 
     def __await__(self) -> Generator[Suspension[T], Any, T]:
         pending = self.pending
@@ -40,45 +39,30 @@ class Suspension(Generic[T]):
         return result
 
 
-class Task:
+class Task(msgspec.Struct, eq=False):
     """A handler that has begun: its coroutine and what it waits for. At most one per actor.
 
     `token` is the identity of the wait at hand, None while there is none: whatever comes for another wait, or for
     another task, comes too late. `item` is None for `on_start` and `on_stop`.
     """
 
-    __slots__ = (
-        "come_with",
-        "coroutine",
-        "interrupted_by",
-        "item",
-        "label",
-        "resumed",
-        "shields",
-        "started_ns",
-        "timer",
-        "token",
-        "waiting_for",
-    )
-
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], item: Item | None, label: str, now_ns: int) -> None:
-        self.coroutine = coroutine
-        self.item = item
-        self.label = label
-        self.started_ns = now_ns
-        self.token: object | None = None
-        self.resumed = False
-        self.come_with: Any = None
-        self.interrupted_by: Any = None
-        self.shields = 0
-        self.waiting_for = ""
-        self.timer: Any = None
+    coroutine: Coroutine[Any, Any, Any]
+    item: Item | None
+    label: str
+    started_ns: int
+    token: object | None = None
+    resumed: bool = False
+    come_with: Any = None
+    interrupted_by: Any = None
+    shields: int = 0
+    waiting_for: str = ""
+    timer: Any = None
 
     def come(self, result: Any) -> None:
         """What is waited for is there. Under the cell's lock."""
         self.token = None
-        self.resumed = True
         self.come_with = result
+        self.resumed = True
 
     def take_what_came(self) -> Any:
         result, self.come_with = self.come_with, None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from actors.kernel import family, inspection
 from actors.kernel.actor import Actor
 from actors.kernel.cell import Cell
-from actors.kernel.context import context
+from actors.kernel.context import whose_turn
 from actors.kernel.dead_letters import DeadLetters
 from actors.kernel.errors import BlockingInHandlerError, text_of
 from actors.kernel.lone_cell import LoneCell
@@ -98,10 +98,9 @@ class ActorSystem:
 
     def stop(self, timeout_ns: int | None = 30_000_000_000) -> bool:
         """Stop every actor, leaves first, then the dispatcher. False when some did not end within the time."""
-        if context.cell is not None:
-            raise BlockingInHandlerError(
-                f"{context.cell.path} cannot wait for its own end: let the edge stop the system"
-            )
+        waiter = whose_turn(self.dispatcher.clock)
+        if waiter is not None:
+            raise BlockingInHandlerError(f"{waiter.path} cannot wait for its own end: let the edge stop the system")
         self.dead_letters.ending = True
         self.root.request_stop(None)
         ended = self.dispatcher.wait_until_done(self._stopped, timeout_ns)

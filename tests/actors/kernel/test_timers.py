@@ -171,18 +171,21 @@ def test_a_timer_does_not_interrupt_what_waits(driver: Driver):
     driver.until(lambda: notes == [Tick()])
 
 
+TIMES = st.one_of(st.integers(0, 50), st.integers(0, 50).map(lambda number: number * SECOND // 5))
+"""Of one moment, and over seconds: what is due later is kept elsewhere."""
 OPERATIONS = st.lists(
     st.one_of(
-        st.tuples(st.just("push"), st.integers(0, 50)),
+        st.tuples(st.just("push"), TIMES),
         st.tuples(st.just("cancel"), st.integers(0, 200)),
-        st.tuples(st.just("pop"), st.integers(0, 50)),
+        st.tuples(st.just("pop"), TIMES),
+        st.tuples(st.just("pop until"), TIMES),
     ),
     max_size=200,
 )
 
 
-@given(OPERATIONS)
-def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tuple[str, int]]):
+@given(OPERATIONS, st.booleans())
+def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tuple[str, int]], looks: bool):
     heap = TimerHeap()
     handles: list[TimerHandle] = []
     model: list[tuple[int, int]] = []
@@ -205,7 +208,18 @@ def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tu
                 assert fired[-1] == model.pop(0)[1]
             else:
                 assert due is None
-        assert heap.next_due_ns() == (min(model)[0] if model else None)
+        elif what == "pop until":
+            model.sort()
+            timer = heap.pop_until(number)
+            if model and model[0][0] <= number:
+                assert timer is not None
+                assert timer[0] == model[0][0]
+                timer[1]()
+                assert fired[-1] == model.pop(0)[1]
+            else:
+                assert timer is None
+        if looks:
+            assert heap.next_due_ns() == (min(model)[0] if model else None)
 
 
 @pytest.mark.parametrize(
@@ -233,10 +247,24 @@ def test_a_period_ends_with_its_cancelling_also_by_what_it_calls():
     assert heap.next_due_ns() is None
 
 
-def test_cancelled_timers_do_not_fill_the_heap():
+def test_a_period_goes_on_beyond_the_second_in_which_it_began():
+    heap = TimerHeap()
+    heap.push(SECOND, int, every_ns=20 * SECOND)
+    heap.push(30 * SECOND, str)
+    assert [heap.pop_until(None) for _ in range(4)] == [
+        (1 * SECOND, int),
+        (21 * SECOND, int),
+        (30 * SECOND, str),
+        (41 * SECOND, int),
+    ]
+    assert len(heap) == 1
+
+
+@pytest.mark.parametrize("apart_ns", [1, MS, SECOND])
+def test_cancelled_timers_do_not_fill_the_heap(apart_ns: int):
     heap = TimerHeap()
     kept = [heap.push(10**9 + number, int) for number in range(100)]
-    for number in range(50_000):
-        heap.push(10**6 + number, int).cancel()
+    for number in range(10_000):
+        heap.push(10**6 + number * apart_ns, int).cancel()
         assert len(heap) <= 2_048
     assert all(handle.fn is not None for handle in kept)

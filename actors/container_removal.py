@@ -251,12 +251,14 @@ class PodCollector(GcHand):
             if sandbox.state == PodSandboxState.SANDBOX_READY:
                 return f"sandbox {sandbox.id[:13]} is still up"
         victims = [victim_of(container, self.tools.places) for container in containers]
-        for victim in victims:
-            await self.remove_from_runtime(victim)
-        for sandbox in sandboxes.items:
-            await self.remove_sandbox(sandbox.id)
+        here = [sandbox.id for sandbox in sandboxes.items]
+        for container, victim in zip(containers, victims, strict=True):
+            if container.pod_sandbox_id not in here:  # the others go with their sandbox
+                await self.remove_from_runtime(victim)
+        for sandbox_id in here:
+            await self.remove_sandbox(sandbox_id)
         if request.log_directory:
-            links = tuple(victim.link for victim in victims)
+            links = tuple([victim.link for victim in victims])
             await self.on_disk(request.log_directory, self.tools.logs.remove_pod, request.log_directory, links)
         return ""
 

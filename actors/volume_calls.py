@@ -1,8 +1,9 @@
 """The calls that make volumes and take them down, on lanes, each watched: a part of the `VolumeReconcilerActor`.
 
 One call per thing at a time, in the thing's own slots of the lane: a dead mount costs its own pod and nobody else. A
-call has no deadline on the lane. When it is late the actor is told (`CallLate`) and goes on, but the call is still
-known: only when it has ended (`CallEnded`) is it sure that it does no more (`volume_state`).
+call has no deadline on the lane. When it is late the actor goes on, but the call is still known: only when it has ended
+(`CallEnded`) is it sure that it does no more (`volume_state`). One timer watches all of them (`LookForLate`): they are
+late in the order in which they were begun, and nearly all end long before.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ _HANGS = (
 
 
 class Call(msgspec.Struct):
-    """A call under way. `uid`: of the pod that it concerns, empty for none; `pod`: for which something is made."""
+    """A call under way. `uid`: of the pod that it concerns, empty for none; `pod`: for which something is made.
+    `due_ns`: when it is late.
+    """
 
     number: int
     step: Step
     uid: str
     pod: Pod | None
+    due_ns: int
     late: bool = False
 
 
@@ -49,10 +53,8 @@ class CallEnded(Message, frozen=True):
     trouble: Trouble | None
 
 
-class CallLate(Message, frozen=True):
-    """To the actor itself: this call has not ended in its time."""
-
-    number: int
+class LookForLate(Message, frozen=True):
+    """To the actor itself: a call may not have ended in its time."""
 
 
 class VolumeCalls:
@@ -64,6 +66,8 @@ class VolumeCalls:
         self._events = events
         self._under_way: dict[int, Call] = {}
         self._number = 0
+        self._watched = False
+        """There is a timer for the first of those under way that is not late."""
 
     def __contains__(self, number: int) -> bool:
         """Whether this call is still under way."""
@@ -74,21 +78,31 @@ class VolumeCalls:
         self._number += 1
         number = self._number
         uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
-        self._under_way[number] = Call(number, step, uid, pod)
-        self._actor.after(CALL_LIMIT_NS, CallLate(number), key=("call", number))
+        self._under_way[number] = Call(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
+        self._watch()
         self._actor.begin(lambda: self._submit(step, pod), lambda done: _ended(number, step, done))
 
     def ended(self, message: CallEnded) -> Call:
         """The call that has ended."""
-        self._actor.cancel_timer(("call", message.number))
         return self._under_way.pop(message.number)
 
-    def late(self, message: CallLate) -> Call | None:
-        """The call that is late; None when it has ended just now."""
-        call = self._under_way.get(message.number)
-        if call is not None:
+    def late(self) -> list[Call]:
+        """Those that are late since now."""
+        self._watched = False
+        now_ns = self._actor.now_ns()
+        late = [call for call in self._under_way.values() if not call.late and call.due_ns <= now_ns]
+        for call in late:
             call.late = True
-        return call
+        self._watch()
+        return late
+
+    def _watch(self) -> None:
+        if self._watched:
+            return
+        due_ns = next((call.due_ns for call in self._under_way.values() if not call.late), None)
+        if due_ns is not None:
+            self._watched = True
+            self._actor.after(due_ns - self._actor.now_ns(), LookForLate())
 
     def tell_mapped(self, call: Call, path: str) -> None:
         """A device is there for the containers of its pod; of file systems nothing is said."""

@@ -41,6 +41,8 @@ class VolumeDevices:
 
     def desired(self, uid: str, volumes: Sequence[DesiredVolume]) -> None:
         """What a pod is to have now; nothing when it is released."""
+        if not volumes and uid not in self._of_pod and uid not in self._in_use:
+            return  # as it was
         devices = frozenset(volume.at.device for volume in volumes if volume.at is not None and volume.at.device)
         before = self._of_pod.get(uid, frozenset())
         _put(self._of_pod, uid, devices)

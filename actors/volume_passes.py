@@ -131,9 +131,9 @@ class VolumePasses:
 
     def _things_of(self, uid: str, volumes: Iterable[DesiredVolume]) -> list[Thing]:
         things = self._actual.pod(uid)
-        devices = sorted({volume.at.device for volume in volumes if volume.at is not None})
         on_node = self._actual.devices
-        return [things.directory, *things.volumes.values(), *(on_node[name] for name in devices if name in on_node)]
+        devices = sorted({volume.at.device for volume in volumes if volume.at is not None}) if on_node else ()
+        return [things.directory, *things.volumes.values(), *[on_node[name] for name in devices if name in on_node]]
 
     def gather(self, uid: str) -> None:
         """Ask what the pod's volumes are made of."""
@@ -186,6 +186,8 @@ class VolumePasses:
         while plan.steps:
             for step in plan.steps:
                 self._begin(step, known.pod)
+            if plan.begins_calls():
+                return  # the end of them is a reason to go on
             plan = plan_wanted(uid, known.volumes, self._actual, self._actor.now_ns())
         if not plan.busy:
             self._settle(uid, known, plan)

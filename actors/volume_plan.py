@@ -63,6 +63,10 @@ class PodPlan(msgspec.Struct, frozen=True):
     waiting: frozenset[str] = frozenset()
     wake_ns: int = 0
 
+    def begins_calls(self) -> bool:
+        """Whether something is under way once its steps are begun."""
+        return any([step.do is not Do.SAY_AGAIN for step in self.steps])
+
 
 class _Plan:
     """A plan that is being made."""

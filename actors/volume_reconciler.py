@@ -23,7 +23,7 @@ from actors.volume_calls import (
     LANE_SIZE,
     Call,
     CallEnded,
-    CallLate,
+    LookForLate,
     VolumeCalls,
     late_trouble,
 )
@@ -200,11 +200,12 @@ class VolumeReconcilerActor(Actor):
                 self.log.warning("%s cannot be unstaged: %s", step.key, thing.trouble.text)
         self._after(call, device)
 
-    @handles(CallLate)
-    def call_late(self, message: CallLate) -> None:
-        call = self._calls.late(message)
-        if call is None:
-            return
+    @handles(LookForLate)
+    def look_for_late(self, _: LookForLate) -> None:
+        for call in self._calls.late():
+            self._is_late(call)
+
+    def _is_late(self, call: Call) -> None:
         thing = self._actual.thing(call.step.key)
         thing.failed(late_trouble(call.step), self.now_ns())
         if call.uid not in self._passes and call.step.do not in TAKING_DOWN:

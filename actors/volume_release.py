@@ -93,6 +93,8 @@ class VolumeReleases:
         while plan.steps:
             for step in plan.steps:
                 self._begin_step(step)
+            if plan.begins_calls():
+                return  # the end of them is a reason to go on
             plan = self._plan(uid)
         if plan.busy:
             return

@@ -193,4 +193,4 @@ def may_unmake(life: ThingLife) -> bool:
 
 def is_over(life: ThingLife) -> bool:
     """Nothing is there and nothing comes: it may be forgotten."""
-    return life == ABSENT
+    return life.stage is Stage.ABSENT and not life.lost

@@ -27,7 +27,7 @@ from actors.container_gc_rules import (
     victim_of,
 )
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
-from actors.messages import CollectPod
+from actors.messages import CollectPod, Remains
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
     Container,
@@ -234,6 +234,9 @@ class PodCollector(GcHand):
         self.parent.tell(Collected(self.ref, message.uid, error))
 
     async def _collect(self, request: CollectPod) -> str:
+        if request.remains is not None and not request.keep_content:
+            await self._take(request, request.remains)
+            return ""
         labels = {POD_UID_LABEL: request.uid}
         listing = self.tools.cri.call(
             LIST_CONTAINERS, ListContainersRequest(filter=ContainerFilter(label_selector=labels))
@@ -253,14 +256,17 @@ class PodCollector(GcHand):
         victims = [victim_of(container, self.tools.places) for container in containers]
         here = [sandbox.id for sandbox in sandboxes.items]
         for container, victim in zip(containers, victims, strict=True):
-            if container.pod_sandbox_id not in here:  # the others go with their sandbox
+            if victim.stop_first or container.pod_sandbox_id not in here:  # the others go with their sandbox
                 await self.remove_from_runtime(victim)
-        for sandbox_id in here:
+        await self._take(request, Remains(tuple(here), tuple([victim.link for victim in victims])))
+        return ""
+
+    async def _take(self, request: CollectPod, remains: Remains) -> None:
+        for sandbox_id in remains.sandboxes:
             await self.remove_sandbox(sandbox_id)
         if request.log_directory:
-            links = tuple([victim.link for victim in victims])
-            await self.on_disk(request.log_directory, self.tools.logs.remove_pod, request.log_directory, links)
-        return ""
+            remove = self.tools.logs.remove_pod
+            await self.on_disk(request.log_directory, remove, request.log_directory, remains.links)
 
     async def _collect_surplus(self, containers: tuple[Container, ...], sandboxes: tuple[PodSandbox, ...]) -> str:
         tools = self.tools

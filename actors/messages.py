@@ -300,16 +300,27 @@ class FollowNode(Message, frozen=True):
 # --- dead containers --------------------------------------------------------------------------------------------------
 
 
+class Remains(msgspec.Struct, frozen=True, gc=False):
+    """What is left of a pod in which nothing runs: ids of its sandboxes, with which their containers go, and the links
+    to its logs.
+    """
+
+    sandboxes: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+
 class CollectPod(Message, frozen=True):
     """PodWorker -> ContainerGCActor: the pod has ended and nobody wants its remains; answered by `PodCollected`.
 
     `keep_content`: the object is still there (its logs may be asked for): only what the policy would remove goes.
+    `remains`: all there is, as the worker has seen it; None where it is in doubt, and has to be listed.
     """
 
     worker: ActorRef | None
     uid: str
     log_directory: str
     keep_content: bool = False
+    remains: Remains | None = None
 
     def coalesce_key(self) -> Hashable:
         return self.uid

@@ -10,13 +10,14 @@ from __future__ import annotations
 from actors.container_stops import stop_in_turn
 from actors.history_messages import PodWait
 from actors.kernel import Actor
-from actors.messages import CollectPod, PodCollected
+from actors.messages import CollectPod, PodCollected, Remains
 from actors.observed import ObservedPod
 from actors.pod_lifecycle import PodLife, Stage, should_content_be_removed
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_view import PodView, Question, RetryLaterError
-from actors.termination import overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
+from actors.start.logs import link_path
+from actors.termination import left_of, overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
 from actors.volume_messages import ReleaseVolumes, VolumesReleased
 
 SECOND_NS = 1_000_000_000
@@ -148,9 +149,23 @@ class PodEnd:
             return False
         self._wait_after_failure()
         if not self._collected and self._collect.may_ask():
-            collect = CollectPod(self._worker.ref, self._view.uid, self._view.log_directory())
+            view = self._view
+            collect = CollectPod(self._worker.ref, view.uid, view.log_directory(), remains=self._remains())
             self._services.container_gc.tell(collect)
         return self._collected
+
+    def _remains(self) -> Remains | None:
+        """What the last look has shown, unless something was told or begun since."""
+        view, pod = self._view, self._view.pod
+        if pod is None or view.observer.in_doubt() or view.deeds.under_way():
+            return None
+        observed = view.seen()
+        left = left_of(observed)
+        if left is None:
+            return None
+        logs = self._services.node.container_logs_directory
+        links = tuple(link_path(logs, pod, each.name, each.id) for each in left)
+        return Remains(tuple(sandbox.id for sandbox in observed.sandboxes), links)
 
     def _wait_after_failure(self) -> None:
         """What failed is asked for again after a while, not at once."""

@@ -221,8 +221,8 @@ class PodWorker(Actor):
     @handles(RuntimeTold)
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
         """Of a pod whose containers have ended only the remains are there, and whoever collects them says when."""
-        ended = self._life.stage in (Stage.TERMINATED, Stage.FINISHED)
-        return self._go_on_if(not ended and self._view.observer.told(message.shown))
+        is_news = self._view.observer.told(message.shown)
+        return self._go_on_if(is_news and self._life.stage not in (Stage.TERMINATED, Stage.FINISHED))
 
     @handles(LookAgain)
     async def look(self, message: LookAgain) -> None:

@@ -142,6 +142,18 @@ def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:
     return tuple(sandbox.id for sandbox in observed.sandboxes)
 
 
+def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:
+    """The containers of a pod of which nothing runs, where each of them goes with a sandbox of the pod; None: the look
+    has shown something else, which is no end of a pod yet.
+    """
+    attempts = {sandbox.attempt for sandbox in observed.sandboxes if not sandbox.ready}
+    containers = tuple(observed.containers())
+    orderly = len(attempts) == len(observed.sandboxes) and not any(
+        each.may_run or each.sandbox_attempt not in attempts for each in containers
+    )
+    return containers if orderly else None
+
+
 def may_stop(ending: Ending, running: Iterable[str], elapsed_ns: int) -> bool:
     """Whether it is this container's turn: nobody it waits for runs, or the grace is used up."""
     if not ending.after or elapsed_ns >= ending.grace_seconds * _SECOND_NS:

@@ -65,7 +65,7 @@ class PodPlan(msgspec.Struct, frozen=True):
 
     def begins_calls(self) -> bool:
         """Whether something is under way once its steps are begun."""
-        return any([step.do is not Do.SAY_AGAIN for step in self.steps])
+        return any(step.do is not Do.SAY_AGAIN for step in self.steps)
 
 
 class _Plan:

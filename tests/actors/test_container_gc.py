@@ -11,7 +11,7 @@ from actors.container_gc import IDLE_COLLECTORS, ContainerGCActor
 from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools, PodCollector
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
-from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
+from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted, Remains
 from actors.reclaim_messages import ContainersReclaimed, ReclaimContainers
 from actors.status_messages import PodFinished
 from runtime.cri import CriError, StatusCode
@@ -92,6 +92,7 @@ class Runtime:
             return kept(RemoveContainerResponse())
         if verb is REMOVE_POD_SANDBOX:
             del things[id_]
+            self.containers = {key: each for key, each in self.containers.items() if each.pod_sandbox_id != id_}
             return kept(RemovePodSandboxResponse())
         return kept(StopContainerResponse() if verb is STOP_CONTAINER else StopPodSandboxResponse())
 
@@ -268,6 +269,31 @@ def test_a_container_of_unknown_state_is_stopped_first(world: World):
     world.runtime.add(container("u", state=UNKNOWN))
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
     assert [deed for deed, _ in world.runtime.deeds] == ["StopContainer", "RemoveContainer"]
+
+
+def test_what_lies_in_a_sandbox_goes_with_it_but_for_what_may_run(world: World):
+    world.runtime.add(sandbox("s"), container("c", sandbox="s"), container("u", "p/d", UNKNOWN, sandbox="s"))
+    world.runtime.add(container("lost", "p/e", sandbox="another"))
+    world.tell(CollectPod(world.worker, "p", "/var/log/pods/d_pod-p_p"), seconds=1)
+    assert [id_ for _, id_ in world.runtime.deeds] == ["u", "u", "lost", "s"]
+    assert world.left() == set()
+    assert len(world.logs.removed[0]) == 4, "the directory, and the links of all three"
+
+
+def test_what_the_worker_has_seen_is_not_listed_again(world: World):
+    world.runtime.add(sandbox("s"), container("c", sandbox="s"))
+    remains = Remains(("s",), ("/c/link.log",))
+    world.tell(CollectPod(world.worker, "p", "/var/log/pods/d_pod-p_p", remains=remains), seconds=1)
+    assert world.answers == [PodCollected("p")]
+    assert (world.runtime.lists, world.left()) == (0, set())
+    assert world.logs.removed == [("/var/log/pods/d_pod-p_p", "/c/link.log")]
+
+
+def test_remains_that_cannot_be_taken_are_told(world: World):
+    world.runtime.add(sandbox("s"))
+    world.runtime.hanging = {"s"}
+    world.tell(CollectPod(world.worker, "p", "", remains=Remains(("s",))), seconds=301)
+    assert "RemovePodSandbox" in world.answers[0].error
 
 
 def test_a_hanging_removal_holds_up_neither_the_pass_nor_an_ended_pod(world: World):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from actors.observed import ObservedContainer, ObservedSandbox
 from actors.start.identity import PRE_STOP_HANDLER, TERMINATION_GRACE_PERIOD
 from actors.termination import (
     Ending,
     GraceCause,
     grace_seconds,
+    left_of,
     may_stop,
     overdue_after_ns,
     plan_ending,
@@ -191,3 +193,29 @@ def test_spec_2_6_an_end_takes_too_long_after_half_as_much_again_and_10_s_at_lea
 )
 def test_spec_3_10_words_of_the_killing(ending: Ending, message: str) -> None:
     assert ending.message == message
+
+
+OVER = sandbox(ready=False)
+GONE_WITH_IT = seen("a", EXITED, sandbox_attempt=0)
+
+
+@pytest.mark.parametrize(
+    ("containers", "boxes", "left"),
+    [
+        pytest.param((), (), [], id="nothing"),
+        pytest.param((GONE_WITH_IT,), (OVER,), ["a-0"], id="a container in its sandbox"),
+        pytest.param((seen("a", CREATED, sandbox_attempt=0),), (OVER,), ["a-0"], id="one that was never started"),
+        pytest.param((GONE_WITH_IT,), (sandbox(1, ready=False), OVER), ["a-0"], id="two sandboxes"),
+        pytest.param((GONE_WITH_IT,), (sandbox(),), None, id="the sandbox is up"),
+        pytest.param((GONE_WITH_IT,), (OVER, OVER), None, id="two sandboxes of one attempt"),
+        pytest.param((seen("a", sandbox_attempt=0),), (OVER,), None, id="it runs"),
+        pytest.param((seen("a", UNKNOWN, sandbox_attempt=0),), (OVER,), None, id="it may run"),
+        pytest.param((seen("a", EXITED, sandbox_attempt=1),), (OVER,), None, id="its sandbox has gone before it"),
+        pytest.param((seen("a", EXITED),), (), None, id="nobody knows its sandbox"),
+    ],
+)
+def test_what_is_left_of_a_pod_is_its_sandboxes_and_what_goes_with_them(
+    containers: tuple[ObservedContainer, ...], boxes: tuple[ObservedSandbox, ...], left: list[str] | None
+) -> None:
+    found = left_of(picture(*containers, boxes=boxes))
+    assert (None if found is None else [each.id for each in found]) == left

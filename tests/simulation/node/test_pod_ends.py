@@ -6,6 +6,8 @@ import pytest
 
 from actors.kernel import ActorRef
 from actors.messages import TerminatePod
+from runtime.cri.messages import RemoveContainerRequest
+from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.cri.behaviour import PREFIX
 from tests.simulation.node.test_api_server import MINUTE, Cluster
 from tests.simulation.node.worlds import SECOND, World, container, manifest
@@ -84,6 +86,22 @@ def test_spec_2_6_a_pod_that_is_deleted_without_a_grace_is_killed_within_the_flo
     cluster.delete("web", grace_seconds=0)
     cluster.until(lambda: cluster.node.containers() == ())
     assert (made.finished_at - began_ns) / SECOND == pytest.approx(2, abs=0.5)
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["nothing was told since", "another hand has removed a container"])
+def test_the_remains_of_a_pod_are_listed_only_where_something_was_told_since_its_worker_has_looked(told: bool):
+    world = World({"job": manifest("job", behaviour={"run-for": "2s"}, restartPolicy="Never")}).start()
+    world.until(lambda: world.phases().get("job") == "Succeeded")
+    world.run(5 * SECOND)
+    if told:
+        [made] = world.node.containers()
+        world.cri.call(REMOVE_CONTAINER, RemoveContainerRequest(container_id=made.id))
+        world.run(2 * SECOND)
+    world.node.remove_manifest("job")
+    called = verbs_after(world, ["ListContainers", "RemovePodSandbox", "RemoveContainer"])
+    world.until(lambda: "RemovePodSandbox" in called)
+    assert called == (["ListContainers", "RemovePodSandbox"] if told else ["RemovePodSandbox"])
+    assert world.node.containers() == ()
 
 
 @pytest.mark.parametrize(("grace_s", "told_after_s"), [(1, 10), (20, 30)])

@@ -38,11 +38,13 @@ class Link:
 
     def there_ns(self) -> int:
         """How long what is sent now takes to arrive."""
+        if self._faults is None and not self._cut_until_ns:
+            return self._latency_ns
         return self._latency_ns + self._trouble_ns()
 
     def back_ns(self) -> int:
         """How long the answer to it takes."""
-        return self._trouble_ns()
+        return 0 if self._faults is None and not self._cut_until_ns else self._trouble_ns()
 
     def is_plain(self) -> bool:
         """Nothing is wrong with it."""
@@ -63,8 +65,6 @@ class Link:
 
     def _trouble_ns(self) -> int:
         faults = self._faults
-        if faults is None and not self._cut_until_ns:
-            return 0
         more_ns = max(0, self._cut_until_ns - self._now_ns())
         if faults is not None:
             more_ns += self._chance.between(*faults.delay_ns)

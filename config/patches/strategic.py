@@ -133,13 +133,12 @@ def _merge_list(
     before = _without(current or [], rule.key, deleted)
     if replace:
         before, fresh = fresh, []
-    wanted = _positions([item[rule.key] for item in order or fresh])
-    if not (before or order) and len(wanted) == len(fresh):
-        # There is nothing to merge with, nor to put in order.
-        return [_plain(item) for item in fresh]
-    result = [_plain(item) for item in before] if replace else list(before)
-    keys = [item[rule.key] for item in result]
+    keys = [item[rule.key] for item in before]
     index = _positions(keys)
+    wanted = _positions([item[rule.key] for item in order or fresh])
+    if not (order or replace) and len(index) == len(keys) and len(wanted) == len(fresh):
+        return _merge_distinct(before, index, fresh, wanted, rule, path)
+    result = [_plain(item) for item in before] if replace else list(before)
     server = dict(index)
     # In the eyes of the API server, items that are added take the places of those that are deleted.
     freed = len(current or ()) - len(before) if order else 0
@@ -159,6 +158,33 @@ def _merge_list(
     if order:
         _check_order([item[rule.key] for item in fresh], wanted, path)
     return _woven(result, keys, wanted, server)
+
+
+def _merge_distinct(
+    before: list[Any],
+    places: Mapping[Any, int],
+    fresh: list[Any],
+    wanted: Mapping[Any, int],
+    rule: FieldRule,
+    path: str,
+) -> list[Any]:
+    """What nearly every patch asks for: no item is there twice, and those of the patch stand in its own order.
+
+    `places` and `wanted`: key -> where it stands in `before` and in `fresh`. The rest as in `_woven`.
+    """
+    result: list[Any] = []
+    others = [(place, before[place]) for key, place in places.items() if key not in wanted]
+    others.reverse()
+    for key, item in zip(wanted, fresh, strict=True):
+        place = places.get(key)
+        if place is None:
+            result.append(_plain(item))
+            continue
+        while others and others[-1][0] < place:
+            result.append(others.pop()[1])
+        result.append(_merge_map(before[place], item, rule.schema, f"{path}[{rule.key}={key}]"))
+    result.extend(other for _, other in reversed(others))
+    return result
 
 
 def _sorted_out(patch: list[Any], key: str, path: str) -> tuple[set[Any], bool, list[Any]]:
@@ -235,12 +261,14 @@ def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server:
 
     One of the others comes before one of the wanted when it did so on the server, otherwise as late as it can.
     """
-    ours = [index for _, index in sorted([(wanted[key], index) for index, key in enumerate(keys) if key in wanted])]
+    places = list(map(wanted.get, keys))
+    ours = [index for index, place in enumerate(places) if place is not None]
     if not ours:
         return items
-    others = [index for index, key in enumerate(keys) if key not in wanted]
-    if not others:
+    ours.sort(key=places.__getitem__)  # type: ignore[arg-type]  # of those that have one
+    if len(ours) == len(items):
         return [items[index] for index in ours]
+    others = [index for index, place in enumerate(places) if place is None]
     result: list[Any] = []
     waiting = 0
     for index in ours:

@@ -63,27 +63,22 @@ class Core:
         self.options = options
         self.store = Store(history_at_most=options.history_at_most)
         self.lock = threading.RLock()
-        self._clock = clock
+        self._schedule = clock.schedule
         self._chance = Chance(f"API server {options.seed}")
         self._second: tuple[int, str] = (-1, "")
-
-    def now_ns(self) -> int:
-        return self._clock.now_ns()
-
-    def wall_ns(self) -> int:
-        return self._clock.wall_ns()
+        # Asked at every request: no call of ours between.
+        self.now_ns = clock.now_ns
+        self.wall_ns = clock.wall_ns
+        self.new_uid = clock.new_uid
 
     def timestamp(self) -> str:
         """The time of day as the API writes it: RFC3339, whole seconds, UTC."""
-        second = self._clock.wall_ns() // SECOND_NS
+        second = self.wall_ns() // SECOND_NS
         known, text = self._second
         if known != second:
             text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             self._second = (second, text)
         return text
-
-    def new_uid(self) -> str:
-        return self._clock.new_uid()
 
     def suffix(self, length: int = 5) -> str:
         """What is added to a generateName."""
@@ -103,7 +98,7 @@ class Core:
             with self.lock:
                 fn()
 
-        return self._clock.schedule(ns, run)
+        return self._schedule(ns, run)
 
 
 def seconds_of(timestamp: str) -> int:

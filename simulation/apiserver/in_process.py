@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
-from actors.kernel.dispatcher import Cancellable, Dispatcher
+from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise
 from config.codec import DocumentError
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent, nothing
@@ -76,6 +76,8 @@ class InProcessApi:
         self._faults = faults
         self._down = False
         self._connection = 0
+        self._lock = server.lock
+        self._later = dispatcher.schedule
         self._in_flight: dict[Promise[Any], _Waiting] = {}
         self._gives_up_ns: int | None = None
         """When the timer of those calls is due: there is one for all of them, at the time of the first."""
@@ -125,12 +127,12 @@ class InProcessApi:
     @property
     def in_flight(self) -> int:
         """Calls that have not been answered."""
-        return len(self._in_flight)
+        return sum(not answer.done() for answer in self._in_flight)
 
     def go_down(self) -> None:
         """The server cannot be reached: whatever is in flight breaks."""
         self._down = True
-        with self._server.lock:
+        with self._lock:
             in_flight = tuple(self._in_flight.items())
             self._in_flight.clear()
         for answer, waiting in in_flight:
@@ -166,27 +168,29 @@ class InProcessApi:
         """A call that takes time, or goes wrong."""
         waiting = _Waiting(call.verb, self._dispatcher.now_ns() + timeout_ns, timeout_ns)
         self._in_flight[answer] = waiting
-        answer.add_done_callback(self._ended)
         if self._gives_up_ns is None or waiting.due_ns < self._gives_up_ns:
             self._await_the_first()
         if fate.hang:
             return
         if fate.fail is not None:
             error = _fault(fate.fail, call.verb)
-            self._later(self._link.there_ns(), lambda: answer.set_exception(error))
+            self._later(self._link.there_ns(), lambda: self._break(answer, error))
             return
 
         connection = self._connection
 
         def arrive() -> None:
             # What was cancelled or cut on its way does not arrive.
-            if answer.done() or (fate.slow_ns and connection != self._connection):
+            if answer.done():
+                self._in_flight.pop(answer, None)
+                return
+            if fate.slow_ns and connection != self._connection:
                 return
             done = self._server.handle(self._request_of(call))
             late_ns = fate.late_ns + self._link.back_ns()
             if fate.lose:
                 lost = ApiError(0, UNREACHABLE, _LOST, call.verb)
-                self._later(late_ns, lambda: answer.set_exception(lost))
+                self._later(late_ns, lambda: self._break(answer, lost))
             elif late_ns:
                 self._later(late_ns, lambda: self._give(call, answer, done))
             else:
@@ -194,8 +198,9 @@ class InProcessApi:
 
         self._later(self._link.there_ns() + fate.slow_ns, arrive)
 
-    def _ended(self, answer: Promise[Any]) -> None:
+    def _break(self, answer: Promise[Any], error: ApiError) -> None:
         self._in_flight.pop(answer, None)
+        answer.set_exception(error)
 
     def _await_the_first(self) -> None:
         """See to it that somebody looks when the first of the calls has waited long enough.
@@ -203,7 +208,7 @@ class InProcessApi:
         Nearly every call is answered long before; so it costs no timer of its own, and those in flight are looked
         through only when that time has come.
         """
-        with self._server.lock:
+        with self._lock:
             due_ns = self._gives_up_ns = min((each.due_ns for each in tuple(self._in_flight.values())), default=None)
         if due_ns is not None:
             self._later(due_ns - self._dispatcher.now_ns(), lambda: self._give_up(due_ns))
@@ -214,10 +219,11 @@ class InProcessApi:
         late = [(answer, each) for answer, each in tuple(self._in_flight.items()) if each.due_ns <= due_ns]
         for answer, each in late:
             message = f"no answer within {each.timeout_ns / SECOND_NS:g} s"
-            answer.set_exception(ApiError(0, TIMEOUT, message, each.verb))
+            self._break(answer, ApiError(0, TIMEOUT, message, each.verb))
         self._await_the_first()
 
     def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
+        self._in_flight.pop(answer, None)
         try:
             value = _value_of(call, done)
         except ApiError as error:
@@ -226,9 +232,6 @@ class InProcessApi:
             answer.set_exception(ApiError(200, "NotUnderstood", str(error), call.verb))
         else:
             answer.set_result(value)
-
-    def _later(self, after_ns: int, fn: Callable[[], object]) -> Cancellable:
-        return self._dispatcher.schedule(after_ns, fn)
 
 
 class _Watch:
@@ -245,7 +248,8 @@ class _Watch:
         self._call = call
         self._on_event = on_event
         self._on_end = on_end
-        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
+        self._waiting: deque[tuple[int, str, Any]] = deque()
+        """When it is told, what it is, and the version; or `_END` and the error."""
         self._armed = False
         self._answer: WatchAnswer | None = None
         self._closed = False
@@ -266,21 +270,21 @@ class _Watch:
             self.end(error or ApiError(200, "NotUnderstood", "the answer is no watch", call.verb))
             return
         self._answer = done
-        with api._server.lock:
+        with api._lock:
             done.watcher.start(self._take, lambda refusal: self.end(_as_error(refusal, call.verb)))
         if self._ended:
             done.watcher.end()
 
     def end(self, error: ApiError | None) -> None:
         """Nothing more comes; what has come before is told first, unless the listener has gone."""
-        with self._api._server.lock:
+        with self._api._lock:
             if self._ended:
                 return
             self._ended = True
         if self._answer is not None:
-            with self._api._server.lock:
+            with self._api._lock:
                 self._answer.watcher.end()
-        self._put(0, lambda: self._tell_end(error))
+        self._put(0, _END, error)
 
     def _tell_end(self, error: ApiError | None) -> None:
         self._api._watches.pop(self, None)
@@ -290,15 +294,15 @@ class _Watch:
         """From the server, under its lock."""
         if self._ended:
             return
-        delay_ns = self._api._link.there_ns()
-        events = self._api._faults.events if self._api._faults is not None else None
-        if events is not None:
-            fate = events.draw()
+        api = self._api
+        delay_ns = api._link.there_ns()
+        if api._faults is not None and api._faults.events is not None:
+            fate = api._faults.events.draw()
             if fate.cut:
                 self.end(ApiError(0, UNREACHABLE, _LOST, self._call.verb))
                 return
             delay_ns += max(fate.delays_ns, default=0)
-        self._put(delay_ns, lambda: self._tell(kind, version))
+        self._put(delay_ns, kind, version)
 
     def _tell(self, kind: str, version: Version) -> None:
         if self._closed:
@@ -311,29 +315,35 @@ class _Watch:
             return
         self._on_event(WatchEvent(kind, value, str(version.revision)))
 
-    def _put(self, delay_ns: int, tell: Callable[[], None]) -> None:
-        with self._api._server.lock:
+    def _put(self, delay_ns: int, kind: str, what: Version | ApiError | None) -> None:
+        with self._api._lock:
             due_ns = self._api._dispatcher.now_ns() + delay_ns
             if self._waiting:
                 due_ns = max(due_ns, self._waiting[-1][0])
-            self._waiting.append((due_ns, tell))
+            self._waiting.append((due_ns, kind, what))
             if self._armed:
                 return
             self._armed = True
         self._api._later(delay_ns, self._flush)
 
     def _flush(self) -> None:
+        api, waiting = self._api, self._waiting
+        now_ns = api._dispatcher.now_ns()
         while True:
-            with self._api._server.lock:
-                if not self._waiting:
+            with api._lock:
+                if not waiting:
                     self._armed = False
                     return
-                wait_ns = self._waiting[0][0] - self._api._dispatcher.now_ns()
-                tell = self._waiting.popleft()[1] if wait_ns <= 0 else None
-            if tell is None:
-                self._api._later(wait_ns, self._flush)
+                due_ns = waiting[0][0]
+                if due_ns <= now_ns:
+                    _, kind, what = waiting.popleft()
+            if due_ns > now_ns:
+                api._later(due_ns - now_ns, self._flush)
                 return
-            tell()
+            if kind is _END:
+                self._tell_end(what)
+            else:
+                self._tell(kind, what)
 
 
 def _value_of(call: ApiCall[R], done: Answer) -> R:
@@ -354,6 +364,7 @@ def _value_of(call: ApiCall[R], done: Answer) -> R:
 
 
 _NO_FATE = CallFate()
+_END = "END"
 
 
 class _Waiting(msgspec.Struct, frozen=True):

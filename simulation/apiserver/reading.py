@@ -2,7 +2,8 @@
 
 A struct is made of the dicts and lists of a version, without the text that would go over a wire: it shares strings with
 them and nothing that could change. Each version is made one only once, since who has changed an object and who watches
-it get the same. Pods of one spec share the struct of it, as they share the spec itself (see kinds/pod_specs.py).
+it get the same. Pods of one spec share the struct of it, as they share the spec itself (see kinds/pod_specs.py); and
+the struct of a status is that which the status was checked with when it came.
 
 What can fail is a version that is no such object (`DocumentError`). Refuses to know connections.
 """
@@ -13,10 +14,10 @@ from functools import lru_cache
 from typing import TypeVar, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from config.codec import from_builtins
-from config.objects import ApiObject, Pod, PodSpec
+from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
+from simulation.apiserver.by_identity import ByIdentity
 from simulation.apiserver.status import Json
 from simulation.apiserver.store import Version
 
@@ -25,6 +26,8 @@ K = TypeVar("K", bound=ApiObject)
 VERSIONS_AT_MOST = 256
 """Whoever is told of a version is told soon."""
 SPECS_AT_MOST = 4096
+STATUSES_AT_MOST = 256
+_PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
 
 def read_version(version: Version, kind: type[K]) -> K:
@@ -35,14 +38,14 @@ def read_version(version: Version, kind: type[K]) -> K:
 def read_pod(value: Json) -> Pod:
     """A pod with a spec that is kept as it is, be it in other pods, too. Raises DocumentError."""
     spec = value.get("spec")
-    shared = None if spec is None else _spec_of(spec)
-    return from_builtins(value, Pod) if shared is None else _with_spec(value, shared)
+    read = None if spec is None else _specs.get(spec) or _read_spec(spec)
+    return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
 
 def read_change_of_pod(value: Json) -> Pod:
     """A pod that somebody has sent or changed: its spec may have been read before, or may never be seen again."""
-    known = _specs.get(id(value.get("spec")))
-    return from_builtins(value, Pod) if known is None or known[1] is None else _with_spec(value, known[1])
+    read = _specs.get(value.get("spec"))
+    return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
 
 @lru_cache(maxsize=VERSIONS_AT_MOST)
@@ -50,26 +53,35 @@ def _read_version(version: Version, kind: type[ApiObject]) -> ApiObject:
     return read_pod(version.object) if kind is Pod else from_builtins(version.object, kind)
 
 
-def _with_spec(value: Json, spec: PodSpec) -> Pod:
-    rest = dict(value)
-    del rest["spec"]
-    return replace(from_builtins(rest, Pod), spec=spec)
+_specs: ByIdentity[PodSpec] = ByIdentity(SPECS_AT_MOST)
+_statuses: ByIdentity[PodStatus] = ByIdentity(STATUSES_AT_MOST)
+"""A status is read when it comes, and again in the version that it has come to."""
 
 
-_specs: dict[int, tuple[Json, PodSpec | None]] = {}
-"""By identity, which is safe for as long as the spec is kept here: the spec and its struct."""
+def _put_together(value: Json, spec: PodSpec) -> Pod:
+    """A pod, whose type is not in doubt, of its parts. One that has anything unknown is read as a whole."""
+    if value.keys() <= _PARTS:
+        try:
+            status = value.get("status")
+            return Pod(
+                api_version="v1",
+                kind="Pod",
+                metadata=msgspec.convert(value["metadata"], ObjectMeta),
+                spec=spec,
+                status=None if status is None else _statuses.get(status) or _read_status(status),
+            )
+        except (msgspec.ValidationError, RecursionError):
+            pass
+    return from_builtins(value, Pod)
 
 
-def _spec_of(spec: Json) -> PodSpec | None:
-    """The struct of that very spec; None where it has something that a PodSpec has not, which its pod must record."""
-    known = _specs.get(id(spec))
-    if known is not None:
-        return known[1]
+def _read_status(status: Json) -> PodStatus:
+    return _statuses.put(status, msgspec.convert(status, PodStatus))
+
+
+def _read_spec(spec: Json) -> PodSpec | None:
+    """None where the spec has something that a PodSpec has not, which its pod must record."""
     try:
-        made = msgspec.convert(spec, PodSpec)
+        return _specs.put(spec, msgspec.convert(spec, PodSpec))
     except (msgspec.ValidationError, RecursionError):
-        made = None
-    if len(_specs) >= SPECS_AT_MOST:
-        _specs.clear()
-    _specs[id(spec)] = (spec, made)
-    return made
+        return None

@@ -156,7 +156,7 @@ class Call:
 
     def object_body(self) -> Json:
         """The object in the body. Raises StatusError."""
-        value = self.body()
+        value = read_body(self.request.body, self.request.content_type)
         if not isinstance(value, dict):
             raise bad_request("the body of the request is not an object")
         return value

@@ -23,6 +23,7 @@ from config.node_selection import selected, tolerated
 from config.objects import PodSpec, Taint
 from config.pod_requests import Amounts, Port, clash, host_ports, spec_requests
 from config.quantity import NANOS, parse_quantity
+from simulation.apiserver.by_identity import ByIdentity
 
 Json = Mapping[str, Any]
 
@@ -73,8 +74,15 @@ class Offer:
 
 def demand_of(pod: Json) -> Demand:
     """What the pod asks for. One that cannot be read asks for nothing: its node says what is wrong with it."""
-    whole = pod.get("spec") or {}
-    return _demand_of(_encode({name: whole[name] for name in _WHAT_COUNTS if name in whole}))
+    spec = pod.get("spec") or {}
+    return _demands.get(spec) or _demands.put(spec, _read_demand(spec))
+
+
+_demands: ByIdentity[Demand] = ByIdentity(DEMANDS_AT_MOST)
+
+
+def _read_demand(spec: Json) -> Demand:
+    return _demand_of(_encode({name: spec[name] for name in _WHAT_COUNTS if name in spec}))
 
 
 @lru_cache(maxsize=DEMANDS_AT_MOST)

@@ -109,7 +109,10 @@ class ApiServer:
         """The answer to a request."""
         with self._core.lock:
             try:
-                return self._answer(call_of(request))
+                call = call_of(request)
+                self._context.authorizer.check(call)
+                special = _PARTS.get((call.resource.plural, call.target.subresource))
+                return (special or _VERBS[call.verb])(self._context, call)
             except StatusError as refusal:
                 if refusal.code == 403:
                     self.denied.append(refusal.message)
@@ -151,11 +154,6 @@ class ApiServer:
             for collection in self._core.store.collections():
                 for watcher in collection.watchers():
                     watcher.end(error)
-
-    def _answer(self, call: Call) -> Answer:
-        self._context.authorizer.check(call)
-        special = _PARTS.get((call.resource.plural, call.target.subresource))
-        return (special or _VERBS[call.verb])(self._context, call)
 
     def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
         call = Call(Request("POST", "", user=ADMIN), Target(resource, namespace, ""), "create", {})

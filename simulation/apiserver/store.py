@@ -46,7 +46,8 @@ class Version:
         self.name = name
         self.object = value
         self.revision = revision
-        self.node = _node_of(value)
+        spec = value.get("spec")
+        self.node: str = (spec.get("nodeName") or "") if type(spec) is dict else ""
         self.twin: Version | None = None
         self._body: bytes | None = None
 
@@ -85,11 +86,6 @@ class Version:
         return Version(self.namespace, self.name, {**self.object, "metadata": metadata}, revision)
 
 
-def _node_of(value: Json) -> str:
-    spec = value.get("spec")
-    return (spec.get("nodeName") or "") if type(spec) is dict else ""
-
-
 class Change:
     """What happened to one object at one revision: old is None for a new one, new for one that is gone."""
 
@@ -122,13 +118,13 @@ class Watcher:
     __slots__ = (
         "_collection",
         "_on_end",
-        "_sink",
         "_waiting",
         "bookmarks",
         "bucket",
         "ended",
         "namespace",
         "selection",
+        "send",
         "timer",
     )
 
@@ -142,35 +138,35 @@ class Watcher:
         """Ends it, unless something else does first."""
         self._collection = collection
         self._waiting: list[tuple[str, Version]] = []
-        self._sink: Sink | None = None
+        self.send: Sink = self._keep
+        """Tells whoever listens; until somebody does, it is kept."""
         self._on_end: Callable[[StatusError | None], None] | None = None
 
     def start(self, sink: Sink, on_end: Callable[[StatusError | None], None]) -> None:
         """Deliver what has come so far, and go on."""
         waiting, self._waiting = self._waiting, []
         self._on_end = on_end
-        self._sink = sink
+        self.send = sink
         for kind, version in waiting:
             sink(kind, version)
 
-    def send(self, kind: str, version: Version) -> None:
-        if self._sink is None:
-            self._waiting.append((kind, version))
-        else:
-            self._sink(kind, version)
+    def _keep(self, kind: str, version: Version) -> None:
+        self._waiting.append((kind, version))
 
     def offer(self, change: Change) -> None:
         """Tell of a change, as it looks through the selection."""
-        if self.selection.everything:
-            if change.new is None:
-                self.send(DELETED, change.gone())
-            else:
-                self.send(ADDED if change.old is None else MODIFIED, change.new)
-            return
-        matches = self.selection.matches
-        was = change.old is not None and matches(change.old)
-        if change.new is not None and matches(change.new):
-            self.send(MODIFIED if was else ADDED, change.new)
+        old, new, selection = change.old, change.new, self.selection
+        if selection.everything:
+            was, is_now = old is not None, new is not None
+        elif selection.node_alone:
+            # What every agent asks for.
+            node = selection.node
+            was, is_now = old is not None and old.node == node, new is not None and new.node == node
+        else:
+            was = old is not None and selection.matches(old)
+            is_now = new is not None and selection.matches(new)
+        if new is not None and is_now:
+            self.send(MODIFIED if was else ADDED, new)
         elif was:
             self.send(DELETED, change.gone())
 
@@ -186,16 +182,15 @@ class Watcher:
             self._on_end(error)
 
 
-_Bucket = tuple[str, str, str]
-_EVERYTHING: _Bucket = ("all", "", "")
+_Bucket = Key | str
+"""Namespace and name, "" for any; or a node."""
+_EVERYTHING: _Bucket = ("", "")
 
 
 def _bucket_of(namespace: str, selection: Selection) -> _Bucket:
-    if selection.name is not None:
-        return ("name", namespace, selection.name)
-    if selection.node is not None:
-        return ("node", "", selection.node)
-    return ("namespace", namespace, "") if namespace else _EVERYTHING
+    if selection.node is not None and not namespace and selection.name is None:
+        return selection.node
+    return namespace, selection.name or ""
 
 
 class Collection:
@@ -214,7 +209,7 @@ class Collection:
         self._by_node: dict[str, dict[Key, Version]] | None = {} if by_node else None
         self._in_writing = in_writing
         self._newest: Version | None = None
-        self._watchers: dict[_Bucket, list[Watcher]] = {}
+        self._watchers: dict[_Bucket, tuple[Watcher, ...]] = {}
         self._history: list[Change] = []
         self._history_at_most = history_at_most
         self.forgotten = 0
@@ -244,7 +239,11 @@ class Collection:
         old = self._items.get(key)
         self._items[key] = version
         if old is None:
-            self._add_to_order(key)
+            if key in self._removed:
+                self._removed.discard(key)
+            else:
+                self._order.append(key)
+                self._is_in_order = False
         if self._by_node is not None:
             self._index(self._by_node, key, old, version)
         self._tell(Change(version.revision, old, version), version)
@@ -289,13 +288,6 @@ class Collection:
 
     # Most changes come while nobody asks for a list; so the keys are put in order only when somebody does.
 
-    def _add_to_order(self, key: Key) -> None:
-        if key in self._removed:
-            self._removed.discard(key)
-        else:
-            self._order.append(key)
-            self._is_in_order = False
-
     def _in_order(self) -> list[Key]:
         """All keys, by namespace and name."""
         if self._removed:
@@ -319,14 +311,14 @@ class Collection:
     # --- watching ---------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Watcher) -> None:
-        self._watchers.setdefault(watcher.bucket, []).append(watcher)
+        self._watchers[watcher.bucket] = (*self._watchers.get(watcher.bucket, ()), watcher)
 
     def leave(self, watcher: Watcher) -> None:
-        those = self._watchers.get(watcher.bucket, [])
-        if watcher in those:
-            those.remove(watcher)
-            if not those:
-                del self._watchers[watcher.bucket]
+        those = tuple(other for other in self._watchers.get(watcher.bucket, ()) if other is not watcher)
+        if those:
+            self._watchers[watcher.bucket] = those
+        else:
+            self._watchers.pop(watcher.bucket, None)
 
     def watchers(self) -> list[Watcher]:
         return [watcher for those in self._watchers.values() for watcher in those]
@@ -357,22 +349,20 @@ class Collection:
         if not watchers:
             return
         for bucket in self._buckets(change, shown):
-            those = watchers.get(bucket)
-            if those:
-                for watcher in tuple(those):
-                    watcher.offer(change)
+            for watcher in watchers.get(bucket, ()):
+                watcher.offer(change)
 
-    def _buckets(self, change: Change, shown: Version) -> tuple[_Bucket, ...]:
+    def _buckets(self, change: Change, shown: Version) -> list[_Bucket]:
         namespace, name = shown.namespace, shown.name
-        buckets: tuple[_Bucket, ...] = (_EVERYTHING, ("name", namespace, name))
+        buckets: list[_Bucket] = [_EVERYTHING, (namespace, name)]
         if namespace:
-            buckets += (("namespace", namespace, ""), ("name", "", name))
+            buckets += ((namespace, ""), ("", name))
         if self._by_node is not None:
             old, new = change.old, change.new
             if old is not None:
-                buckets += (("node", "", old.node),)
+                buckets.append(old.node)
             if new is not None and (old is None or old.node != new.node):
-                buckets += (("node", "", new.node),)
+                buckets.append(new.node)
         return buckets
 
 
@@ -395,13 +385,14 @@ class Store:
         self._collections: dict[str, Collection] = {}
 
     def collection(self, key: str) -> Collection:
-        if key not in self._collections:
-            self._collections[key] = Collection(
+        found = self._collections.get(key)
+        if found is None:
+            found = self._collections[key] = Collection(
                 by_node=key in self._by_node,
                 in_writing=key in self._in_writing,
                 history_at_most=self._history_at_most,
             )
-        return self._collections[key]
+        return found
 
     def collections(self) -> tuple[Collection, ...]:
         return tuple(self._collections.values())

@@ -31,7 +31,12 @@ _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 
 def shape_of(resource: ServedResource) -> Callable[[Version], Version]:
     """How a stored version looks in that resource."""
-    return partial(_twin, resource.api_version) if resource.group == GROUP else _itself
+    return partial(seen_in, resource)
+
+
+def seen_in(resource: ServedResource, version: Version) -> Version:
+    """How that stored version looks in that resource."""
+    return version if resource.group != GROUP else version.twin or _make_twin(resource, version)
 
 
 def stored_of(resource: ServedResource, value: Json) -> Json:
@@ -41,16 +46,10 @@ def stored_of(resource: ServedResource, value: Json) -> Json:
     return {**{_OLD_NAMES.get(name, name): part for name, part in value.items()}, "apiVersion": "v1"}
 
 
-def _itself(version: Version) -> Version:
-    return version
-
-
-def _twin(api_version: str, version: Version) -> Version:
-    twin = version.twin
-    if twin is None:
-        value = {_NEW_NAMES.get(name, name): part for name, part in version.object.items()}
-        value["apiVersion"] = api_version
-        twin = version.twin = Version(version.namespace, version.name, value, version.revision)
+def _make_twin(resource: ServedResource, version: Version) -> Version:
+    value = {_NEW_NAMES.get(name, name): part for name, part in version.object.items()}
+    value["apiVersion"] = resource.api_version
+    twin = version.twin = Version(version.namespace, version.name, value, version.revision)
     return twin
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from config.name_rules import Refusal, dns_label
+from config.name_rules import dns_label
 from config.objects import ApiStruct, Namespace
 from simulation.apiserver.core import SECOND_NS, Core
 from simulation.apiserver.kinds.rules import KindRules
@@ -31,13 +31,11 @@ class NamespaceRules(KindRules):
 
     struct: type[ApiStruct] | None = Namespace
     has_status = True
+    name_fault = staticmethod(dns_label)
 
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self.empty: Empty | None = None
-
-    def name_fault(self, name: str) -> Refusal:
-        return dns_label(name)
 
     def prepare(self, call: Call, value: Json) -> None:
         metadata = value["metadata"]

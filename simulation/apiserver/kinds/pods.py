@@ -42,7 +42,10 @@ class PodRules(KindRules):
         mirror = CONFIG_MIRROR in (value["metadata"].get("annotations") or {})
         value["spec"] = admit(self.core, name, value["metadata"]["namespace"], value["spec"], mirror=mirror)
         worked = work_out(value["spec"])
-        faults = (*validate_metadata(from_builtins(value["metadata"], ObjectMeta)), *worked.faults)
+        faults = worked.faults
+        if value["metadata"].get("ownerReferences"):
+            # All else in the metadata has been checked already, as it is for every kind.
+            faults = (*validate_metadata(from_builtins(value["metadata"], ObjectMeta)), *faults)
         if faults:
             raise faults_as_invalid(PODS, name, faults)
         value["spec"] = worked.spec

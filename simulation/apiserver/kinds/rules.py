@@ -6,9 +6,10 @@ metadata (it may set fields there); everything deeper, and `old`, is shared and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from config.codec import DocumentError, from_builtins, unknown_fields
+from config.codec import DocumentError, from_builtins
 from config.name_rules import Refusal, dns_subdomain
 from config.objects import ApiStruct
 from simulation.apiserver.core import Core
@@ -30,13 +31,11 @@ class KindRules:
     """Whether PUT without a resourceVersion is let through."""
     answers_with_object = False
     """Whether DELETE answers with the object that is gone, not with a Status."""
+    name_fault: Callable[[str], Refusal] = staticmethod(dns_subdomain)
+    """What is wrong with a name."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
-
-    def name_fault(self, name: str) -> Refusal:
-        """What is wrong with that name."""
-        return dns_subdomain(name)
 
     def prepare(self, call: Call, value: Json) -> None:
         """Defaults and admission of a new object. Raises StatusError."""
@@ -78,12 +77,6 @@ class KindRules:
                 f'{kind} in version "{version}" cannot be handled as a {kind}: {error.path.removeprefix("$.")}: '
                 f"{error.reason}"
             ) from None
-
-
-def unknown_in(struct: ApiStruct | None) -> tuple[str, ...]:
-    """Fields that the kind does not have, as `spec.newField`."""
-    found = () if struct is None else unknown_fields(struct)
-    return tuple(path.removeprefix("$.") for path in found) if found else ()
 
 
 def check_name(rules: KindRules, resource: ServedResource, name: str) -> None:

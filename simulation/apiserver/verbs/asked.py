@@ -12,6 +12,7 @@ from typing import Any
 from config import objects
 from config.codec import DocumentError, from_builtins
 from config.objects import ApiStruct, ConfigMap, DeleteOptions, SubjectAccessReview
+from simulation.apiserver.metadata import without_nulls
 from simulation.apiserver.requests import Call, read_body
 from simulation.apiserver.status import Json, bad_request
 
@@ -29,7 +30,7 @@ def asked_body(call: Call) -> Json:
     sub = call.target.sub
     kind = call.resource.kind if sub is None else sub.kind
     api_version = call.resource.api_version if sub is None else sub.api_version
-    value = {name: part for name, part in call.object_body().items() if part is not None}
+    value = without_nulls(call.object_body())
     for field, expected in (("kind", kind), ("apiVersion", api_version)):
         if value.setdefault(field, expected) != expected:
             raise bad_request(f"the {field} in the data ({value[field]}) is not the expected one ({expected})")
@@ -48,7 +49,7 @@ def asked_options(call: Call) -> Json:
         from_builtins(value, DeleteOptions)
     except DocumentError as error:
         raise bad_request(f"the body cannot be handled as DeleteOptions: {error}") from None
-    return {name: part for name, part in value.items() if part is not None}
+    return without_nulls(value)
 
 
 def _check(kind: str, value: Json) -> None:

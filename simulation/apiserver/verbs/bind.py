@@ -21,7 +21,8 @@ def bind(context: Context, call: Call) -> Answer:
         raise invalid(PODS, name, [required("target.name")])
     if target.get("kind", "Node") not in ("", "Node"):
         raise bad_request('target.kind: Unsupported value: supported values: "Node", "<empty>"')
-    call = _about(call, name)
+    if call.resource is not PODS:
+        call = Call(call.request, Target(PODS, call.namespace, name), call.verb, call.query, call.dry_run)
     old = context.find(call)
     value = old.object
     uid = (binding.get("metadata") or {}).get("uid")
@@ -68,10 +69,5 @@ def evict(context: Context, call: Call) -> Answer:
     options = dict(eviction.get("deleteOptions") or {})
     if options.get("dryRun"):
         call.dry_run = True
-    call = _about(call, name)
     delete_object(context, call, context.find(call), options)
     return JsonAnswer(success(PODS, name, code=201), 201)
-
-
-def _about(call: Call, name: str) -> Call:
-    return Call(call.request, Target(PODS, call.namespace, name), call.verb, call.query, call.dry_run)

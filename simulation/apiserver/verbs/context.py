@@ -9,7 +9,7 @@ from simulation.apiserver.authentication import Authenticator
 from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Core
-from simulation.apiserver.kinds.events import shape_of, stored_of
+from simulation.apiserver.kinds.events import seen_in
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import ServedResource
@@ -43,7 +43,8 @@ class Context:
         return found
 
     def answer(self, call: Call, version: Version, code: int = 200) -> ObjectAnswer:
-        return ObjectAnswer(call.resource, shape_of(call.resource)(version), code, tuple(call.warnings))
+        resource = call.resource
+        return ObjectAnswer(resource, seen_in(resource, version), code, tuple(call.warnings))
 
     def put(self, call: Call, value: Json) -> Version:
         """Store a new version, unless this is only a trial."""
@@ -51,7 +52,3 @@ class Context:
             metadata = value["metadata"]
             return Version(metadata.get("namespace", ""), metadata["name"], value, 0)
         return self.core.store.put(call.resource.store_key, value)
-
-    def read_object(self, call: Call, value: Json) -> Json:
-        """What a client sent, in the shape it is stored in."""
-        return stored_of(call.resource, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulation.apiserver.authorization import check_node_object
+from simulation.apiserver.kinds.events import stored_of
 from simulation.apiserver.kinds.rules import check_name
 from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
 from simulation.apiserver.requests import Call, ObjectAnswer
@@ -21,7 +22,7 @@ def create(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
     value = typed(resource.kind, resource.api_version, call.object_body())
-    return context.answer(call, create_value(context, call, context.read_object(call, value)), 201)
+    return context.answer(call, create_value(context, call, stored_of(resource, value)), 201)
 
 
 def create_value(context: Context, call: Call, value: Json) -> Version:

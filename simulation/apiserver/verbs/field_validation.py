@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from simulation.apiserver.kinds.rules import KindRules, unknown_in
+from config.codec import unknown_fields
+from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call
 from simulation.apiserver.status import Json, bad_request
+
+_DIRECTIVES = ("Ignore", "Warn", "Strict")
 
 
 def check_fields(call: Call, rules: KindRules, value: Json) -> None:
     """Checks the types of all known fields, too. Raises StatusError (400)."""
     directive = call.query.get("fieldValidation", "Warn")
-    if directive not in ("Ignore", "Warn", "Strict"):
+    if directive not in _DIRECTIVES:
         raise bad_request(f'fieldValidation: Unsupported value: "{directive}": supported values: Ignore, Strict, Warn')
-    unknown = unknown_in(rules.read(call.resource, value))
+    read = rules.read(call.resource, value)
+    unknown = () if read is None else unknown_fields(read)
     if not unknown or directive == "Ignore":
         return
-    texts = [f'unknown field "{path}"' for path in unknown]
+    texts = [f'unknown field "{path.removeprefix("$.")}"' for path in unknown]
     if directive == "Strict":
         kind, version = call.resource.kind, call.resource.version
         raise bad_request(

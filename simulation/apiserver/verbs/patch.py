@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from config.patches import PatchError, apply_json_patch, apply_strategic, make_strategic, merge_patch, schema_for
-from simulation.apiserver.kinds.events import shape_of
+from simulation.apiserver.kinds.events import seen_in, stored_of
 from simulation.apiserver.metadata import typed
 from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer, media_of
 from simulation.apiserver.status import Json, StatusError, bad_request, not_found, unsupported_media_type
@@ -40,20 +40,20 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if media == APPLY and isinstance(document, dict):
             patched = _applied(context, call, old, document)
         else:
-            patched = _patched(call, media, shape_of(call.resource)(old).object, document)
+            patched = _patched(call, media, seen_in(call.resource, old).object, document)
     except PatchError as error:
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None
         raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None
     value = typed(call.resource.kind, call.resource.api_version, patched)
-    version = change(context, call, old, context.read_object(call, value))
+    version = change(context, call, old, stored_of(call.resource, value))
     if media == APPLY:
         _remember(context, call, version, document)
     return context.answer(call, version)
 
 
 def _applied(context: Context, call: Call, old: Version, document: Json) -> Json:
-    before = shape_of(call.resource)(old).object
+    before = seen_in(call.resource, old).object
     last = context.applied.get((old.uid, call.query.get("fieldManager", "")))
     if last is not None:
         schema = schema_for(call.resource.api_version, call.resource.kind)
@@ -91,6 +91,6 @@ def _create_applied(context: Context, call: Call, document: Any) -> Version:
         raise bad_request("the body of the request is not an object")
     value = typed(call.resource.kind, call.resource.api_version, document)
     value["metadata"].setdefault("name", call.name)
-    version = create_value(context, call, context.read_object(call, value))
+    version = create_value(context, call, stored_of(call.resource, value))
     _remember(context, call, version, document)
     return version

@@ -8,6 +8,7 @@ nothing makes no new version.
 from __future__ import annotations
 
 from simulation.apiserver.authorization import check_node_object
+from simulation.apiserver.kinds.events import stored_of
 from simulation.apiserver.metadata import check_metadata, check_namespace, keep_old, typed
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
@@ -21,7 +22,7 @@ def update(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
     rules = context.rules(resource)
-    value = context.read_object(call, typed(resource.kind, resource.api_version, call.object_body()))
+    value = stored_of(resource, typed(resource.kind, resource.api_version, call.object_body()))
     check_namespace(resource, call.namespace, value["metadata"])
     old = context.core.store.get(resource.store_key, call.namespace, call.name)
     if old is None:
@@ -45,7 +46,7 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     keep_old(resource, call.name, before["metadata"], metadata, patched=call.request.method == "PATCH")
     part = call.target.subresource
     if part == "status":
-        _only(before, new, "status")
+        new = _with_status(before, new)
     # First of all: the rules of the kind rely on the types of the fields.
     check_fields(call, rules, new)
     if part:
@@ -78,17 +79,14 @@ def _is_over(metadata: Json) -> bool:
     )
 
 
-def _only(old: Json, new: Json, part: str) -> None:
-    """All but `part` and the metadata as it was."""
-    for name in tuple(new):
-        if name not in (part, "metadata"):
-            if name in old:
-                new[name] = old[name]
-            else:
-                del new[name]
-    for name, value in old.items():
-        if name not in (part, "metadata"):
-            new[name] = value
+def _with_status(old: Json, new: Json) -> Json:
+    """`old` with the metadata and the status of `new`."""
+    changed = {**old, "metadata": new["metadata"]}
+    if "status" in new:
+        changed["status"] = new["status"]
+    else:
+        changed.pop("status", None)
+    return changed
 
 
 def _keep(old: Json, new: Json, part: str) -> None:

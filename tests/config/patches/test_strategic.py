@@ -233,6 +233,13 @@ def test_applying_a_patch_again_changes_nothing_more(original: Any, modified: An
     assert apply_strategic(once, patch, OURS) == once
 
 
+@given(st.lists(words, unique=True), st.lists(words, unique=True))
+def test_a_patch_that_says_its_own_order_is_the_same_as_one_that_says_none(before: list[str], after: list[str]) -> None:
+    original, patch = {"items": named(*before, old=1)}, {"items": named(*after, new=2)}
+    told = {**patch, "$setElementOrder/items": named(*after)}
+    assert apply_strategic(original, patch, OURS) == apply_strategic(original, told, OURS)
+
+
 def test_a_condition_of_somebody_else_survives_the_patch_of_a_pods_status() -> None:
     def pod(**conditions: str) -> dict[str, Any]:
         return {"status": {"conditions": [{"type": name, "status": value} for name, value in conditions.items()]}}

@@ -87,6 +87,20 @@ def test_faults_of_a_pod_are_told_with_their_places(server: Server) -> None:
     assert 'Pod in version "v1" cannot be handled as a Pod' in wrong.message
 
 
+def test_the_owners_of_a_pod_are_named_in_full(server: Server) -> None:
+    owned = {**pod(), "metadata": {"name": "web", "ownerReferences": [{"kind": "ReplicaSet", "name": "r"}]}}
+    told = server.ask("POST", PODS, owned).value["details"]["causes"]
+    assert [cause["field"] for cause in told] == [
+        "metadata.ownerReferences[0].apiVersion",
+        "metadata.ownerReferences[0].uid",
+    ]
+
+
+def test_annotations_are_measured_in_bytes(server: Server) -> None:
+    annotated = {**pod(), "metadata": {"name": "web", "annotations": {"a": "é" * 131_072}}}
+    assert "Too long" in server.ask("POST", PODS, annotated).message
+
+
 def test_a_container_that_ended_for_good_does_not_come_back(server: Server) -> None:
     server.make_pod(restartPolicy="Never")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.store import Watcher
 from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server, pod
 
 
@@ -111,6 +113,28 @@ def test_a_watch_of_a_node_sees_a_pod_when_it_is_bound(server: Server) -> None:
     assert [
         item["metadata"]["name"] for item in server.get("/api/v1/pods", fieldSelector="spec.nodeName=n2").value["items"]
     ] == ["c"]
+
+
+def test_a_watch_of_a_node_in_one_namespace_is_told_of_no_other(server: Server) -> None:
+    server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
+    watched = server.watch(PODS, fieldSelector="spec.nodeName=n1")
+    server.ask("POST", "/api/v1/namespaces/other/pods", pod("theirs", nodeName="n1"))
+    server.make_pod("ours", nodeName="n1")
+    assert watched.told == ["ADDED ours"]
+
+
+def test_who_ends_the_watch_of_another_while_all_are_told_disturbs_nobody_else(server: Server) -> None:
+    def watch() -> Watcher:
+        return server.server.store.watch("pods", "", EVERYTHING, None)
+
+    told: list[str] = []
+    first, second, third = watch(), watch(), watch()
+    first.start(lambda kind, version: second.end(), lambda _: None)
+    second.start(lambda kind, version: None, lambda _: told.append("the second has ended"))
+    third.start(lambda kind, version: told.append(f"{kind} {version.name}"), lambda _: None)
+    server.make_pod("a")
+    server.make_pod("b")
+    assert told == ["the second has ended", "ADDED a", "ADDED b"]
 
 
 def test_a_watch_from_what_is_forgotten_has_expired(server: Server) -> None:

@@ -1,0 +1,66 @@
+"""What is made of a version once is that of the version, and of no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from config.codec import decode, unknown_fields
+from config.objects import Pod
+from simulation.apiserver.by_identity import ByIdentity
+from simulation.apiserver.reading import read_version
+from simulation.apiserver.store import Version
+from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server
+
+STATUS = f"{PODS}/web/status"
+
+
+def test_every_version_of_a_pod_is_read_as_its_own_text_says() -> None:
+    server = Server()
+    seen: list[Version] = []
+    pods = server.server.store.collection("pods")
+    server.make_pod()
+    for path, change in (
+        (STATUS, {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}),
+        (f"{PODS}/web", {"metadata": {"labels": {"app": "a"}}}),
+        (STATUS, {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}),
+        (STATUS, {"status": {"phase": "Failed"}, "metadata": {"annotations": {"b": "c"}}}),
+        (f"{PODS}/web", {"spec": {"activeDeadlineSeconds": 9}}),
+    ):
+        assert server.ask("PATCH", path, change, content_type=STRATEGIC).code == 200
+        version = pods.get(("default", "web"))
+        assert version is not None
+        assert read_version(version, Pod) == decode(version.body(), Pod)
+        seen.append(version)
+    first, second = (read_version(version, Pod) for version in seen[:2])
+    assert first.status is second.status, "what stayed the same is read once"
+
+
+def test_a_status_with_fields_that_nobody_knows_keeps_them() -> None:
+    server = Server()
+    server.make_pod()
+    answer = server.ask("PATCH", STATUS, {"status": {"phase": "Running", "mood": "good"}}, content_type=MERGE)
+    assert answer.value["status"]["mood"] == "good"
+    version = server.server.store.get("pods", "default", "web")
+    assert version is not None
+    assert unknown_fields(read_version(version, Pod)) == ("$.status.mood",)
+
+
+def test_a_status_of_the_wrong_type_is_refused_each_time() -> None:
+    server = Server()
+    server.make_pod()
+    for _ in range(2):
+        assert server.ask("PATCH", STATUS, {"status": {"phase": 7}}, content_type=MERGE).code == 400
+
+
+def test_what_is_known_is_of_that_very_part_and_bounded() -> None:
+    known: ByIdentity[str] = ByIdentity(3)
+    part: dict[str, Any] = {"a": 1}
+    assert known.put(part, "found") == "found"
+    assert known.get(part) == "found"
+    assert known.get(dict(part)) is None, "an equal one may be another"
+    for number in range(100):
+        assert known.get({"number": number}) is None, "none takes the place of one that is gone"
+        known.put(msgspec.json.decode(b"{}"), "other")
+        assert len(known) <= 3

@@ -97,7 +97,7 @@ class InProcessApi:
             return answer
         fate = self._faults.draw(kind) if self._faults is not None else None
         if fate is None and not self._latency_ns and self._link.is_plain():
-            self._give(call, answer, self._server.handle(self._request_of(call)))
+            self._give(call, answer, self._ask(call))
             return answer
         self._send(call, answer, fate or _NO_FATE, TIMEOUT_NS if timeout_ns is None else timeout_ns)
         return answer
@@ -161,8 +161,10 @@ class InProcessApi:
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
-    def _request_of(self, call: ApiCall[Any]) -> Request:
-        return Request(call.method, call.path, call.query, call.body or b"", call.content_type, self._user)
+    def _ask(self, call: ApiCall[Any]) -> Answer:
+        return self._server.handle(
+            Request(call.method, call.path, call.query, call.body or b"", call.content_type, self._user)
+        )
 
     def _send(self, call: ApiCall[R], answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
         """A call that takes time, or goes wrong."""
@@ -186,7 +188,7 @@ class InProcessApi:
                 return
             if fate.slow_ns and connection != self._connection:
                 return
-            done = self._server.handle(self._request_of(call))
+            done = self._ask(call)
             late_ns = fate.late_ns + self._link.back_ns()
             if fate.lose:
                 lost = ApiError(0, UNREACHABLE, _LOST, call.verb)

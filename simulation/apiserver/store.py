@@ -366,6 +366,18 @@ class Collection:
         return buckets
 
 
+class _Collections(dict[str, Collection]):
+    """By store key; each is made when it is first asked for."""
+
+    def __init__(self, make: Callable[[str], Collection]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: str) -> Collection:
+        made = self[key] = self._make(key)
+        return made
+
+
 class Store:
     """See the module. `by_node`: the resource keys whose objects are looked up by spec.nodeName; `in_writing`: those
     whose objects are many and seldom asked for.
@@ -379,26 +391,20 @@ class Store:
         in_writing: tuple[str, ...] = ("events",),
     ) -> None:
         self.revision = 1
-        self._history_at_most = history_at_most
-        self._by_node = by_node
-        self._in_writing = in_writing
-        self._collections: dict[str, Collection] = {}
+        self._collections = _Collections(
+            lambda key: Collection(
+                by_node=key in by_node, in_writing=key in in_writing, history_at_most=history_at_most
+            )
+        )
 
     def collection(self, key: str) -> Collection:
-        found = self._collections.get(key)
-        if found is None:
-            found = self._collections[key] = Collection(
-                by_node=key in self._by_node,
-                in_writing=key in self._in_writing,
-                history_at_most=self._history_at_most,
-            )
-        return found
+        return self._collections[key]
 
     def collections(self) -> tuple[Collection, ...]:
         return tuple(self._collections.values())
 
     def get(self, key: str, namespace: str, name: str) -> Version | None:
-        return self.collection(key).get((namespace, name))
+        return self._collections[key].get((namespace, name))
 
     def put(self, key: str, value: Json) -> Version:
         """Store a new object or a new version. `value` and its metadata belong to the store from now on."""
@@ -406,7 +412,7 @@ class Store:
         metadata = value["metadata"]
         metadata["resourceVersion"] = str(self.revision)
         version = Version(metadata.get("namespace", ""), metadata["name"], value, self.revision)
-        self.collection(key).put(version)
+        self._collections[key].put(version)
         return version
 
     def remove(self, key: str, namespace: str, name: str) -> Version:

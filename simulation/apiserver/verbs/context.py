@@ -44,7 +44,8 @@ class Context:
 
     def answer(self, call: Call, version: Version, code: int = 200) -> ObjectAnswer:
         resource = call.resource
-        return ObjectAnswer(resource, seen_in(resource, version), code, tuple(call.warnings))
+        seen = seen_in(resource, version) if resource.storage else version
+        return ObjectAnswer(resource, seen, code, tuple(call.warnings))
 
     def put(self, call: Call, value: Json) -> Version:
         """Store a new version, unless this is only a trial."""

@@ -50,6 +50,9 @@ class Actor(pykka.Actor):
     rests_unasked: ClassVar[bool] = False
     """True: while nobody wants anything of it, nobody asks whether it lives (`actors.kernel.heartbeat`)."""
 
+    ref: ActorRef
+    """Its own address."""
+
     _handlers: ClassVar[Mapping[type[Any], Handler]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -74,7 +77,7 @@ class Actor(pykka.Actor):
         self.actor_inbox = self._create_actor_inbox()
         self.actor_urn = cell.path
         self.actor_stopped = cell.stopped
-        self._actor_ref = cell.ref
+        self._actor_ref = self.ref = cell.ref
         # Asked with nearly every message: no call of ours between an actor and the clock.
         self.now_ns = cell.dispatcher.now_ns  # type: ignore[method-assign]
         self.wall_ns = cell.dispatcher.wall_ns  # type: ignore[method-assign]
@@ -108,10 +111,6 @@ class Actor(pykka.Actor):
         """When told to stop, after the children have stopped. Not called after a failure. May be `async def`."""
 
     # --- what an actor may use -------------------------------------------------------------------------------------
-
-    @property
-    def ref(self) -> ActorRef:
-        return self._cell.ref
 
     @property
     def path(self) -> str:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import pykka
 from pykka.messages import _ActorStop
 
-from actors.kernel import handling, lifecycle
+from actors.kernel import handling, lifecycle, waiting
 from actors.kernel.actor_timers import ActorTimers, Timer
 from actors.kernel.context import StoppedFlag, context
 from actors.kernel.dead_letters import Reason
 from actors.kernel.effects import Effects
-from actors.kernel.errors import Interrupted, MailboxFullError
+from actors.kernel.errors import MailboxFullError
 from actors.kernel.lifecycle import Life
 from actors.kernel.mailbox import Posted
 from actors.kernel.message import Signal
@@ -288,7 +288,7 @@ class Cell:
 
     def has_work(self) -> bool:
         if self.task is not None:
-            return self._has_work_for(self.task)
+            return waiting.has_work(self, self.task)
         life = self.life
         if life is ALIVE:
             return self.stop_requested or self.mailbox.length > 0
@@ -297,24 +297,6 @@ class Cell:
         if life is Life.STOPPING:
             return not self.child_cells_by_name
         return self.stop_requested or self.start_due
-
-    def _has_work_for(self, task: Task) -> bool:
-        if task.resumed or self.forced or (self.stop_requested and self.alarm is None):
-            return True
-        return task.shields == 0 and self._next_interrupt(task) is not None
-
-    def _next_interrupt(self, task: Task) -> Interrupted | None:
-        """The order that the waiting handler has not been given yet."""
-        if self.life is Life.STOPPING:
-            return None  # on_stop is not disturbed
-        if self.stop_requested:
-            return None if task.interrupted_by is _STOP else Interrupted(None)
-        if task.item is None:
-            return None  # nor is on_start, but for a stop: an actor begins wholly or not at all
-        message = self.mailbox.first_interrupt()
-        if message is None or message is task.interrupted_by:
-            return None
-        return Interrupted(message)
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
@@ -327,7 +309,7 @@ class Cell:
             while turns > 0:
                 turns -= 1
                 if self.task is not None:
-                    if not self._turn_of_task(self.task):
+                    if not waiting.take_turn(self, self.task):
                         break
                 elif self.life is not ALIVE or self.stop_requested:
                     if not self._turn_of_life():
@@ -358,30 +340,6 @@ class Cell:
             lifecycle.begin_stop(self)
         elif self.start_due:
             lifecycle.construct(self)
-        else:
-            return False
-        return True
-
-    def _turn_of_task(self, task: Task) -> bool:
-        if task.resumed and not self.stop_requested:
-            handling.resume(self, task)
-            return True
-        if self.stop_requested and self.alarm is None:
-            self.alarm = self.dispatcher.schedule(self.actor_class.stop_grace_ns, lambda: self.force(task))
-        interrupt = None
-        with self.lock:
-            resumed = task.resumed
-            if not resumed and not self.forced and task.shields == 0:
-                interrupt = self._next_interrupt(task)
-                if interrupt is not None:
-                    task.interrupted_by = _STOP if interrupt.cause is None else interrupt.cause
-                    task.token = None  # what it has waited for comes too late from here on
-        if resumed:
-            handling.resume(self, task)
-        elif self.forced:
-            handling.abandon(self, task)
-        elif interrupt is not None:
-            handling.interrupt(self, task, interrupt)
         else:
             return False
         return True
@@ -430,7 +388,3 @@ class Cell:
     def effect_count(self) -> int:
         effects = self.effects
         return 0 if effects is None else effects.count()
-
-
-_STOP: Any = "stop"
-"""Stands for 'the handler was told to stop' where otherwise the interrupting message stands."""

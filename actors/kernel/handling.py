@@ -27,13 +27,13 @@ _BEGIN = object()
 def handle(cell: Cell, item: Item) -> None:
     """Handle one message with the handler of its type, or make a dead letter of it."""
     message = item.message
+    if type(message) is EffectEnded:
+        message = item.message = _made_by_effect(cell, message)
+        if message is None:
+            return
     handler = cell.actor_class._handlers.get(type(message))
     if handler is None:
-        if type(message) is EffectEnded:
-            item.message = _made_by_effect(cell, message)
-            if item.message is not None:
-                handle(cell, item)
-        elif type(message) is Escalated:
+        if type(message) is Escalated:
             cell.fail(message.cause, "a child's failure")
         else:
             _unhandled(cell, item)
@@ -55,7 +55,7 @@ def handle(cell: Cell, item: Item) -> None:
         cell.task = task
         _drive(cell, task, _BEGIN, None)
         return
-    # What `_measure` and `_ended` do, without their calls: this is the way of nearly every message.
+    # What `_measure` and `_trace` do, without their calls: this is the way of nearly every message.
     cell.handled += 1
     if started_ns:
         cell.slice_since_ns = None
@@ -125,7 +125,7 @@ def abandon(cell: Cell, task: Task) -> None:
         task.coroutine.close()
     except BaseException as failure:
         cell.system.logger.warning("%s: abandoned handler refused to close: %s", cell.path, text_of(failure))
-    _answer(cell, task.item, None, Interrupted(None))
+    _give_no_answer(cell, task.item, Interrupted(None))
     _trace(cell, task.item, task.label, "abandoned")
 
 
@@ -174,15 +174,21 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
                 suspension = coroutine.send(value)
         except StopIteration as stop:
             cell.task_ended()
+            item = task.item
             if started_ns:
-                _measure(cell, started_ns, task.item, task.label)
-            _ended(cell, task.item, stop.value, task.label)
+                _measure(cell, started_ns, item, task.label)
+            if item is not None:  # a hook is no message
+                cell.handled += 1
+                if item.reply_to is not None:
+                    item.reply_to.set(stop.value)
+            if dispatcher.trace is not None:
+                _trace(cell, item, task.label, "ok")
             return
         except Interrupted as order:
             cell.task_ended()
             if started_ns:
                 _measure(cell, started_ns, task.item, task.label)
-            _answer(cell, task.item, None, order)
+            _give_no_answer(cell, task.item, order)
             _trace(cell, task.item, task.label, f"interrupted by {order}")
             return
         except BaseException as raised:
@@ -225,33 +231,25 @@ def _unhandled(cell: Cell, item: Item) -> None:
         return
     now_ns = cell.dispatcher.now_ns()
     cell.system.dead_letters.add(Reason.UNHANDLED, item.message, item.sender, cell.path, now_ns)
-    _answer(cell, item, None, UnhandledMessageError(f"{cell.path} has no handler for {type(item.message).__name__}"))
+    _give_no_answer(cell, item, UnhandledMessageError(f"{cell.path} has no handler for {type(item.message).__name__}"))
     _trace(cell, item, "", "unhandled")
-
-
-def _ended(cell: Cell, item: Item | None, result: Any, label: str = "") -> None:
-    if item is not None:  # a hook is no message
-        cell.handled += 1
-    _answer(cell, item, result, None)
-    _trace(cell, item, label, "ok")
 
 
 def _failed(cell: Cell, item: Item | None, failure: BaseException, label: str = "") -> None:
     """As in Pykka, an ordinary exception in answer to an `ask` is the asker's; anything else is the actor's."""
     _trace(cell, item, label, f"failed: {type(failure).__name__}")
     if item is not None and item.reply_to is not None:
-        _answer(cell, item, None, failure)
+        _give_no_answer(cell, item, failure)
         if isinstance(failure, Exception):
             return
     cell.fail(failure, label if item is None else describe(item.message))
 
 
-def _answer(cell: Cell, item: Item | None, result: Any, failure: BaseException | None) -> None:
+def _give_no_answer(cell: Cell, item: Item | None, failure: BaseException) -> None:
+    """Whoever asked gets the failure instead."""
     if item is None or item.reply_to is None:
         return
-    if failure is None:
-        item.reply_to.set(result)
-    elif isinstance(failure, Exception):
+    if isinstance(failure, Exception):
         item.reply_to.fail(failure)
     else:
         lost = NoAnswerError(f"{cell.path} gave no answer to {type(item.message).__name__}: {text_of(failure)}")

@@ -12,6 +12,7 @@ from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from actors.kernel import waiting
 from actors.kernel.actor_timers import Timer
 from actors.kernel.cell import ALIVE, AT_WORK, EDGE, IDLE, IN_QUEUE, TAKEN, Cell
 from actors.kernel.handling import handle, resume
@@ -73,7 +74,7 @@ class LoneCell(Cell):
                 if task.resumed and not self.stop_requested:
                     resume(self, task)
                 else:
-                    self._turn_of_task(task)
+                    waiting.take_turn(self, task)
             elif self.life is not ALIVE or self.stop_requested:
                 self._turn_of_life()
             else:

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from actors.kernel.message import MailboxOverflowed, Message, Signal, describe, log_bad_key
+from actors.kernel.message import MailboxOverflowed, Message, Signal, describe, key_of, log_bad_key
 from actors.kernel.promise import AskFuture
 
 logger = logging.getLogger("actorlet.kernel")
@@ -39,11 +39,12 @@ class Item(msgspec.Struct, eq=False):
         """The message in a few words, as `describe` says them; its key is not asked for twice."""
         key, message_type = self.key, type(self.message)
         nature = _natures.get(message_type)
-        if nature is not None and not nature.keyed:
+        if nature is None:
+            return describe(self.message)
+        if not nature.keyed:
             return nature.name
-        if type(key) is tuple and key[0] is message_type:
-            return f"{message_type.__name__}({key[1]})"
-        return describe(self.message)
+        own = key[1] if type(key) is tuple and key[0] is message_type else key_of(self.message)
+        return nature.name if own is None else f"{nature.name}({own})"
 
 
 class Posted(enum.Enum):
@@ -62,7 +63,7 @@ _QUEUED, _COALESCED, _REFUSED, _CLOSED = Posted
 class _Nature:
     """What a message's type alone says about how it waits; looked up once per type, asked once per message."""
 
-    __slots__ = ("interrupts", "keyed", "name", "signal", "urgent")
+    __slots__ = ("interrupts", "keyed", "merges", "name", "signal", "urgent")
 
     def __init__(self, message_type: type[Any]) -> None:
         ours = issubclass(message_type, Message)
@@ -71,6 +72,7 @@ class _Nature:
         self.interrupts: bool = ours and message_type.interrupts
         self.urgent = self.signal or self.interrupts
         self.keyed = ours and message_type.coalesce_key is not Message.coalesce_key
+        self.merges = ours and message_type.merged is not Message.merged
 
 
 _natures: dict[type[Any], _Nature] = {}
@@ -140,7 +142,7 @@ class Mailbox:
                 self._by_key = {}
             waiting = self._by_key.get(key)
             if waiting is not None:
-                waiting.message = _merged(message, waiting.message)
+                waiting.message = _merged(message, waiting.message) if nature.merges else message
                 return _COALESCED
         lane = self._system if nature.urgent else self._user
         if lane is None:
@@ -239,9 +241,7 @@ class Mailbox:
             self.post(MailboxOverflowed(), None, "kernel", now_ns)
 
 
-def _merged(newer: Any, waiting: Any) -> Any:
-    if not isinstance(newer, Message):
-        return newer
+def _merged(newer: Message, waiting: Any) -> Any:
     try:
         return newer.merged(waiting)
     except Exception:

@@ -42,6 +42,9 @@ class SimulatedDispatcher(Dispatcher):
         self.enqueue = self._ready.append  # type: ignore[method-assign,assignment]  # no call between
         self._timers = TimerHeap()
         self._lanes: dict[str, SimulatedLane] = {}
+        # One of each for all actors, who ask them without a call between.
+        self.now_ns = self.now_ns  # type: ignore[method-assign]
+        self.wall_ns = self.wall_ns  # type: ignore[method-assign]
 
     # --- the dispatcher's interface ---------------------------------------------------------------------------------
 

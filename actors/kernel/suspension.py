@@ -70,14 +70,11 @@ class Task(msgspec.Struct, eq=False):
         return result
 
 
-class Outcome(Generic[T]):
+class Outcome(msgspec.Struct, Generic[T], eq=False):
     """How one of several effects ended: `value`, or `error` when it is not None."""
 
-    __slots__ = ("error", "value")
-
-    def __init__(self, value: T | None, error: BaseException | None) -> None:
-        self.value = value
-        self.error = error
+    value: T | None
+    error: BaseException | None
 
 
 def outcome_of(pending: Pending[T]) -> Outcome[T]:

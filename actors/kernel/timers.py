@@ -61,7 +61,12 @@ class TimerHeap:
         if due_ns < self._near_until_ns:
             heapq.heappush(self._near, handle)
         else:
-            self._put_far(handle)
+            # `_put_far`, mostly without its call: this is the way of every deadline.
+            bag = self._far.get(due_ns >> _SECOND_BITS)
+            if bag is None:
+                self._put_far(handle)
+            else:
+                bag.append(handle)
         self._length = length = self._length + 1
         if length > self._swept_at:
             self._sweep()

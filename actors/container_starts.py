@@ -282,7 +282,7 @@ class ContainerStarts:
             return Missing()
         pull = self._pulls.setdefault(name, Question(self._worker, f"pull {name}"))
         if pull.may_ask():
-            place = field_path(this.pod, this.container)
+            place = field_path(this.pod, name)
             self._services.images.tell(PullImage(self._worker.ref, this.pod, name, image, place, credentials))
         return None
 

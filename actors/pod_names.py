@@ -2,17 +2,14 @@
 
 The rules are in `actors.start.resolver` and `actors.start.hosts_file`; here are the files that they need. The node's
 own are read when a sandbox or a container is made, never remembered for another pod, and on a lane: they may be where
-a disk hangs. What is to be in the hosts file is made anew for each container, so that it has the addresses of now;
-whoever makes the container writes it with its other files.
+a disk hangs. For its first sandbox a pod begins to read while its volumes are made, so that it need not wait twice.
+What is to be in the hosts file is made anew for each container, so that it has the addresses of now; whoever makes the
+container writes it with its other files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
-from actors.kernel import Actor, LaneExhaustedError
-from actors.kernel.suspension import Suspension
+from actors.kernel import Actor, LaneExhaustedError, Pending
 from actors.node_object.events import node_event
 from actors.pod_services import PodServices
 from actors.pod_view import PodView
@@ -22,7 +19,9 @@ from actors.start.resolver import ClusterResolver, Formed, Resolver, ResolverErr
 from config.objects import Pod
 from runtime.cri.messages import DNSConfig
 
-T = TypeVar("T")
+GOOD_FOR_NS = 10_000_000_000
+"""How long after it was begun a reading may be used: a pod whose volumes take longer reads again."""
+FILES = "the files of names"
 
 
 class PodNames:
@@ -33,6 +32,13 @@ class PodNames:
         self._services = services
         self._view = view
         self._formed: Formed | None = None
+        self._ahead: Pending[str] | None = None
+        self._ahead_at_ns = 0
+
+    def read_ahead(self, pod: Pod) -> None:
+        """The pod will be asked for its resolver soon, for the first time."""
+        if self._formed is None and resolver.needs_host(pod) and self._services.configuration.resolv_conf:
+            self._ahead, self._ahead_at_ns = self._read_resolv_conf(), self._worker.now_ns()
 
     async def resolver(self, pod: Pod, *, anew: bool) -> DNSConfig:
         """What the sandbox resolves with. Not `anew`: as it was given to the sandbox that is there.
@@ -57,7 +63,8 @@ class PodNames:
             return None
         files = self._services.files
         if pod.spec.host_network:
-            own = await self._on_disk(files.read_node_file, hosts_file.PLACE, hosts_file.LIMIT_BYTES)
+            reading = self._view.on_disk(files.read_node_file, hosts_file.PLACE, hosts_file.LIMIT_BYTES)
+            own = await self._worker.wait(reading, what=FILES)
             text = hosts_file.host_hosts(pod, own)
         else:
             text = hosts_file.pod_hosts(pod, ips, self._services.configuration.cluster_domain)
@@ -67,13 +74,19 @@ class PodNames:
         path = self._services.configuration.resolv_conf
         if not path:
             return resolver.resolver_of_nobody(self._services.node.host_ips)
+        reading, self._ahead = self._ahead, None
+        if reading is None or self._worker.now_ns() - self._ahead_at_ns >= GOOD_FOR_NS:
+            reading = self._read_resolv_conf()
         try:
-            text = await self._on_disk(self._services.files.read_node_file, path, resolver.LIMIT_BYTES)
-            return resolver.parse_resolv_conf(text)
+            return resolver.parse_resolv_conf(await self._worker.wait(reading, what=FILES))
         except (OSError, ResolverError, LaneExhaustedError) as failure:
             why = (failure.strerror if isinstance(failure, OSError) else "") or str(failure)
             text = f"the node's {path} (resolvConf) cannot be used: {why}"
             raise StartRefusedError("$.spec.dnsPolicy", text) from failure
+
+    def _read_resolv_conf(self) -> Pending[str]:
+        path = self._services.configuration.resolv_conf
+        return self._view.on_disk(self._services.files.read_node_file, path, resolver.LIMIT_BYTES)
 
     def _say(self, pod: Pod, formed: Formed) -> None:
         for message in formed.forming:
@@ -83,6 +96,3 @@ class PodNames:
             name = f"pod {pod.metadata.namespace}/{pod.metadata.name}"
             text = f"{name}: {formed.missing}"
             self._services.events.tell(node_event(self._services.node.name, "Warning", resolver.MISSING, text))
-
-    def _on_disk(self, deed: Callable[..., T], *args: str | int) -> Suspension[T]:
-        return self._worker.wait(self._view.on_disk(deed, *args), what="the files of names")

@@ -253,6 +253,7 @@ class PodSync:
         if self._question.may_ask():
             self._services.volumes.tell(PrepareVolumes(self._worker.ref, pod))
             self._references.ask_ahead(pod)
+            self._names.read_ahead(pod)
 
     def _tell_volumes_of_change(self, pod: Pod, before: Pod) -> None:
         """The pod has another form: what is in its volumes may have to change, or it may use more of them."""

@@ -26,7 +26,7 @@ from actors.post_starts import PostStarts
 from actors.start.identity import field_path
 from actors.start_lives import StartLives
 from actors.status_messages import PodStatusChanged
-from config.objects import Container, Pod, PodStatus
+from config.objects import Pod, PodStatus
 
 
 class RetryLaterError(Exception):
@@ -166,12 +166,5 @@ class PodView:
         """Record an event about the pod, or about one of its containers."""
         self.history.said(event_type, reason, message, container)
         if self.pod is not None:
-            found = _container_named(self.pod, container) if container else None
-            path = "" if found is None else field_path(self.pod, found)
+            path = field_path(self.pod, container) if container else ""
             self._services.events.tell(pod_event(self.pod, event_type, reason, message, path))
-
-
-def _container_named(pod: Pod, name: str) -> Container | None:
-    spec = pod.spec
-    everyone = (*spec.containers, *spec.init_containers, *spec.ephemeral_containers)
-    return next((each for each in everyone if each.name == name), None)

@@ -326,7 +326,7 @@ class ProbeRunner(Actor):
     def _say(self, key: ProbeKey, answer: ProbeAnswer) -> None:
         said, seen = said_of(key.kind, answer), self._seen
         if said is not None and seen is not None:
-            path = field_path(seen.pod, self._containers[key.container])
+            path = field_path(seen.pod, key.container)
             self._services.events.tell(pod_event(seen.pod, "Warning", said.reason, said.message, path))
             text = shortened(f"container {key.container}: {said.message}")
             note = note_of(seen.pod, HistoryKind.FAILURE, text, said.reason, self.wall_ns())

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from config.objects import Container, EphemeralContainer, Pod, PodSpec
+from config.objects import Container, Pod, PodSpec
+from config.once_per_spec import once_per_spec
 
 POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
@@ -125,12 +126,18 @@ def lasting_annotations(spec: PodSpec, container: Container) -> dict[str, str]:
     return notes
 
 
-def field_path(pod: Pod, container: Container) -> str:
-    """How events name a container: `spec.containers{web}` (spec 15)."""
-    if isinstance(container, EphemeralContainer):
-        return f"spec.ephemeralContainers{{{container.name}}}"
-    field = "initContainers" if container in pod.spec.init_containers else "containers"
-    return f"spec.{field}{{{container.name}}}"
+def field_path(pod: Pod, name: str) -> str:
+    """How events name a container: `spec.containers{web}` (spec 15). Empty where the pod has none of that name."""
+    return _field_paths(pod.spec).get(name, "")
+
+
+@once_per_spec
+def _field_paths(spec: PodSpec) -> dict[str, str]:
+    return {
+        **{each.name: f"spec.ephemeralContainers{{{each.name}}}" for each in spec.ephemeral_containers},
+        **{each.name: f"spec.initContainers{{{each.name}}}" for each in spec.init_containers},
+        **{each.name: f"spec.containers{{{each.name}}}" for each in spec.containers},
+    }
 
 
 def whole_number(text: str | None) -> int | None:

@@ -87,8 +87,8 @@ def test_the_hash_covers_name_and_image_alone() -> None:
 def test_places_of_containers_in_events() -> None:
     init, debug = container("init"), EphemeralContainer(name="debug")
     the_pod = pod(WEB, init=(init,), ephemeral_containers=(debug,))
-    paths = [field_path(the_pod, each) for each in (WEB, init, debug)]
-    assert paths == ["spec.containers{web}", "spec.initContainers{init}", "spec.ephemeralContainers{debug}"]
+    paths = [field_path(the_pod, each) for each in ("web", "init", "debug", "nobody")]
+    assert paths == ["spec.containers{web}", "spec.initContainers{init}", "spec.ephemeralContainers{debug}", ""]
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,27 @@ def test_a_resolv_conf_that_cannot_be_read_holds_the_pod_up_until_it_can() -> No
     world.until(lambda: world.running() == ["web/app"], 30 * SECOND)
 
 
+@pytest.mark.parametrize(("waits_s", "server"), [(2, "10.0.0.53"), (30, "9.9.9.9")])
+def test_the_nodes_file_is_read_while_volumes_are_made_and_again_where_that_takes_long(
+    waits_s: int, server: str
+) -> None:
+    share = {"name": "share", "nfs": {"server": "s", "path": "/"}}
+    mounts = [{"name": "share", "mountPath": "/share"}]
+    pod = manifest("web", [container(volumeMounts=mounts)], volumes=[share], uid="slow", dnsPolicy="Default")
+    world = World({"web": pod})
+    tree, dead = world.node.host.tree, f"{ROOT}/pods/slow/volumes/kubernetes.io~nfs"
+    tree.write("/etc/resolv.conf", b"nameserver 10.0.0.53\n")
+    tree.hang(dead)
+    world.start().run(waits_s * SECOND)
+    assert world.running() == []
+    tree.write("/etc/resolv.conf", b"nameserver 9.9.9.9\n")
+    tree.heal(dead)
+    world.until(lambda: world.running() == ["web/app"], 60 * SECOND)
+    dns = sandbox(world).dns_config
+    assert dns is not None
+    assert dns.servers == (server,)
+
+
 def test_a_resolv_conf_that_does_not_fit_into_those_of_pods_is_said_of_the_node_once() -> None:
     world = World({"web": manifest("web")})
     names = " ".join(f"s{number}.test" for number in range(40))

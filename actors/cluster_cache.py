@@ -2,7 +2,8 @@
 
 One watch follows each of the two sets. Of a service only its address and ports are kept. A pod is given finished
 answers: the variables of the services that it may know, what the node has for pods, and the handler that its
-RuntimeClass means. The variables of a namespace are made once for all its pods, until a service changes.
+RuntimeClass means. What of that is the same for all pods (`Surroundings`) the sync loop is told whenever it changes,
+and hands to each worker with its pod: so most pods that begin ask nobody.
 
 Until the first list has come a question waits for a few seconds, since a pod without the variables that it was promised
 would be worse than one that starts a little later. On a node that stands alone there are no services and no classes.
@@ -16,8 +17,15 @@ from typing import Any, ClassVar
 from actors.kernel import ActorRef, Message, handles
 from actors.list_watch import Follower
 from actors.messages import FollowNode, NodeObserved
-from actors.reference_messages import ReadRuntimeClass, ReadSurroundings, RuntimeClassRead, SurroundingsRead
-from actors.start.service_variables import ServiceLink, link_of, service_variables
+from actors.reference_messages import (
+    ReadRuntimeClass,
+    ReadSurroundings,
+    RuntimeClassRead,
+    SurroundingsChanged,
+    SurroundingsRead,
+)
+from actors.start.service_variables import ServiceLink, link_of
+from actors.surroundings import Surroundings
 from config.api_resources import RUNTIME_CLASSES, SERVICES
 from config.objects import RuntimeClass, Service
 from runtime.api import Api, ApiError
@@ -25,8 +33,6 @@ from runtime.api.no_server import REASON, NoApiServer
 
 SECOND_NS = 1_000_000_000
 FIRST_ANSWER_NS = 5 * SECOND_NS
-NAMESPACES = 500
-"""Of so many the variables are kept; a node has fewer pods."""
 SERVICE_SET, CLASS_SET = "services", "runtime-classes"
 
 Question = ReadSurroundings | ReadRuntimeClass
@@ -44,20 +50,23 @@ class ClusterCacheActor(Follower):
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, api: Api | None, node: ActorRef) -> None:
+    def __init__(self, api: Api | None, node: ActorRef, sync_loop: ActorRef) -> None:
         super().__init__(api or NoApiServer())
         self._alone = api is None
         self._node = node
+        self._sync_loop = sync_loop
         self._services: dict[tuple[str, str], ServiceLink] | None = {} if self._alone else None
         self._classes: dict[str, str] | None = None
         self._allocatable: Mapping[str, str] | None = None
-        self._variables: dict[tuple[str, bool], Mapping[str, str]] = {}
+        self._around: Surroundings | None = None
+        """As they are now; None while the services are not known."""
         self._trouble: dict[Hashable, str] = {}
         self._waiting: dict[int, Question] = {}
         self._asked = 0
 
     def on_start(self) -> None:
         self._node.tell(FollowNode(self.ref))
+        self._look_around()
         if not self._alone:
             self.follow(SERVICE_SET, SERVICES)
             self.follow(CLASS_SET, RUNTIME_CLASSES)
@@ -97,24 +106,18 @@ class ClusterCacheActor(Follower):
 
     def _answer(self, question: Question) -> None:
         if isinstance(question, ReadSurroundings):
-            synced = self._services is not None
-            variables = self._variables_of(question.namespace, question.own_namespace)
-            allocatable = self._allocatable or _NOTHING
-            question.reader.tell(SurroundingsRead(question.tag, variables, allocatable, synced))
+            around, allocatable = self._around, self._allocatable or _NOTHING
+            variables = _NOTHING if around is None else around.variables_of(question.namespace, question.own_namespace)
+            question.reader.tell(SurroundingsRead(question.tag, variables, allocatable, synced=around is not None))
         else:
             handler, error = self._handler_of(question.name)
             question.reader.tell(RuntimeClassRead(question.tag, handler, error))
 
-    def _variables_of(self, namespace: str, own_namespace: bool) -> Mapping[str, str]:
-        if self._services is None:
-            return _NOTHING
-        key = (namespace if own_namespace else "", own_namespace)
-        found = self._variables.get(key)
-        if found is None:
-            if len(self._variables) >= NAMESPACES:
-                self._variables.clear()
-            found = self._variables[key] = service_variables(self._services.values(), namespace, own_namespace)
-        return found
+    def _look_around(self) -> None:
+        """Something that pods are told has changed."""
+        services = self._services
+        self._around = None if services is None else Surroundings(tuple(services.values()), self._allocatable)
+        self._sync_loop.tell(SurroundingsChanged(self._around))
 
     def _handler_of(self, name: str) -> tuple[str, str]:
         if self._classes is None:
@@ -130,7 +133,7 @@ class ClusterCacheActor(Follower):
         if key == SERVICE_SET:
             links = (link_of(service) for service in objects)
             self._services = {(link.namespace, link.name): link for link in links if link is not None}
-            self._variables.clear()
+            self._look_around()
             self._answer_waiting()
         else:
             self._classes = {each.metadata.name: each.handler for each in objects}
@@ -150,11 +153,11 @@ class ClusterCacheActor(Follower):
         before, link = self._services.get(name), None if gone else link_of(service)
         if link == before:
             return  # labels, selectors, load balancers: nothing that a variable shows
-        self._variables.clear()
         if link is None:
             del self._services[name]
         else:
             self._services[name] = link
+        self._look_around()
 
     def _class_changed(self, runtime_class: RuntimeClass, gone: bool) -> None:
         if self._classes is None:
@@ -168,8 +171,9 @@ class ClusterCacheActor(Follower):
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
         status = message.node.status
-        if status is not None and status.allocatable:
+        if status is not None and status.allocatable and status.allocatable != self._allocatable:
             self._allocatable = status.allocatable
+            self._look_around()
             self._answer_waiting()
 
     def failing(self, key: Hashable, error: ApiError) -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from actors.kernel import ActorRef, Message
 from actors.runtime_shown import Shown, both
+from actors.surroundings import Surroundings
 from config.objects import Node, Pod
 
 
@@ -131,19 +132,22 @@ class StorageStarted(Message, frozen=True):
 
 class SyncPod(Message, frozen=True):
     """SyncLoopActor -> PodWorker: this is the pod as desired now. `runtime`: what the runtime says of itself, for a
-    worker that has not been told; all in one message, so that a mailbox that takes no second one has it all.
+    worker that has not been told; all in one message, so that a mailbox that takes no second one has it all. `around`:
+    the cluster as it is now, where that is known, for a worker that is about to begin.
     """
 
     pod: Pod
     operation: Operation
     runtime: RuntimeStateObserved | None = None
+    around: Surroundings | None = None
 
     def coalesce_key(self) -> Hashable:
         return "desired"
 
     def merged(self, waiting: Self) -> Self:
         operation = _MERGED[waiting.operation, self.operation]
-        return msgspec.structs.replace(self, operation=operation, runtime=self.runtime or waiting.runtime)
+        runtime, around = self.runtime or waiting.runtime, self.around or waiting.around
+        return msgspec.structs.replace(self, operation=operation, runtime=runtime, around=around)
 
 
 class TerminatePod(Message, frozen=True):

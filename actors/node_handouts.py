@@ -195,7 +195,7 @@ class NodeHandouts:
         return self._api, strategy, told.sync_frequency, *whom
 
     def cluster_cache(self) -> Given:
-        return self._api, self._refs["node-status"]
+        return self._api, *self._all("node-status", "sync-loop")
 
     def tokens(self) -> Given:
         return (self._api,)

@@ -2,7 +2,8 @@
 
 Everything is asked by message and not waited for: until the answer the container that needs it counts as busy, and the
 answer is a reason to look again. An answer is used once by each container, soon after it has come, so that a container
-that is started again sees what is there then. What the first containers will need is asked for with the volumes.
+that is started again sees what is there then. What the first containers will need is asked for with the volumes,
+unless the worker was told it with its pod.
 
 A pod that needs nothing asks nobody. Who was asked may have been restarted: a question is asked again after a while.
 """
@@ -38,6 +39,7 @@ from actors.reference_messages import (
 from actors.start.environment import SECRET, Data, Sources
 from actors.start.outline import outline_of, shows_amounts
 from actors.start.refusal import StartRefusedError
+from actors.surroundings import Surroundings
 from config.codec import DocumentError
 from config.docker_config import Credential, DockerConfigError, Entries, credentials_for, read_secret
 from config.objects import ConfigMap, Container, Pod, Secret
@@ -83,12 +85,15 @@ class _Asked(Generic[Answer]):
 
     def has_for(self, pod: Pod, user: str) -> bool:
         """Whether there is an answer for `user`; asks and lets it wait where there is none."""
-        fresh = self._answer is not None and self._worker.now_ns() - self._at_ns < GOOD_FOR_NS
-        if fresh and user not in self._used:
+        if self.is_fresh() and user not in self._used:
             return True
         self.waiters |= {user}
         self.ask(pod)
         return False
+
+    def is_fresh(self) -> bool:
+        """Whether there is an answer that may still be used."""
+        return self._answer is not None and self._worker.now_ns() - self._at_ns < GOOD_FOR_NS
 
     def ask(self, pod: Pod) -> None:
         """Ask, unless an answer is on its way."""
@@ -112,6 +117,11 @@ class _Asked(Generic[Answer]):
         waited = bool(self.waiters)
         self._used = self.waiters = _NOBODY
         return waited
+
+    def told(self, answer: Answer) -> None:
+        """What the answer would be now, told unasked."""
+        self._answer, self._at_ns = answer, self._worker.now_ns()
+        self._used = _NOBODY
 
     def waiting(self) -> frozenset[str]:
         """Who waits for an answer that is on its way."""
@@ -177,10 +187,16 @@ class PodReferences:
         """Ask for what the first containers will need."""
         if environment_objects(pod):
             self._objects.ask(pod)
-        if self._services.has_cluster or shows_amounts(pod):
+        if (self._services.has_cluster or shows_amounts(pod)) and not self._around.is_fresh():
             self._around.ask(pod)
         if pod.spec.runtime_class_name:
             self._class.ask(pod)
+
+    def around_told(self, pod: Pod, around: Surroundings) -> None:
+        """The cluster as it is now was told with the pod: nobody need be asked, if that is all that the pod shows."""
+        if around.allocatable is not None or not shows_amounts(pod):
+            variables = around.variables_of(pod.metadata.namespace, _has_links(pod))
+            self._around.told(SurroundingsRead(None, variables, around.allocatable or {}, synced=True))
 
     def rest(self) -> None:
         """Nothing is to be started now."""
@@ -205,9 +221,8 @@ class PodReferences:
         self._services.objects.tell(ReadObjects(self._worker.ref, tag, refs, self._view.uid))
 
     def _ask_for_surroundings(self, pod: Pod, tag: ReferenceTag) -> None:
-        links = pod.spec.enable_service_links is not False
         question = ReadSurroundings(
-            self._worker.ref, tag, pod.metadata.namespace, links, not is_static(pod), shows_amounts(pod)
+            self._worker.ref, tag, pod.metadata.namespace, _has_links(pod), not is_static(pod), shows_amounts(pod)
         )
         self._services.cluster.tell(question)
 
@@ -278,6 +293,11 @@ class PodReferences:
         if read.error:
             raise StartRefusedError("$.spec.runtimeClassName", read.error)
         return read.handler
+
+
+def _has_links(pod: Pod) -> bool:
+    """Whether it is told of the services of its own namespace."""
+    return pod.spec.enable_service_links is not False
 
 
 def _sources(

@@ -162,6 +162,8 @@ class PodWorker(Actor):
         self._tell_if_spent()
         if self._life.stage is Stage.SYNCING:
             self._references.pod_desired(pod)
+            if message.around is not None:
+                self._references.around_told(pod, message.around)
             self._sync.leases.pod_desired(pod)
         # What others write into the status is a reason to look only where our part depends on it: the echo of
         # every status that we have written comes by here.

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from actors.kernel import ActorRef, Message
+from actors.surroundings import Surroundings
 from config.objects import ConfigMap, Pod, Secret
 
 
@@ -112,6 +113,15 @@ class SurroundingsRead(Message, frozen=True):
     services: Mapping[str, str]
     allocatable: Mapping[str, str]
     synced: bool
+
+
+class SurroundingsChanged(Message, frozen=True):
+    """ClusterCacheActor -> SyncLoopActor: what every pod of the node is told of the cluster; None: it is not known."""
+
+    around: Surroundings | None
+
+    def coalesce_key(self) -> Hashable:
+        return "around"
 
 
 class ReadRuntimeClass(Message, frozen=True):

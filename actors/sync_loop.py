@@ -206,7 +206,8 @@ class SyncLoopActor(SyncPartners):
         if entry.is_to_be_deleted():
             worker.tell(TerminatePod(pod=pod))
         else:
-            worker.tell(SyncPod(pod, operation, runtime))
+            around = None if runtime is None else self._around
+            worker.tell(SyncPod(pod, operation, runtime, around))
             if self._services.eviction is not None and has_local_limits(pod):
                 self._services.eviction.tell(LimitedPodSeen())
 

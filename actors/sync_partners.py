@@ -23,8 +23,9 @@ from actors.messages import (
 from actors.mirror_messages import MirrorActorStarted, MirrorPodChanged, StaticPodDesired, StaticSourcesReady
 from actors.pod_census import CountedPod, pod_count
 from actors.pod_services import PodServices
-from actors.reference_messages import ObjectCacheStarted
+from actors.reference_messages import ObjectCacheStarted, SurroundingsChanged
 from actors.status_messages import PodFinished, PodReconciled, StatusManagerStarted
+from actors.surroundings import Surroundings
 from actors.sync_entries import Entry
 from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
 from config.objects import Pod
@@ -45,6 +46,8 @@ class SyncPartners(Actor):
         self._unknown: tuple[RuntimePod, ...] | None = None
         """What the runtime runs that nobody works on; None: it has not been listed."""
         self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
+        self._around: Surroundings | None = None
+        """What `ClusterCacheActor` has told; None: workers ask it."""
 
     def _workers(self) -> tuple[tuple[str, ActorRef], ...]:
         """Every worker that there is, by the UID of its pod."""
@@ -61,6 +64,11 @@ class SyncPartners(Actor):
     def runtime_state(self, message: RuntimeStateObserved) -> None:
         self._runtime = message
         self._tell_workers(message)
+
+    @handles(SurroundingsChanged)
+    def surroundings_changed(self, message: SurroundingsChanged) -> None:
+        """For those who begin from now on; whoever is there asks when it needs to know."""
+        self._around = message.around
 
     @handles(StatusManagerStarted)
     def status_manager_started(self, message: StatusManagerStarted) -> None:

@@ -9,7 +9,15 @@ import pytest
 from actors.cluster_cache import ClusterCacheActor
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages import FollowNode, NodeObserved
-from actors.reference_messages import ReadRuntimeClass, ReadSurroundings, RuntimeClassRead, SurroundingsRead
+from actors.reference_messages import (
+    ReadRuntimeClass,
+    ReadSurroundings,
+    RuntimeClassRead,
+    SurroundingsChanged,
+    SurroundingsRead,
+)
+from actors.start.service_variables import ServiceLink
+from actors.surroundings import Surroundings
 from config.objects import Node, NodeStatus, ObjectMeta, RuntimeClass, Service, ServicePort, ServiceSpec
 from runtime.api import ApiError, ObjectList
 from tests.actors.hand_api import HandApi, unreachable
@@ -34,7 +42,9 @@ class World:
         self.system = ActorSystem(self.dispatcher)
         self.reader, self.heard = Recorder.spawn_in(self.system, "reader", SurroundingsRead, RuntimeClassRead)
         node, self.followed = Recorder.spawn_in(self.system, "node-status", FollowNode)
-        self.cache = self.system.spawn(ClusterCacheActor, None if alone else self.api, node, name="cluster-cache")
+        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", SurroundingsChanged)
+        api = None if alone else self.api
+        self.cache = self.system.spawn(ClusterCacheActor, api, node, sync_loop, name="cluster-cache")
         self.run()
 
     def run(self, ns: int = 0) -> None:
@@ -87,6 +97,35 @@ def test_the_variables_of_a_namespace_are_made_once(world: World):
     world.ask()
     world.ask()
     assert world.heard[0].services is world.heard[1].services
+
+
+def test_the_sync_loop_is_told_of_all_that_pods_are_told_whenever_that_changes_and_of_nothing_else(world: World):
+    around = [each.around for each in world.told]
+    assert around == [None], "nothing is known yet"
+    world.list_both((service("web", "10.0.0.1"),))
+    watch = next(each for each in world.api.watches if each.call.path.endswith("/services"))
+    for version in ("6", "7"):
+        watch.say("MODIFIED", service("web", "10.0.0.2"), version)
+        world.run()
+    node = NodeObserved(Node(metadata=ObjectMeta(name="node"), status=NodeStatus(allocatable={"cpu": "4"})))
+    world.cache.tell(node)
+    world.cache.tell(node)
+    world.run()
+    told = [(each.variables_of("shop", True)["WEB_SERVICE_HOST"], each.allocatable) for each in known(world)]
+    assert told == [("10.0.0.1", None), ("10.0.0.2", None), ("10.0.0.2", {"cpu": "4"})]
+
+
+def known(world: World) -> list[Surroundings]:
+    return [each.around for each in world.told if each.around is not None]
+
+
+def test_the_variables_of_another_namespace_or_of_none_are_others():
+    links = (ServiceLink("shop", "web", "10.0.0.1"), ServiceLink("default", "kubernetes", "10.0.0.9"))
+    around = Surroundings(links, None)
+    asked = [("shop", True), ("shop", False), ("yard", True), ("yard", False), ("shop", True)]
+    hosts = [{key for key in around.variables_of(*each) if key.endswith("_HOST")} for each in asked]
+    everywhere, shop = "KUBERNETES_SERVICE_HOST", "WEB_SERVICE_HOST"
+    assert hosts == [{everywhere, shop}, {everywhere}, {everywhere}, {everywhere}, {everywhere, shop}]
 
 
 def test_a_pod_waits_a_while_for_the_first_list(world: World):

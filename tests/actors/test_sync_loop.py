@@ -29,9 +29,10 @@ from actors.messages import (
     WorkersKnown,
 )
 from actors.pod_services import NodeFacts, PodServices
-from actors.reference_messages import HoldObjects, ReadSurroundings, ReleaseObjects
+from actors.reference_messages import HoldObjects, ReadSurroundings, ReleaseObjects, SurroundingsChanged
 from actors.start.container_config import NodeRules
 from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
+from actors.surroundings import Surroundings
 from actors.sync_loop import HOUSEKEEPING_NS, KNOWN_PODS_NS, SyncLoopActor
 from config.kubelet import KubeletConfiguration
 from config.objects import ObjectMeta, Pod, PodCondition, PodStatus
@@ -227,6 +228,17 @@ def test_spec_2_6_a_desired_pod_has_one_worker_that_is_told_of_the_runtime_and_o
     assert first.runtime == READY  # in one message, so that one place in its mailbox is enough
     assert isinstance(last, SyncPod)
     assert last.pod.metadata.name == "renamed"
+
+
+def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World):
+    before, now = (Surroundings((), {"cpu": number}) for number in "12")
+    world.ready()
+    world.tell(READY, changed(ADD, pod("1")), SurroundingsChanged(before), SurroundingsChanged(now))
+    world.tell(changed(ADD, pod("2")))
+    world.tell(SurroundingsChanged(None))
+    world.tell(changed(ADD, pod("3")), changed(UPDATE, pod("2", "b")))
+    told = {message.pod.metadata.name: message.around for _, message in world.told.messages}
+    assert told == {"1": None, "2": now, "3": None, "b": None}
 
 
 def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):

@@ -77,6 +77,24 @@ def test_variables_come_from_maps_secrets_and_services(cluster: Cluster):
     assert "KUBERNETES_SERVICE_HOST" in found
 
 
+def test_a_pod_that_begins_asks_nobody_for_services_and_a_container_that_starts_again_sees_those_of_then(
+    cluster: Cluster,
+):
+    def questions() -> int:
+        actors = cluster.node.node.system.report().actors
+        return sum(each.handled for each in actors if each.actor_class == "ClusterCacheActor")
+
+    before = questions()
+    dies = {"simulated.actorlet.dev/run-for": "20s"}
+    cluster.create("shop", annotations=dies)
+    assert cluster.until(lambda: runs(cluster, "shop")) <= SECOND
+    assert questions() == before
+    assert "WEB_SERVICE_HOST" not in variables(cluster, "shop")
+    put(cluster, SERVICES, "Service", "web", spec={"clusterIP": "10.0.0.7", "ports": [{"port": 80}]})
+    cluster.run(30 * SECOND)
+    assert variables(cluster, "shop")["WEB_SERVICE_HOST"] == "10.0.0.7"
+
+
 def test_a_container_starts_as_soon_as_what_it_refers_to_is_there(cluster: Cluster):
     cluster.create("shop", containers=[container(envFrom=[{"configMapRef": {"name": "settings"}}])])
     cluster.run(15 * SECOND)

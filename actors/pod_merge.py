@@ -103,9 +103,24 @@ def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Ite
 
 def compare(known: Pod, read: Pod) -> Operation | None:
     """How `read` differs from the `known` object of the same UID (spec 1.4); None when for a node it does not."""
-    if _differs_in_meaning(known, read):
+    if differs_in_meaning(known, read):
         return Operation.UPDATE if read.metadata.deletion_timestamp is None else Operation.DELETE
     return Operation.RECONCILE if known.status != read.status else None
+
+
+def differs_in_meaning(known: Pod, read: Pod) -> bool:
+    """Whether a node that knows `known` has to do anything about `read`, whatever the status of it says."""
+    old, new = known.metadata, read.metadata
+    return (
+        # Names of one UID never change in the API; in a manifest with a UID of its own they can.
+        old.name != new.name
+        or old.namespace != new.namespace
+        or old.deletion_timestamp != new.deletion_timestamp
+        or old.deletion_grace_period_seconds != new.deletion_grace_period_seconds
+        or old.labels != new.labels
+        or (old.annotations != new.annotations and comparable_annotations(known) != comparable_annotations(read))
+        or known.spec != read.spec
+    )
 
 
 @lru_cache(maxsize=16)
@@ -142,20 +157,6 @@ def _in_telling_order(changes: list[Change]) -> tuple[Change, ...]:
     if len(changes) > 1:
         changes.sort(key=lambda change: TELLING_ORDER.index(change.operation))
     return tuple(changes)
-
-
-def _differs_in_meaning(known: Pod, read: Pod) -> bool:
-    old, new = known.metadata, read.metadata
-    return (
-        # Names of one UID never change in the API; in a manifest with a UID of its own they can.
-        old.name != new.name
-        or old.namespace != new.namespace
-        or old.deletion_timestamp != new.deletion_timestamp
-        or old.deletion_grace_period_seconds != new.deletion_grace_period_seconds
-        or old.labels != new.labels
-        or (old.annotations != new.annotations and comparable_annotations(known) != comparable_annotations(read))
-        or known.spec != read.spec
-    )
 
 
 def _with_annotations(pod: Pod, annotations: Mapping[str, str]) -> Pod:

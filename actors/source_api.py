@@ -5,6 +5,9 @@ pods of one moment go as one message, so a thousand pods that are bound at once 
 on a node of thousands costs one pod. Until the first list has come nothing is told: the pods of this source are then
 not known, which is not the same as none.
 
+A change of the status alone is nearly always the echo of what this node has written itself. Nobody waits for it: it is
+told a second later, with others of its kind, or not at all where the pod goes or changes meanwhile.
+
 A new pod is told a moment after it was seen. The API server lets a node read what the pod refers to, and make tokens
 for it, only once its authorizer has seen the binding too; whoever asks at once is refused, and the pod waits longer.
 
@@ -21,6 +24,9 @@ import msgspec
 from actors.kernel import ActorRef, Message, handles
 from actors.list_watch import Follower
 from actors.messages import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
+from actors.pod_census import has_ended
+from actors.pod_merge import differs_in_meaning
+from actors.sync_entries import depends_on_others
 from config.api_resources import PODS
 from config.objects import Pod
 from config.pod_identity import SOURCE_API
@@ -32,6 +38,8 @@ SETTLE_NS = SECOND_NS // 10
 """From the first sight of a pod to the word of it. Measured on a real API server: it needs 10 to 100 ms."""
 TOGETHER_NS = SECOND_NS // 50
 """New pods that settle within this time are told together."""
+ECHO_NS = SECOND_NS
+"""How long the echo of a status may wait."""
 
 
 class TellChanges(Message, frozen=True):
@@ -47,6 +55,10 @@ class TellNew(Message, frozen=True):
     """To itself: some new pods have settled."""
 
 
+class TellEchoes(Message, frozen=True):
+    """To itself: statuses that nobody waits for have waited long enough."""
+
+
 class ApiSourceActor(Follower):
     """See the module."""
 
@@ -60,6 +72,8 @@ class ApiSourceActor(Follower):
         self._new: dict[str, int] = {}
         """UID -> when the pod may be told, in that order."""
         self._changed: dict[str, Pod] = {}
+        self._echoes: dict[str, Pod] = {}
+        """What has changed in its status alone, and can wait."""
         self._last_forms: dict[str, Pod] = {}
         """Of pods that are gone: they tell how fast the pod is to end, where nobody was told before."""
         self._gone: set[str] = set()
@@ -79,6 +93,7 @@ class ApiSourceActor(Follower):
         if event_type == "DELETED":
             known = self._pods.pop(uid, None)
             unheard = self._changed.pop(uid, None) is not None
+            self._drop_echo(uid)
             if self._new.pop(uid, None) is not None:
                 return  # it came and went, and nobody has heard of it
             if known is not None and (unheard or _grace_of(known) != _grace_of(pod)) and _grace_of(pod) is not None:
@@ -94,7 +109,15 @@ class ApiSourceActor(Follower):
                 self.after(SETTLE_NS, TellNew())
             return
         else:
-            self._pods[uid] = self._changed[uid] = _sharing(pod, self._pods[uid])
+            before = self._pods[uid]
+            pod = self._pods[uid] = _sharing(pod, before)
+            if uid not in self._changed and is_echo(before, pod):
+                if not self._echoes:
+                    self.after(ECHO_NS, TellEchoes())
+                self._echoes[uid] = pod
+                return
+            self._changed[uid] = pod
+            self._drop_echo(uid)
         if self.has_mail():
             self.ref.tell(TellChanges())
         else:
@@ -110,6 +133,16 @@ class ApiSourceActor(Follower):
             del self._new[uid]
             self._changed[uid] = self._pods[uid]
             self._gone.discard(uid)
+        self.tell_changes(TellChanges())
+
+    def _drop_echo(self, uid: str) -> None:
+        if self._echoes.pop(uid, None) is not None and not self._echoes:
+            self.cancel_timer(TellEchoes)
+
+    @handles(TellEchoes)
+    def tell_echoes(self, _: TellEchoes) -> None:
+        self._changed.update(self._echoes)
+        self._echoes.clear()
         self.tell_changes(TellChanges())
 
     @handles(TellChanges)
@@ -134,12 +167,24 @@ class ApiSourceActor(Follower):
         self._new.clear()
         self._last_forms.clear()
         self._changed.clear()
+        self._echoes.clear()
         self._gone.clear()
         self._storage.tell(SourceRead(SOURCE_API, tuple(self._pods.values())))
 
     @handles(ListProblems)
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
         return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())
+
+
+def is_echo(before: Pod, now: Pod) -> bool:
+    """Whether a change says something to nobody but the status manager, which has mostly had it in the answer to its
+    write. Pure. An end that it finds in the API a worker is told at once, unless it ends the pod already.
+    """
+    return (
+        not differs_in_meaning(before, now)
+        and not depends_on_others(before, now)
+        and (now.metadata.deletion_timestamp is not None or not has_ended(now))
+    )
 
 
 def _sharing(pod: Pod, before: Pod) -> Pod:

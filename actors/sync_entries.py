@@ -84,7 +84,12 @@ def concerns_worker(before: Pod | None, now: Pod) -> bool:
     Nearly every one is the echo of what the worker has computed itself. Its end in the API it waits for; conditions of
     others are part of what it computes, be they gates of the pod's readiness or not.
     """
-    return bool(now.spec.readiness_gates) or has_ended(now) or _of_others(before) != _of_others(now)
+    return has_ended(now) or depends_on_others(before, now)
+
+
+def depends_on_others(before: Pod | None, now: Pod) -> bool:
+    """Whether what others write into the status, as far as that is different now, is part of what the node computes."""
+    return bool(now.spec.readiness_gates) or _of_others(before) != _of_others(now)
 
 
 def _of_others(pod: Pod | None) -> list[PodCondition]:

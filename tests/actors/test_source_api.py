@@ -20,9 +20,9 @@ from actors.messages import (
     StorageStarted,
 )
 from actors.pod_merge import NOTHING, merge, merge_changes
-from actors.source_api import SETTLE_NS, ApiSourceActor
+from actors.source_api import ECHO_NS, SETTLE_NS, ApiSourceActor, is_echo
 from actors.storage import StorageActor
-from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus
+from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
 from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE
 from runtime.api import ObjectList
 from tests.actors.hand_api import HandApi, gone, unreachable
@@ -41,6 +41,12 @@ def pod(name: str, image: str = "i:1", version: str = "1", **meta: Any) -> Pod:
 
 def with_phase(one: Pod, phase: str) -> Pod:
     return msgspec.structs.replace(one, status=PodStatus(phase=phase))
+
+
+def with_condition(one: Pod, kind: str) -> Pod:
+    assert one.status is not None
+    conditions = (PodCondition(type=kind, status="True"),)
+    return msgspec.structs.replace(one, status=msgspec.structs.replace(one.status, conditions=conditions))
 
 
 class World:
@@ -96,7 +102,7 @@ def test_each_change_reaches_the_sync_loop_for_what_it_is(world: World):
     watch.say("MODIFIED", with_phase(pod("a"), "Running"), "6")
     watch.say("MODIFIED", pod("b", "i:2"), "7")
     watch.say("ADDED", pod("c"), "8")
-    world.run()
+    world.run(ECHO_NS)
     assert sorted(world.heard()) == [("ADD", "c"), ("RECONCILE", "a"), ("UPDATE", "b")]
     watch.say("MODIFIED", pod("c", deletion_timestamp="2026-11-21T00:00:00Z"), "9")
     watch.say("DELETED", pod("b", "i:2"), "10")
@@ -163,6 +169,64 @@ def test_a_new_pod_is_told_a_moment_after_it_was_seen_in_its_newest_form(world: 
     assert world.heard() == [("ADD", "b")]
     world.run(SETTLE_NS)
     assert world.heard() == [("ADD", "c")]
+
+
+GATED = msgspec.structs.replace(
+    pod("a"), spec=msgspec.structs.replace(pod("a").spec, readiness_gates=(PodReadinessGate(condition_type="x"),))
+)
+MARK = "2026-11-21T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "waits"),
+    [
+        (pod("a"), pod("a", version="2"), True),
+        (pod("a"), with_phase(pod("a"), "Running"), True),
+        (pod("a"), with_phase(pod("a", "i:2"), "Running"), False),
+        (pod("a"), with_phase(pod("a", labels={"x": "y"}), "Running"), False),
+        (pod("a"), pod("a", deletion_timestamp=MARK), False),
+        (pod("a"), with_phase(pod("a"), "Failed"), False),
+        (pod("a", deletion_timestamp=MARK), with_phase(pod("a", deletion_timestamp=MARK), "Failed"), True),
+        (pod("a"), with_condition(pod("a"), "Ready"), True),
+        (pod("a"), with_condition(pod("a"), "example.com/theirs"), False),
+        (GATED, with_phase(GATED, "Running"), False),
+    ],
+)
+def test_only_what_nobody_waits_for_is_an_echo(before: Pod, now: Pod, waits: bool):
+    assert is_echo(before, now) is waits
+
+
+def test_statuses_that_nobody_waits_for_are_told_together_in_their_newest_form(world: World):
+    world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
+    world.run()
+    world.heard()
+    watch = world.api.watches[0]
+    watch.say("MODIFIED", with_phase(pod("a"), "Running"), "6")
+    world.run(ECHO_NS // 4)
+    watch.say("MODIFIED", with_phase(pod("b"), "Running"), "7")
+    watch.say("MODIFIED", with_condition(with_phase(pod("a"), "Running"), "Ready"), "8")
+    world.run(ECHO_NS // 2)
+    assert world.heard() == []
+    world.run(ECHO_NS // 4)
+    told = only(world.told, PodChanged)
+    assert {each.pod.metadata.name: len(each.pod.status.conditions) for each in told} == {"a": 1, "b": 0}
+    world.heard()
+    world.run(2 * ECHO_NS)
+    assert world.heard() == []
+
+
+def test_the_echo_of_a_pod_that_goes_or_changes_meanwhile_is_not_told(world: World):
+    world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
+    world.run()
+    world.heard()
+    watch = world.api.watches[0]
+    watch.say("MODIFIED", with_phase(pod("a"), "Running"), "6")
+    watch.say("MODIFIED", with_phase(pod("b"), "Running"), "7")
+    world.run(ECHO_NS // 4)
+    watch.say("DELETED", with_phase(pod("a"), "Running"), "8")
+    watch.say("MODIFIED", with_phase(pod("b", "i:2"), "Running"), "9")
+    world.run(2 * ECHO_NS)
+    assert sorted(world.heard()) == [("REMOVE", "a"), ("UPDATE", "b")]
 
 
 def test_a_new_pod_that_goes_at_once_is_never_told(world: World):

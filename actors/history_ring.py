@@ -39,21 +39,27 @@ class HistoryRing:
         return tuple(sorted(self._entries, key=lambda entry: entry.last_wall_ns))
 
     def add(self, entries: Iterable[HistoryEntry]) -> None:
-        for entry in entries:
-            self._add(entry)
-
-    def _add(self, entry: HistoryEntry) -> None:
         known = self._entries
-        if entry.kind is not HistoryKind.STAGE:
-            for index in range(len(known) - 1, max(-1, len(known) - 1 - WINDOW), -1):
-                other = known[index]
-                if other.text == entry.text and other.kind is entry.kind:
-                    del known[index]
-                    entry = msgspec.structs.replace(
-                        entry, first_wall_ns=other.first_wall_ns, count=other.count + entry.count
-                    )
-                    break
-        known.append(entry)
-        if len(known) > FIRST + LAST:
-            del known[FIRST]
-            self._dropped += 1
+        recent = {entry.text for entry in known[-WINDOW:]}
+        for entry in entries:
+            # Only what was said lately is looked for: most of what happens to a pod happens to it once.
+            if entry.text in recent and entry.kind is not HistoryKind.STAGE:
+                known.append(self._with_those_before(entry))
+            else:
+                known.append(entry)
+                recent.add(entry.text)
+            if len(known) > FIRST + LAST:
+                del known[FIRST]
+                self._dropped += 1
+
+    def _with_those_before(self, entry: HistoryEntry) -> HistoryEntry:
+        """The entry with the count of an equal one among the last few, which is taken out."""
+        known = self._entries
+        for index in range(len(known) - 1, max(-1, len(known) - 1 - WINDOW), -1):
+            other = known[index]
+            if other.text == entry.text and other.kind is entry.kind:
+                del known[index]
+                return msgspec.structs.replace(
+                    entry, first_wall_ns=other.first_wall_ns, count=other.count + entry.count
+                )
+        return entry

@@ -25,7 +25,6 @@ FOREIGN_FIELDS = (
 )
 """Parts of a pod's status that others write."""
 _foreign_fields = attrgetter(*FOREIGN_FIELDS)
-_GROUPS = ("init_container_statuses", "container_statuses", "ephemeral_container_statuses")
 
 NOTHING = PodStatus()
 
@@ -66,16 +65,19 @@ def with_plain_status(pod: Pod) -> Pod:
 
 
 def _plain_status(status: PodStatus) -> PodStatus:
-    groups = {name: tuple(map(_plain, group)) for name in _GROUPS if _not_plain(group := getattr(status, name))}
-    return msgspec.structs.replace(status, **groups) if groups else status
+    everyone = status.init_container_statuses + status.container_statuses + status.ephemeral_container_statuses
+    if not [each for each in everyone if each.last_state == _NO_STATE or each.resources == _NO_RESOURCES]:
+        return status
+    return msgspec.structs.replace(
+        status,
+        init_container_statuses=tuple(map(_plain, status.init_container_statuses)),
+        container_statuses=tuple(map(_plain, status.container_statuses)),
+        ephemeral_container_statuses=tuple(map(_plain, status.ephemeral_container_statuses)),
+    )
 
 
 _NO_STATE = ContainerState()
 _NO_RESOURCES = ResourceRequirements()
-
-
-def _not_plain(group: tuple[ContainerStatus, ...]) -> list[ContainerStatus]:
-    return [each for each in group if each.last_state == _NO_STATE or each.resources == _NO_RESOURCES]
 
 
 def _plain(status: ContainerStatus) -> ContainerStatus:

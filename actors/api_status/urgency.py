@@ -56,16 +56,15 @@ def _ready(status: PodStatus | None) -> bool:
     return status is not None and any(each.type == READY and each.status == "True" for each in status.conditions)
 
 
-def _troubles(status: PodStatus | None) -> frozenset[tuple[str, str, int]]:
+def _troubles(status: PodStatus | None) -> set[tuple[str, str, int]]:
     """What is wrong with each container: why it waits, how often it was restarted."""
     if status is None:
-        return frozenset()
-    everyone = status.init_container_statuses + status.container_statuses
-    return frozenset(
-        (each.name, _waits_for(each), each.restart_count)
-        for each in everyone
-        if each.restart_count or _waits_for(each) not in _ON_THEIR_WAY
-    )
+        return set()
+    return {
+        (each.name, reason, each.restart_count)
+        for each in status.init_container_statuses + status.container_statuses
+        if (reason := _waits_for(each)) not in _ON_THEIR_WAY or each.restart_count
+    }
 
 
 def _waits_for(status: ContainerStatus) -> str:

@@ -78,6 +78,7 @@ class Cell:
         "generation",
         "handled",
         "handled_when_asked",
+        "handlers",
         "kwargs",
         "last_failure",
         "life",
@@ -120,6 +121,7 @@ class Cell:
         self.name = name
         self.path: str = name if parent is None else f"{parent.path}/{name}" if parent.parent else f"/{name}"
         self.actor_class: type[Actor] = actor_class
+        self.handlers = actor_class._handlers
         self.args: tuple[Any, ...] = ()
         self.kwargs: Mapping[str, Any] | None = None
         self.strategy = strategy

@@ -31,7 +31,7 @@ def handle(cell: Cell, item: Item) -> None:
         message = item.message = _made_by_effect(cell, message)
         if message is None:
             return
-    handler = cell.actor_class._handlers.get(type(message))
+    handler = cell.handlers.get(type(message))
     if handler is None:
         if type(message) is Escalated:
             cell.fail(message.cause, "a child's failure")

@@ -109,7 +109,7 @@ def _back_off(cell: Cell, verdict: Verdict, last_message: str) -> None:
         cell.restarts += 1
         cell.alarm = cell.dispatcher.schedule(verdict.delay_ns, lambda: cell.wake(generation))
     parent = cell.parent
-    if parent is not None and ChildFailed in parent.actor_class._handlers:
+    if parent is not None and ChildFailed in parent.handlers:
         failed = ChildFailed(
             cell.ref, cell.name, cell.last_failure, cell.restarts, verdict.delay_ns, parked, last_message
         )

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from actors.kernel.message import MailboxOverflowed, Message, Signal, describe, key_of, log_bad_key
+from actors.kernel.message import MailboxOverflowed, Message, Signal, key_of, log_bad_key
 from actors.kernel.promise import AskFuture
 
 logger = logging.getLogger("actorlet.kernel")
@@ -38,9 +38,7 @@ class Item(msgspec.Struct, eq=False):
     def label(self) -> str:
         """The message in a few words, as `describe` says them; its key is not asked for twice."""
         key, message_type = self.key, type(self.message)
-        nature = _natures.get(message_type)
-        if nature is None:
-            return describe(self.message)
+        nature = _natures.get(message_type) or _nature_of(message_type)
         if not nature.keyed:
             return nature.name
         own = key[1] if type(key) is tuple and key[0] is message_type else key_of(self.message)

@@ -74,7 +74,6 @@ class Cell:
         "effects",
         "failures",
         "forced",
-        "furnished",
         "generation",
         "handled",
         "handled_when_asked",
@@ -124,6 +123,7 @@ class Cell:
         self.handlers = actor_class._handlers
         self.args: tuple[Any, ...] = ()
         self.kwargs: Mapping[str, Any] | None = None
+        """None: it is reserved, and has not been furnished yet."""
         self.strategy = strategy
         self.stopped: StoppedFlag = StoppedFlag()
         self.mailbox = self.dispatcher.new_mailbox(actor_class)
@@ -157,7 +157,6 @@ class Cell:
         self.timers: ActorTimers | None = None
         self.effects: Effects | None = None
         self.turn_state = IDLE
-        self.furnished = False
         self.watchers_swept_at = 16
 
     def _new_lock(self) -> AbstractContextManager[object]:

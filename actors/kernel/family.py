@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pykka
 
 from actors.kernel.errors import KernelError, NameTakenError
-from actors.kernel.lifecycle import Life
+from actors.kernel.lifecycle import NO_ARGUMENTS, Life
 from actors.kernel.message import ActorStopped
 from actors.kernel.supervision import RESTART, RestartStrategy
 
@@ -55,11 +55,10 @@ def reserve(parent: Cell, actor_class: type[Actor], name: str, strategy: Restart
 def furnish(cell: Cell, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> None:
     """Give a reserved child its arguments, once, and let it start."""
     with cell.lock:
-        if cell.furnished:
+        if cell.kwargs is not None:
             raise KernelError(f"{cell.path} has its arguments already")
-        cell.furnished = True
         cell.args = args
-        cell.kwargs = kwargs or None
+        cell.kwargs = kwargs or NO_ARGUMENTS
         cell.start_due = True
         queue = cell.needs_turn()
     if queue:

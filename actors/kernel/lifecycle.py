@@ -13,7 +13,9 @@ leaves to the root as a fact: no actor runs `on_stop` before everything below it
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pykka
 
@@ -27,6 +29,10 @@ from actors.kernel.supervision import Action, Verdict, decide
 if TYPE_CHECKING:
     from actors.kernel.cell import Cell
     from actors.kernel.mailbox import Item
+
+
+NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
+"""Of every actor that was given none by name."""
 
 
 class Life(enum.Enum):
@@ -150,7 +156,8 @@ def finish_stop(cell: Cell) -> None:
         replies, cell.stop_replies = cell.stop_replies, None
     _cancel_timers(cell)
     cell.effects = None
-    cell.args, cell.kwargs = (), None  # whoever keeps the reference need not keep these
+    if cell.kwargs is not None:
+        cell.args, cell.kwargs = (), NO_ARGUMENTS  # whoever keeps the reference need not keep these
     _tell_the_bereaved(cell, left)
     for watcher in watchers or ():
         watcher.post(ActorStopped(cell.ref, cell.path, cell.cause_of_death), None)

@@ -29,6 +29,7 @@ from actors.pod_action_types import KillCause
 from actors.pod_waits import stop_waits
 from actors.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
 from config.objects import Container
+from config.pod_identity import containers_by_name
 from runtime.cri import CriError
 from runtime.cri.messages import StopContainerResponse
 
@@ -284,14 +285,16 @@ def stop_in_turn(view: PodView, plan: tuple[Ending, ...], elapsed_ns: int) -> in
     """
     if not plan:
         return None
-    spec = None if view.pod is None else view.pod.spec
-    groups = () if spec is None else (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
-    known = {each.name: each for each in groups}
-    found = {each.id: each for each in view.seen().containers()}
-    running, ip = [each.name for each in plan], view.ip()
+    known = {} if view.pod is None else containers_by_name(view.pod.spec)
+    running = [each.name for each in plan]
     turn = [each for each in plan if may_stop(each, running, elapsed_ns)] or list(plan)
     for ending in turn:
-        container = known.get(ending.name) or known_by_notes(found[ending.id])
+        container = known.get(ending.name)
+        if container is None:
+            [found] = [each for each in view.seen().containers() if each.id == ending.id]
+            container = known_by_notes(found)
+        ip = view.ip() if ending.pre_stop is not None else ""
         view.stops.request(ending, container, elapsed_ns=elapsed_ns, ip=ip)
-    waiting = [each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn]
-    return max(1, min(waiting)) if waiting else ASK_AGAIN_NS
+    if len(turn) == len(plan):
+        return ASK_AGAIN_NS
+    return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn))

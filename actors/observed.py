@@ -11,6 +11,7 @@ the newest sandbox that is not younger than itself.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from operator import attrgetter
 
 import msgspec
@@ -30,6 +31,15 @@ from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.messages import ContainerStatus, ContainerUser, LinuxContainerResources, PodSandboxStatus
 
 _NOTHING: Mapping[str, str] = {}
+
+# Asked many times in each pass: a member of an enum costs ten times a global name.
+_CREATED, _RUNNING, _EXITED = (
+    ContainerState.CONTAINER_CREATED,
+    ContainerState.CONTAINER_RUNNING,
+    ContainerState.CONTAINER_EXITED,
+)
+_SANDBOX_READY = PodSandboxState.SANDBOX_READY
+_NODE_NETWORK = NamespaceMode.NODE
 
 
 class ObservedSandbox(msgspec.Struct, frozen=True, gc=False):
@@ -76,16 +86,17 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def running(self) -> bool:
-        return self.state == ContainerState.CONTAINER_RUNNING
+        return self.state == _RUNNING
 
     @property
     def exited(self) -> bool:
-        return self.state == ContainerState.CONTAINER_EXITED
+        return self.state == _EXITED
 
     @property
     def may_run(self) -> bool:
         """Whether a process of it may exist: it runs, or the runtime has lost track of it."""
-        return self.state not in (ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_EXITED)
+        state = self.state
+        return state == _RUNNING or (state != _CREATED and state != _EXITED)
 
     @property
     def failed(self) -> bool:
@@ -107,6 +118,9 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
         return self.annotations.get(TERMINATION_MESSAGE_POLICY, "")
 
 
+_is_ready = attrgetter("ready")
+
+
 class ObservedPod(msgspec.Struct, frozen=True):
     """`sandboxes` newest first; `by_name`: the containers of each name, newest first, ephemeral ones included."""
 
@@ -121,15 +135,18 @@ class ObservedPod(msgspec.Struct, frozen=True):
 
     def containers(self) -> Iterable[ObservedContainer]:
         """All of them."""
-        for containers in self.by_name.values():
-            yield from containers
+        return chain.from_iterable(self.by_name.values())
 
     def anything_runs(self) -> bool:
         """Whether a container may have a process. A sandbox alone does not count."""
-        return any(container.may_run for container in self.containers())
+        for containers in self.by_name.values():
+            for container in containers:
+                if container.may_run:
+                    return True
+        return False
 
     def any_sandbox_ready(self) -> bool:
-        return any(sandbox.ready for sandbox in self.sandboxes)
+        return any(map(_is_ready, self.sandboxes))
 
     def ips(self) -> tuple[str, ...]:
         """Addresses of the newest ready sandbox."""
@@ -139,9 +156,14 @@ class ObservedPod(msgspec.Struct, frozen=True):
         return ()
 
 
+_newness = attrgetter("attempt", "created_at_ns")
+
+
 def observe(uid: str, sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerStatus]) -> ObservedPod:
     """Put one look together. Containers without a name anywhere are not ours to judge and are left out."""
-    boxes = sorted(map(_sandbox, sandboxes), key=attrgetter("attempt", "created_at_ns"), reverse=True)
+    boxes = [_sandbox(status) for status in sandboxes]
+    if len(boxes) > 1:
+        boxes.sort(key=_newness, reverse=True)
     by_name: dict[str, tuple[ObservedContainer, ...]] = {}
     for status in containers:
         container = _container(status, boxes)
@@ -151,9 +173,7 @@ def observe(uid: str, sandboxes: Iterable[PodSandboxStatus], containers: Iterabl
         if others is None:
             by_name[container.name] = (container,)
         else:
-            by_name[container.name] = tuple(
-                sorted((*others, container), key=attrgetter("attempt", "created_at_ns"), reverse=True)
-            )
+            by_name[container.name] = tuple(sorted((*others, container), key=_newness, reverse=True))
     return ObservedPod(uid, tuple(boxes), by_name)
 
 
@@ -179,11 +199,11 @@ def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
     return ObservedSandbox(
         status.id,
         status.metadata.attempt if status.metadata is not None else 0,
-        status.state == PodSandboxState.SANDBOX_READY,
+        status.state == _SANDBOX_READY,
         status.created_at,
         ips,
         network is not None,
-        options.network == NamespaceMode.NODE if options is not None else None,
+        options.network == _NODE_NETWORK if options is not None else None,
         seconds_of(status.annotations.get(CONFIG_SEEN)),
         status.runtime_handler,
     )

@@ -12,7 +12,7 @@ from actors.history_messages import PodWait
 from actors.kernel import Actor
 from actors.messages import CollectPod, PodCollected, Remains
 from actors.observed import ObservedPod
-from actors.pod_lifecycle import PodLife, Stage, should_content_be_removed
+from actors.pod_lifecycle import TERMINATED, TERMINATING, PodLife, should_content_be_removed
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_view import PodView, Question, RetryLaterError
@@ -107,15 +107,15 @@ class PodEnd:
 
     def waits(self, life: PodLife) -> tuple[PodWait, ...]:
         """What the end of the pod waits for, after a pass."""
-        if life.stage is Stage.TERMINATING and self._view.stops.under_way():
+        if life.stage is TERMINATING and self._view.stops.under_way():
             return self._view.stops.waits()
-        if life.stage is Stage.TERMINATING:
+        if life.stage is TERMINATING:
             deeds = ", ".join(sorted(self._view.deeds.under_way()))
             return (PodWait("the pod", "Terminating", f"what was begun has to end first: {deeds}", "it ends then"),)
         if self._trouble:
             at_ns = self._worker.wall_ns() + RETRY_NS
             return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
-        if life.stage is Stage.TERMINATED and not self._released:
+        if life.stage is TERMINATED and not self._released:
             return (PodWait("the pod", "Terminating", "its volumes are being taken down", "its remains go then"),)
         if should_content_be_removed(life, True) and not self._collected:
             return (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)
@@ -123,10 +123,13 @@ class PodEnd:
 
     # --- TERMINATED -------------------------------------------------------------------------------------------------
 
+    @property
+    def failed(self) -> bool:
+        """Something keeps the remains from going, and it has not been tried again since."""
+        return bool(self._failed)
+
     async def end_latecomers(self, life: PodLife) -> None:
         """What an agent before had asked the runtime for may come to be only now, and keeps the remains from going."""
-        if not self._failed:
-            return
         self._view.observer.doubt_all()
         observed = await self._view.look()
         if observed.anything_runs():

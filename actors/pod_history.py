@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from actors.kernel import Actor, ActorRef
 
 
+_STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
+
+
 class PodHistory:
     """See the module. One per worker."""
 
@@ -72,10 +75,10 @@ class PodHistory:
         """The pod has met an event."""
         before, self._life = self._life, step.life
         if step.moved:
-            self.note(HistoryKind.STAGE, f"{step.life.stage.value}: {step.rule.why}", cause_of(event, step.life))
+            self.note(_STAGE, f"{step.life.stage}: {step.rule.why}", cause_of(event, step.life))
         elif before.grace_seconds is not None and step.life.grace_seconds != before.grace_seconds:
             text = f"it is hurried: {step.life.grace_seconds} s of grace instead of {before.grace_seconds} s"
-            self.note(HistoryKind.STAGE, text, cause_of(event, step.life))
+            self.note(_STAGE, text, cause_of(event, step.life))
 
     def decided(self, actions: PodActions) -> None:
         """What a pass is about to do. The same again with nothing in between is the same decision."""
@@ -83,12 +86,12 @@ class PodHistory:
             return
         text, detail = decision(actions)
         if text != self._decided:
-            self.note(HistoryKind.DECISION, f"decided to {text}", detail)
+            self.note(_DECISION, f"decided to {text}", detail)
             self._decided = text
 
     def said(self, event_type: str, reason: str, message: str, container: str) -> None:
         """An event was recorded about the pod."""
-        kind = HistoryKind.FAILURE if event_type == "Warning" else HistoryKind.EVENT
+        kind = _FAILURE if event_type == "Warning" else _EVENT
         subject = f"container {container}: " if container and container not in message else ""
         decided = self._decided
         self.note(kind, f"{subject}{message}", reason)
@@ -101,29 +104,34 @@ class PodHistory:
         self._seen = observed
         ended = []
         if not self._looked:
-            self._past = tuple(HistoryEntry(HistoryKind.EVENT, *each, each[2]) for each in past(observed))
+            self._past = tuple([HistoryEntry(_EVENT, *each, each[2]) for each in past(observed)])
         for container in observed.containers():
             if container.exited:
                 ended.append(container.id)
                 if container.id not in self._ended:
-                    self.note(HistoryKind.END, *end(container), at_wall_ns=container.finished_at_ns)
+                    self.note(_END, *end(container), at_wall_ns=container.finished_at_ns)
             elif container.running and not self._looked:
-                self.note(HistoryKind.EVENT, *found(container))
+                self.note(_EVENT, *found(container))
         self._looked = True
         if len(ended) != len(self._ended) or not self._ended.issuperset(ended):
             self._ended = frozenset(ended)
 
     def waits(self, waits: tuple[PodWait, ...]) -> None:
         """All that the pod waits for now. What is new among it is part of the history."""
-        known = {(wait.subject, wait.text) for wait in self._waits}
-        for wait in waits:
-            if (wait.subject, wait.text) not in known:
-                self.note(HistoryKind.WAIT, begins(wait), wait.text if wait.reason else "")
-        self._waits = waits
+        if waits != self._waits:
+            known = {(wait.subject, wait.text) for wait in self._waits}
+            for wait in waits:
+                if (wait.subject, wait.text) not in known:
+                    self.note(_WAIT, begins(wait), wait.text if wait.reason else "")
+            self._waits = waits
 
     def anew(self) -> None:
         """Whoever keeps the history has forgotten it: what can be seen is told again with the next look."""
         self._looked, self._ended, self._said, self._seen = False, frozenset(), None, None
+
+    def over(self) -> None:
+        """The pod is gone. Who notices tells so, and with it that nothing is waited for: it need not be told twice."""
+        self._said = ()
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -138,7 +146,7 @@ class PodHistory:
                 uid=self._uid,
                 namespace=namespace,
                 name=name,
-                stage=life.stage.value,
+                stage=life.stage,
                 since_wall_ns=_since(life),
                 entries=tuple(self._entries),
                 waits=self._waits,
@@ -151,5 +159,7 @@ class PodHistory:
 
 
 def _since(life: PodLife) -> int:
-    times = (life.finished_at_ns, life.terminated_at_ns, life.terminating_at_ns, life.started_at_ns)
-    return next((at for at in times if at is not None), 0)
+    for at_ns in (life.finished_at_ns, life.terminated_at_ns, life.terminating_at_ns, life.started_at_ns):
+        if at_ns is not None:
+            return at_ns
+    return 0

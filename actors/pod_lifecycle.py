@@ -58,6 +58,10 @@ class Stage(enum.StrEnum):
     FINISHED = "finished"
 
 
+WAITING, SYNCING, TERMINATING, TERMINATED, FINISHED = Stage
+"""The same by name, for who asks at every turn: a member of an enum costs ten times a global name."""
+
+
 class PodLife(msgspec.Struct, frozen=True):
     """Where a pod is. Times are None until the thing has happened.
 
@@ -284,6 +288,9 @@ class IllegalTransitionError(ValueError):
         self.event = event
 
 
+_ENDS_OF_A_PASS = frozenset({Synced, ContainersStopped, CleanedUp})
+
+
 class Step(msgspec.Struct, frozen=True):
     """The life after an event, the rule that applied, and whether the pass under way is to be cancelled."""
 
@@ -298,22 +305,30 @@ def advance(life: PodLife, event: Event, now_ns: int) -> Step:
     rules = TABLE.get((life.stage, type(event)))
     if rules is None:
         raise IllegalTransitionError(life.stage, type(event))
+    if type(event) in _ENDS_OF_A_PASS:  # they say nothing of the pod, and there is no pass to cancel
+        rule = _first_that_holds(rules, life, event)
+        return Step(_moved(life, rule, life.grace_seconds, now_ns), rule, rule.target is not life.stage, False)
     life = _noted(life, event)
-    rule = next(rule for rule in rules if rule.holds(life, event))
-    moved = rule.target is not life.stage
-    ending = rule.target in (Stage.TERMINATING, Stage.TERMINATED)
-    grace = life.grace_seconds
-    if ending and isinstance(event, Desired | KillRequested):
-        grace = _shrunk(life, event)
-    elif ending and isinstance(event, Orphaned):
-        grace = MINIMUM_GRACE_SECONDS
+    rule = _first_that_holds(rules, life, event)
+    target, stage, grace = rule.target, life.stage, life.grace_seconds
+    moved = target is not stage
+    if target is TERMINATING or target is TERMINATED:
+        if isinstance(event, Desired):
+            grace = _shrunk(life, event, None)
+        elif isinstance(event, KillRequested):
+            grace = _shrunk(life, event, event.grace_seconds)
+        elif isinstance(event, Orphaned):
+            grace = MINIMUM_GRACE_SECONDS
     hurried = life.grace_seconds is not None and grace is not None and grace < life.grace_seconds
-    cancel = (moved and rule.target is Stage.TERMINATING and life.stage is Stage.SYNCING) or (
-        hurried and life.stage is Stage.TERMINATING
-    )
-    if isinstance(event, Synced | ContainersStopped | CleanedUp):
-        cancel = False  # that pass has just come to its end
+    cancel = (moved and target is TERMINATING and stage is SYNCING) or (hurried and stage is TERMINATING)
     return Step(_moved(life, rule, grace, now_ns), rule, moved, cancel)
+
+
+def _first_that_holds(rules: tuple[Rule, ...], life: PodLife, event: Event) -> Rule:
+    for rule in rules:
+        if rule.holds(life, event):
+            return rule
+    raise AssertionError("the last rule of each row holds always")
 
 
 def _noted(life: PodLife, event: Event) -> PodLife:
@@ -334,8 +349,10 @@ def _noted(life: PodLife, event: Event) -> PodLife:
         )
     if isinstance(event, Orphaned):
         return replace(life, runtime_only=True, deleted=True)
-    if isinstance(event, NameTaken | NameFree):
-        return replace(life, name_taken=isinstance(event, NameTaken))
+    if isinstance(event, NameTaken):
+        return replace(life, name_taken=True)
+    if isinstance(event, NameFree):
+        return replace(life, name_taken=False)
     return life
 
 
@@ -345,13 +362,13 @@ def _moved(life: PodLife, rule: Rule, grace_seconds: int | None, now_ns: int) ->
         return life
     started, terminating = life.started_at_ns, life.terminating_at_ns
     terminated, finished = life.terminated_at_ns, life.finished_at_ns
-    if target is Stage.SYNCING and started is None:
+    if target is SYNCING and started is None:
         started = now_ns
-    if target in (Stage.TERMINATING, Stage.TERMINATED, Stage.FINISHED) and terminating is None:
+    if (target is TERMINATING or target is TERMINATED or target is FINISHED) and terminating is None:
         terminating = now_ns
-    if target in (Stage.TERMINATED, Stage.FINISHED) and terminated is None:
+    if (target is TERMINATED or target is FINISHED) and terminated is None:
         terminated = now_ns
-    if target is Stage.FINISHED and finished is None:
+    if target is FINISHED and finished is None:
         finished = now_ns
     return msgspec.structs.replace(
         life,
@@ -365,14 +382,12 @@ def _moved(life: PodLife, rule: Rule, grace_seconds: int | None, now_ns: int) ->
     )
 
 
-def _shrunk(life: PodLife, event: Desired | KillRequested) -> int:
+def _shrunk(life: PodLife, event: Desired | KillRequested, ordered: int | None) -> int:
     """The least grace of all that were asked for; when nobody asked, the spec's; never less than a second."""
-    asked = [each for each in (life.grace_seconds, event.deletion_grace_seconds) if each is not None]
-    if isinstance(event, KillRequested) and event.grace_seconds is not None:
-        asked.append(event.grace_seconds)
-    if not asked:
-        asked = [event.spec_grace_seconds] if event.spec_grace_seconds is not None else []
-    return max(MINIMUM_GRACE_SECONDS, min(asked, default=MINIMUM_GRACE_SECONDS))
+    asked = [each for each in (life.grace_seconds, event.deletion_grace_seconds, ordered) if each is not None]
+    if not asked and event.spec_grace_seconds is not None:
+        asked = [event.spec_grace_seconds]
+    return max(MINIMUM_GRACE_SECONDS, min(asked)) if asked else MINIMUM_GRACE_SECONDS
 
 
 # --- queries (spec 2.6; `life` None: no worker knows the pod; `synced`: every source has spoken) ----------------------

@@ -43,6 +43,7 @@ S = TypeVar("S", PodSandboxStatus, ContainerStatus)
 Status = TypeVar("Status", covariant=True)
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
+_NOTREADY = PodSandboxState.SANDBOX_NOTREADY
 Look = tuple[tuple[PodSandboxStatus, ...], tuple[ContainerStatus, ...]]
 
 
@@ -87,13 +88,17 @@ class PodObserver:
 
     def told(self, shown: Shown) -> bool:
         """The runtime has told this; whether any of it is news. What is news is doubtful from now on."""
-        known = {key: int(each.state) for key, each in self._sandboxes.items()}
-        known.update((key, int(each.state)) for key, each in self._containers.items())
-        news = news_in(shown, known)
-        self._doubtful.update(news)
-        if not known.keys() >= set(news):
-            self.doubt_all()
+        news = news_in(shown, self._state_of)
+        for each in news:
+            self._doubtful.add(each)
+            if each not in self._containers and each not in self._sandboxes:
+                self.doubt_all()
         return bool(news)
+
+    def _state_of(self, each: str) -> int | None:
+        """How far that sandbox or container had come when it was looked at; None for what was not."""
+        seen = self._containers.get(each) or self._sandboxes.get(each)
+        return None if seen is None else seen.state
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
@@ -101,7 +106,7 @@ class PodObserver:
         """Everything of the pod, asking for no more than is in doubt. Raises CriError."""
         if not self._complete:
             return await self.look_at_all()
-        for each in sorted(self._doubtful):
+        for each in sorted(self._doubtful) if self._doubtful else ():
             await (self.look_at_sandbox(each) if each in self._sandboxes else self.look_at_container(each))
         return self.seen()
 
@@ -118,7 +123,7 @@ class PodObserver:
             if seen is None:
                 await self.look_at_sandbox(sandbox.id)
             elif seen.state != sandbox.state:
-                if sandbox.state != PodSandboxState.SANDBOX_NOTREADY:
+                if sandbox.state != _NOTREADY:
                     await self.look_at_sandbox(sandbox.id)
                 else:
                     self._sandboxes[sandbox.id] = msgspec.structs.replace(seen, state=sandbox.state)

@@ -18,7 +18,7 @@ from actors.observed import ObservedContainer, ObservedPod
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.probe_messages import ContainersSeen, ProbesJudged, RunningContainer, TellVerdicts
-from actors.probe_results import ProbeResults
+from actors.probe_results import ProbeResults, say_the_same
 from actors.probe_rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probe_runner import ProbeRunner, has_probes, probed_containers
 from config.objects import Container, ContainerStatus, Pod, PodStatus
@@ -64,8 +64,10 @@ class PodProbes:
         """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
         if pod is not self._pod:
             self._pod, self._probed = pod, has_probes(pod)
+        if not self._probed:
+            return
         seen = (pod, observed, published, ending, self.results)
-        if not self._probed or seen == self._observed:
+        if seen == self._observed:
             return
         self._observed = seen
         known = _published_containers(published if published is not None else pod.status)
@@ -84,6 +86,8 @@ class PodProbes:
 
         True for `MAX_HOLD_NS` at most.
         """
+        if not self._adopted:
+            return False
         now_ns, ready, started = self._worker.now_ns(), self.results.readiness, self.results.startup
         return any(
             now_ns < until_ns
@@ -95,10 +99,10 @@ class PodProbes:
         )
 
     def judged(self, message: ProbesJudged) -> bool:
-        """Take in the verdicts; whether they are news."""
-        self._heard = True
+        """Take in the verdicts; whether they are news, or somebody waits for them."""
+        waited, self._heard = self.unheard(), True
         before, self.results = self.results, message.results
-        return before != self.results
+        return waited or not say_the_same(before, self.results)
 
     def runner_started(self) -> None:
         """It has come (back) and knows nothing."""

@@ -71,7 +71,9 @@ class PodShow:
             view.history.seen(observed)
             return ""
         if observed is not self._looked_at:
-            await self._read_messages(pod, observed)
+            for container in self._unread(observed):
+                view.messages[container.id] = await self._message_of(pod, container)
+            self._looked_at, self._with_messages = observed, with_messages(observed, view.messages)
         shown = self._with_messages
         view.history.seen(shown)
         ended = is_termination_requested(life)
@@ -134,13 +136,12 @@ class PodShow:
         if view.pod is not None and view.published is not None and not view.final:
             view.publish(final_status(view.pod, view.published), final=True)
 
-    async def _read_messages(self, pod: Pod, observed: ObservedPod) -> None:
-        """Read what each container that has ended said of its end, once, and put it into the look."""
+    def _unread(self, observed: ObservedPod) -> list[ObservedContainer]:
+        """Those that have ended, and may have said something of it that has not been read; that is done once."""
         known = self._view.messages
-        for container in observed.containers():
-            if container.exited and container.id not in known and container.termination_file:
-                known[container.id] = await self._message_of(pod, container)
-        self._looked_at, self._with_messages = observed, with_messages(observed, known)
+        return [
+            each for each in observed.containers() if each.exited and each.id not in known and each.termination_file
+        ]
 
     async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
         files, limit = self._services.files, message_limit_bytes(pod)

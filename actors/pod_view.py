@@ -96,7 +96,8 @@ class PodView:
         self.stops = ContainerStops(worker, self, self.hooks)
         self.post_starts = PostStarts(self, self.hooks, self.stops)
         self._seen: ObservedPod | None = None
-        self._seen_at = (0, frozenset[str]())
+        self._seen_changes = 0
+        self._seen_starting = self.start_lives.unstarted()
         """What it was put together from."""
         self._orphan = orphan
         self._worker = worker
@@ -134,12 +135,12 @@ class PodView:
 
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
-        changes, starting = self.observer.changes, self.start_lives.unstarted()
-        if self._seen is None or self._seen_at != (changes, starting):
+        seen, changes, starting = self._seen, self.observer.changes, self.start_lives.unstarted()
+        if seen is None or changes != self._seen_changes or starting is not self._seen_starting:
             sandboxes, containers = self.observer.seen()
-            self._seen = with_starting(observe(self.uid, sandboxes, containers), starting)
-            self._seen_at = (changes, starting)
-        return self._seen
+            seen = self._seen = with_starting(observe(self.uid, sandboxes, containers), starting)
+            self._seen_changes, self._seen_starting = changes, starting
+        return seen
 
     def ip(self) -> str:
         """The address at which hooks call the pod; empty when it has none."""

@@ -15,7 +15,7 @@ from actors.observed import ObservedPod
 from actors.probe_results import NO_RESULTS, ProbeResults, is_ready, is_started, startup_of
 from actors.termination import Ending
 from config.objects import Container, Pod
-from config.pod_identity import is_sidecar
+from config.pod_identity import is_sidecar, lasting_containers
 
 _NOBODY: frozenset[str] = frozenset()
 _NO_TIMES: Mapping[str, int] = {}
@@ -49,7 +49,7 @@ def container_waits(
         for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
         if (wait := _wait_of(container, observed, starts)) is not None
     ]
-    lasting = (*filter(is_sidecar, spec.init_containers), *spec.containers)
+    lasting = lasting_containers(spec)
     waits += [wait for container in lasting if (wait := _wait_to_be_ready(container, observed, probes)) is not None]
     first = _unfinished_init(spec.init_containers, observed)
     if first is not None and not waits:

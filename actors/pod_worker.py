@@ -43,6 +43,10 @@ from actors.pod_deeds import DeedEnded
 from actors.pod_end import PodEnd
 from actors.pod_lifecycle import (
     BEGINNING,
+    FINISHED,
+    SYNCING,
+    TERMINATED,
+    TERMINATING,
     CleanedUp,
     ContainersStopped,
     Event,
@@ -127,7 +131,7 @@ class PodWorker(Actor):
         self._say_started()
         self.ask_again(AskAgain())
         self._tell_if_spent()
-        if self._life.stage is Stage.FINISHED:
+        if self._life.stage is FINISHED:
             services.sync_loop.tell(PodFinished(self._uid))
         self._references.announce()
 
@@ -160,7 +164,7 @@ class PodWorker(Actor):
         before = self._life.stage
         self._meet(desired(pod))
         self._tell_if_spent()
-        if self._life.stage is Stage.SYNCING:
+        if self._life.stage is SYNCING:
             self._references.pod_desired(pod)
             if message.around is not None:
                 self._references.around_told(pod, message.around)
@@ -223,8 +227,12 @@ class PodWorker(Actor):
     @handles(RuntimeTold)
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
         """Of a pod whose containers have ended only the remains are there, and whoever collects them says when."""
-        is_news = self._view.observer.told(message.shown)
-        return self._go_on_if(is_news and self._life.stage not in (Stage.TERMINATED, Stage.FINISHED))
+        is_news = self._view.observer.told(message.shown)  # it counts there, whether somebody looks or not
+        return self._go_on_if(is_news and not self._has_ended())
+
+    def _has_ended(self) -> bool:
+        """All containers have, and what is left is to be cleaned away."""
+        return self._life.stage is TERMINATED or self._life.stage is FINISHED
 
     @handles(LookAgain)
     async def look(self, message: LookAgain) -> None:
@@ -257,7 +265,7 @@ class PodWorker(Actor):
         history, stage = self._view.history, self._life.stage
         if failed is not None:
             history.waits((failed,))
-        elif stage is Stage.SYNCING:
+        elif stage is SYNCING:
             history.waits(self._sync.waits())
         else:
             history.waits(self._end.waits(self._life))
@@ -265,16 +273,17 @@ class PodWorker(Actor):
 
     async def _do_what_the_stage_asks(self) -> None:
         stage = self._life.stage
-        if stage is Stage.SYNCING:
+        if stage is SYNCING:
             terminal = await self._sync.sync(self._life, self._runtime)
             self._meet(Synced(terminal))
-        elif stage is Stage.TERMINATING:
+        elif stage is TERMINATING:
             await self._end.terminate(self._life)
             self._meet(ContainersStopped())
-        elif stage is Stage.TERMINATED:
+        elif stage is TERMINATED:
             self._give_back()
             self._show.publish_final()
-            await self._end.end_latecomers(self._life)
+            if self._end.failed:
+                await self._end.end_latecomers(self._life)
             if self._end.clean_up(self._life):
                 self._meet(CleanedUp())
                 self._references.release()
@@ -284,16 +293,18 @@ class PodWorker(Actor):
                 if not self._life.deleted:  # else its own end, which is next, says so
                     self._services.sync_loop.tell(PodFinished(self._uid))
                 self._tell_if_spent()
-        elif stage is Stage.FINISHED:
-            await self._end.end_latecomers(self._life)
+        elif stage is FINISHED:
+            if self._end.failed:
+                await self._end.end_latecomers(self._life)
             if self._end.nothing_is_left(self._life) and self._life.deleted:
                 # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
+                self._view.history.over()
                 self.stop()
 
     def _tell_if_spent(self) -> None:
         """Its containers may go before it does, once the API shows its end: till then they are all that tells of it."""
         pod = self._view.pod
-        if self._life.stage is Stage.FINISHED and pod is not None and has_ended(pod) and not is_static(pod):
+        if self._life.stage is FINISHED and pod is not None and has_ended(pod) and not is_static(pod):
             self._services.container_gc.tell(PodFinished(self._uid))
 
     def _give_back(self) -> None:
@@ -353,7 +364,7 @@ class PodWorker(Actor):
 
     @handles(ProbesJudged)
     def probes_judged(self, message: ProbesJudged) -> Pass | None:
-        return self._go_on_if(self._probes.judged(message))
+        return self._go_on_if(self._probes.judged(message) and not self._has_ended())
 
     @handles(ProbeRunnerStarted)
     def probe_runner_started(self, _: ProbeRunnerStarted) -> None:
@@ -395,7 +406,7 @@ class PodWorker(Actor):
     @handles(RenewVolumes)
     def renew_volumes(self, _: RenewVolumes) -> None:
         # Of a pod that ends nothing is renewed: it could come after the order to remove all.
-        if self._life.stage is Stage.SYNCING:
+        if self._life.stage is SYNCING:
             self._sync.renew_volumes()
 
     @handles(VolumesReleased)
@@ -439,7 +450,7 @@ class PodWorker(Actor):
     @handles(StatusManagerStarted)
     def publish_again(self, _: StatusManagerStarted) -> None:
         if self._view.published is not None:
-            finished = self._life.stage is Stage.FINISHED
+            finished = self._life.stage is FINISHED
             self._view.publish_again(finished or self._view.final)
             if finished:
                 self._services.status_manager.tell(PodFinished(self._uid))

@@ -29,6 +29,22 @@ class ProbeResults(msgspec.Struct, frozen=True):
 NO_RESULTS = ProbeResults()
 
 
+def say_the_same(results: ProbeResults, others: ProbeResults) -> bool:
+    """Whether nothing is decided or shown otherwise after the one than after the other: that a container is not ready
+    yet, and that it lives, is so where nobody has said it, too.
+    """
+    return results == others or (
+        results.active == others.active
+        and results.startup == others.startup
+        and _those(results.readiness, True) == _those(others.readiness, True)
+        and _those(results.liveness, False) == _those(others.liveness, False)
+    )
+
+
+def _those(verdicts: Mapping[str, bool], verdict: bool) -> set[str]:
+    return {each for each, said in verdicts.items() if said is verdict}
+
+
 def startup_of(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool | None:
     """True: started. False: the startup probe has failed for good. None: not decided. Only for what runs."""
     if container.startup_probe is None or not results.active:

@@ -56,7 +56,7 @@ from actors.probe_state import (
 from actors.start.identity import field_path
 from config.objects import Container, Pod, PodSpec, Probe
 from config.once_per_spec import once_per_spec
-from config.pod_identity import is_sidecar
+from config.pod_identity import lasting_containers
 from runtime.probes import Check, Outcome, ProbeAnswer
 
 SECOND_NS = 1_000_000_000
@@ -107,7 +107,7 @@ class _Asker(msgspec.Struct, frozen=True):
 
 def probed_containers(pod: Pod) -> tuple[Container, ...]:
     """Those that may have probes: regular ones and sidecars."""
-    return _probed_in(pod.spec)
+    return lasting_containers(pod.spec)
 
 
 def has_probes(pod: Pod) -> bool:
@@ -116,13 +116,8 @@ def has_probes(pod: Pod) -> bool:
 
 
 @once_per_spec
-def _probed_in(spec: PodSpec) -> tuple[Container, ...]:
-    return (*(each for each in spec.init_containers if is_sidecar(each)), *spec.containers)
-
-
-@once_per_spec
 def _has_probes(spec: PodSpec) -> bool:
-    return any(probes_of(container) for container in _probed_in(spec))
+    return any(probes_of(container) for container in lasting_containers(spec))
 
 
 class ProbeRunner(Actor):

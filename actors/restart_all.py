@@ -16,11 +16,15 @@ import msgspec
 
 from actors.observed import ObservedContainer, ObservedPod
 from actors.restart_rules import RESTART_ALL, rule_of
-from config.objects import Container, ContainerStatus, Pod, PodStatus
+from config.objects import Container, ContainerStatus, Pod, PodSpec, PodStatus
+from config.once_per_spec import once_per_spec
 
 ALL_RESTARTING = "AllContainersRestarting"
 """The condition of a pod, and, as `RESTARTING_ALL`, the waiting reason of its containers."""
 RESTARTING_ALL = "RestartingAllContainers"
+
+
+_NOBODY: frozenset[str] = frozenset()
 
 
 class Reset(msgspec.Struct, frozen=True):
@@ -35,19 +39,23 @@ class Reset(msgspec.Struct, frozen=True):
 
 def has_rule(pod: Pod) -> bool:
     """Whether any container of the pod may restart all of them."""
-    for group in (pod.spec.containers, pod.spec.init_containers):
-        for container in group:
-            # Asked several times at every look, and hardly any container has rules.
-            rules = container.restart_policy_rules
-            if rules and any(rule.action == RESTART_ALL for rule in rules):
-                return True
-    return False
+    return _has_rule(pod.spec)
+
+
+@once_per_spec
+def _has_rule(spec: PodSpec) -> bool:
+    return any(
+        rule.action == RESTART_ALL
+        for group in (spec.containers, spec.init_containers)
+        for container in group
+        for rule in container.restart_policy_rules
+    )
 
 
 def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
     """Names of the containers whose last end restarts all. None of a pod that is to be deleted."""
-    if pod.metadata.deletion_timestamp is not None or not has_rule(pod):
-        return frozenset()
+    if not has_rule(pod) or pod.metadata.deletion_timestamp is not None:
+        return _NOBODY
     return frozenset(
         container.name
         for container in (*pod.spec.init_containers, *pod.spec.containers)
@@ -99,9 +107,11 @@ def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> 
 def marked(statuses: Iterable[ContainerStatus]) -> frozenset[str]:
     """Names of containers that were published as being restarted with all others."""
     return frozenset(
-        each.name
-        for each in statuses
-        if each.state is not None and each.state.waiting is not None and each.state.waiting.reason == RESTARTING_ALL
+        [
+            each.name
+            for each in statuses
+            if each.state is not None and each.state.waiting is not None and each.state.waiting.reason == RESTARTING_ALL
+        ]
     )
 
 

@@ -10,7 +10,7 @@ Pure: functions of plain mappings from the id of a sandbox or container to how f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from runtime.cri.enums import ContainerEventType, ContainerState
 from runtime.cri.messages import ContainerEventResponse
@@ -52,9 +52,12 @@ def both(newer: Shown, older: Shown) -> Shown:
     return together
 
 
-def news_in(shown: Shown, known: Shown) -> tuple[str, ...]:
-    """Ids of which nothing so late has been seen; what was never seen may be anything but gone."""
-    return tuple([each for each, state in shown.items() if _is_news(state, known.get(each))])
+def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, ...]:
+    """Ids of which nothing so late has been seen; what was never seen may be anything but gone.
+
+    `state_of`: how far the sandbox or container of an id had come when it was seen last; None: it never was.
+    """
+    return tuple([each for each, state in shown.items() if _is_news(state, state_of(each))])
 
 
 def _is_news(state: int, seen: int | None) -> bool:

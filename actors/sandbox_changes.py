@@ -29,7 +29,8 @@ def sandbox_change(pod: Pod, observed: ObservedPod) -> SandboxChange:
     if not sandboxes:
         return FIRST_SANDBOX
     newest = sandboxes[0]
-    why = _fault(pod, newest, sum(sandbox.ready for sandbox in sandboxes))
+    ready = newest.ready if len(sandboxes) == 1 else sum([sandbox.ready for sandbox in sandboxes])
+    why = _fault(pod, newest, ready)
     return SandboxChange(newest.id, newest.attempt + 1 if why else newest.attempt, why)
 
 

@@ -23,7 +23,7 @@ from actors.start.identity import (
     whole_number,
 )
 from config.objects import Container, LifecycleHandler, Pod
-from config.pod_identity import is_sidecar
+from config.pod_identity import containers_by_name, sidecar_names
 
 MINIMUM_STOP_SECONDS = 2
 """What StopContainer is given at least, so that a process always hears of its end before it is killed."""
@@ -39,6 +39,9 @@ class GraceCause(enum.Enum):
     LIVENESS = "liveness"
     STARTUP = "startup"
     OTHER = "other"
+
+
+_POD_ENDS = GraceCause.POD_ENDS
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -73,6 +76,8 @@ def grace_seconds(
 
 
 def _probe_grace(container: Container, cause: GraceCause) -> int | None:
+    if cause is _POD_ENDS:
+        return None
     if cause is GraceCause.LIVENESS and container.liveness_probe is not None:
         return container.liveness_probe.termination_grace_period_seconds
     if cause is GraceCause.STARTUP and container.startup_probe is not None:
@@ -100,17 +105,13 @@ def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) ->
 
     Containers that the spec does not name end like regular ones.
     """
-    inits = pod.spec.init_containers
-    sidecars = [container.name for container in inits if is_sidecar(container)]
-    by_name: dict[str, Container] = {
-        container.name: container
-        for group in (inits, pod.spec.containers, pod.spec.ephemeral_containers)
-        for container in group
-    }
+    sidecars, by_name = sidecar_names(pod.spec), containers_by_name(pod.spec)
     first: list[Ending] = []
     for observed_container in observed.containers():
         if observed_container.may_run and observed_container.name not in sidecars:
             first.append(_ending(pod, by_name.get(observed_container.name), observed_container, override))
+    if not sidecars:
+        return tuple(first)
     after = [container.name for container in pod.spec.containers if _may_run(observed, container.name)]
     last: list[Ending] = []
     for name in reversed(sidecars):
@@ -168,8 +169,8 @@ def _may_run(observed: ObservedPod, name: str) -> bool:
 
 def _ending(pod: Pod, container: Container | None, observed: ObservedContainer, override: int | None) -> Ending:
     if container is None:
-        return Ending(observed.id, observed.name, grace_seconds(pod, None, GraceCause.POD_ENDS, override))
-    grace = grace_seconds(pod, container, GraceCause.POD_ENDS, override)
+        return Ending(observed.id, observed.name, grace_seconds(pod, None, _POD_ENDS, override))
+    grace = grace_seconds(pod, container, _POD_ENDS, override)
     hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
     return Ending(observed.id, observed.name, grace, (), hook if grace > 0 else None)
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from actors.pod_lifecycle import Stage
+from actors.pod_lifecycle import FINISHED, SYNCING, TERMINATED, TERMINATING, Stage
 from actors.pod_status.times import ns_of
 from config.objects import Pod
 from config.pod_identity import CONFIG_SEEN
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 
-_OPERATIONS = {
-    Stage.SYNCING: "sync",
-    Stage.TERMINATING: "terminating",
-    Stage.TERMINATED: "terminated",
-    Stage.FINISHED: "terminated",
-}
+_OPERATIONS = {SYNCING: "sync", TERMINATING: "terminating", TERMINATED: "terminated", FINISHED: "terminated"}
 
 
 class WorkerMeasures:
@@ -33,7 +28,7 @@ class WorkerMeasures:
             return
         if self._first:
             self._first = False
-            operation = "create" if stage is Stage.SYNCING else operation
+            operation = "create" if stage is SYNCING else operation
             seen_ns = ns_of(pod.metadata.annotations.get(CONFIG_SEEN))
             if seen_ns is not None:
                 self._meters.took(names.WORKER_START, max(0, wall_ns - took_ns - seen_ns))

@@ -114,6 +114,25 @@ def is_sidecar(container: Container) -> bool:
     return container.restart_policy == "Always"
 
 
+@once_per_spec
+def lasting_containers(spec: PodSpec) -> tuple[Container, ...]:
+    """Those that run as long as the pod does: sidecars, then the regular ones."""
+    return (*filter(is_sidecar, spec.init_containers), *spec.containers)
+
+
+@once_per_spec
+def containers_by_name(spec: PodSpec) -> Mapping[str, Container]:
+    """Every container of the pod: init, regular and ephemeral ones. No two have one name."""
+    groups = (spec.init_containers, spec.containers, spec.ephemeral_containers)
+    return {container.name: container for group in groups for container in group}
+
+
+@once_per_spec
+def sidecar_names(spec: PodSpec) -> tuple[str, ...]:
+    """In the order of the spec, in which they are started."""
+    return tuple(container.name for container in spec.init_containers if is_sidecar(container))
+
+
 def qos_class(pod: Pod) -> QosClass:
     """The class of the pod: what its status says if it says so, else as its resources make it.
 

@@ -13,7 +13,16 @@ import msgspec
 
 from actors.observed import ObservedPod
 from actors.pod_status.conditions import pod_conditions, with_disruption
-from actors.pod_status.container_statuses import Kind, StatusView, Waiting, container_status
+from actors.pod_status.container_statuses import (
+    EPHEMERAL,
+    INIT,
+    REGULAR,
+    SIDECAR,
+    Kind,
+    StatusView,
+    Waiting,
+    container_status,
+)
 from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.phase import TERMINAL, pod_phase
 from actors.pod_status.times import api_time, seconds_of
@@ -82,31 +91,30 @@ def compute_pod_status(
     if observed is None:
         observed = ObservedPod(pod.metadata.uid)
     spec = pod.spec
-    initialized = any(container.name in observed.by_name for container in spec.containers)
+    inits = spec.init_containers
+    initialized = bool(inits) and any(container.name in observed.by_name for container in spec.containers)
     restarting_all = not ended and in_progress(pod, observed, previous)
     if restarting_all:
-        coming = frozenset(each.name for each in (*spec.init_containers, *spec.containers))
+        coming = frozenset(each.name for each in (*inits, *spec.containers))
     handler = observed.sandboxes[0].handler if observed.sandboxes else ""
     able = handler in node.recursive_read_only_handlers
     view = StatusView(
         pod, observed, probes, waiting, node.runtime_name, initialized, ended, coming, restarting_all, able
     )
-    init = _group(view, spec.init_containers, Kind.INIT, previous.init_container_statuses)
-    regular = _sorted(_group(view, spec.containers, Kind.REGULAR, previous.container_statuses))
-    ephemeral = _sorted(_group(view, spec.ephemeral_containers, Kind.EPHEMERAL, previous.ephemeral_container_statuses))
-    coming |= marked((*init, *regular))
+    init = _group(view, inits, INIT, previous.init_container_statuses) if inits else ()
+    regular = _sorted(_group(view, spec.containers, REGULAR, previous.container_statuses))
+    ephemeral: tuple[ContainerStatus, ...] = ()
+    if spec.ephemeral_containers:
+        known = previous.ephemeral_container_statuses
+        ephemeral = _sorted(_group(view, spec.ephemeral_containers, EPHEMERAL, known))
+    everyone = init + regular
+    if restarted := marked(everyone):
+        coming |= restarted
     phase = _phase(pod, observed, init, regular, previous, ended, forced, coming)
     generation = _newer(pod.metadata.generation, previous.observed_generation)
     now = api_time(wall_ns)
-    by_name = {status.name: status for status in init + regular}
-    sandbox_ready = not sandbox_change(pod, observed).needed
-    ips = pod_ips(
-        bool(spec.host_network),
-        observed.ips(),
-        tuple(each.ip for each in previous.pod_ips),
-        node.ips,
-        observed.any_sandbox_ready(),
-    )
+    sandbox_ready = not sandbox_change(pod, observed).why
+    shown_ips = _pod_ips(pod, observed, previous.pod_ips, node.ips)
     host_ips = _host_ips(node.ips)
     same_phase = phase == previous.phase
     status = msgspec.structs.replace(
@@ -121,7 +129,7 @@ def compute_pod_status(
             pod_conditions(
                 pod,
                 phase,
-                by_name,
+                {status.name: status for status in everyone},
                 sandbox_ready=sandbox_ready,
                 restarting_all=restarting_all,
                 previous=previous.conditions,
@@ -136,8 +144,8 @@ def compute_pod_status(
         observed_generation=generation,
         start_time=previous.start_time or _start_time(pod, observed, wall_ns),
         qos_class=previous.qos_class or str(qos_class(pod)),
-        pod_ip=ips[0] if ips else None,
-        pod_ips=tuple(PodIP(ip=ip) for ip in ips),
+        pod_ip=shown_ips[0].ip if shown_ips else None,
+        pod_ips=shown_ips,
         host_ip=host_ips[0].ip if host_ips else previous.host_ip,
         host_ips=host_ips or previous.host_ips,
     )
@@ -145,6 +153,15 @@ def compute_pod_status(
 
 
 _NOTHING_YET = PodStatus()
+
+
+def _pod_ips(
+    pod: Pod, observed: ObservedPod, previous: tuple[PodIP, ...], node_ips: tuple[str, ...]
+) -> tuple[PodIP, ...]:
+    """The addresses to show; `previous` itself when they are the same."""
+    before = tuple([each.ip for each in previous])
+    ips = pod_ips(bool(pod.spec.host_network), observed.ips(), before, node_ips, observed.any_sandbox_ready())
+    return previous if ips == before else tuple([PodIP(ip=ip) for ip in ips])
 
 
 @lru_cache(maxsize=64)
@@ -174,15 +191,13 @@ def _start_time(pod: Pod, observed: ObservedPod, wall_ns: int) -> str:
 def _group(
     view: StatusView, containers: Iterable[Container], kind: Kind, previous: tuple[ContainerStatus, ...]
 ) -> tuple[ContainerStatus, ...]:
-    if not containers:
-        return ()
     old = {status.name: status for status in previous}
     return tuple(
         [
             container_status(
                 view,
                 container,
-                Kind.SIDECAR if kind is Kind.INIT and is_sidecar(container) else kind,
+                SIDECAR if kind is INIT and is_sidecar(container) else kind,
                 old.get(container.name),
             )
             for container in containers

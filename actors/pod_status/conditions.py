@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from actors.pod_status.phase import FAILED, SUCCEEDED
 from actors.restart_all import ALL_RESTARTING, has_rule
 from config.objects import ContainerStatus, Pod, PodCondition
-from config.pod_identity import is_sidecar
+from config.pod_identity import is_sidecar, lasting_containers
 
 SCHEDULED = "PodScheduled"
 INITIALIZED = "Initialized"
@@ -66,11 +66,12 @@ def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatu
         return (_FALSE, "PodCompleted", None)
     unknown: list[str] = []
     unready: list[str] = []
-    for container in pod.spec.init_containers:
-        if is_sidecar(container):
-            _sort_out(container.name, statuses.get(container.name), unknown, unready)
-    for container in pod.spec.containers:
-        _sort_out(container.name, statuses.get(container.name), unknown, unready)
+    for container in lasting_containers(pod.spec):
+        status = statuses.get(container.name)
+        if status is None:
+            unknown.append(container.name)
+        elif not status.ready:
+            unready.append(container.name)
     return _verdict(unknown, unready, "ContainersNotReady", "unready")
 
 
@@ -106,13 +107,6 @@ def pod_ready(pod: Pod, containers: _Verdict, others: Iterable[PodCondition]) ->
                 f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {condition.status}'
             )
     return (_FALSE, "ReadinessGatesNotReady", ", ".join(closed)) if closed else _YES
-
-
-def _sort_out(name: str, status: ContainerStatus | None, unknown: list[str], unready: list[str]) -> None:
-    if status is None:
-        unknown.append(name)
-    elif not status.ready:
-        unready.append(name)
 
 
 def _verdict(unknown: list[str], unready: list[str], reason: str, word: str) -> _Verdict:

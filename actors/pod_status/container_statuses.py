@@ -56,6 +56,10 @@ class Kind(enum.Enum):
     EPHEMERAL = "ephemeral"
 
 
+INIT, SIDECAR, REGULAR, EPHEMERAL = Kind
+"""The same by name: a member of an enum costs ten times a global name."""
+
+
 class StatusView(msgspec.Struct, frozen=True):
     """What statuses are made from. `initialized`: a regular container exists. `ended`: nothing is started any more."""
 
@@ -108,29 +112,34 @@ def _of_observed(
 ) -> ContainerStatus:
     newest = group[0]
     restarts = newest.attempt
-    container_id = f"{view.runtime_name}://{newest.id}"
     ready = started = False
-    if newest.running and newest.starting and not view.ended:
+    runs = newest.running
+    if runs and newest.starting and not view.ended:
         state = default_waiting(view.pod)
-    elif newest.running:
+    elif runs:
         state = ContainerState(running=ContainerStateRunning(started_at=api_time(newest.started_at_ns)))
-        if kind is Kind.INIT or kind is Kind.EPHEMERAL:
-            started = kind is Kind.EPHEMERAL
+        if kind is INIT or kind is EPHEMERAL:
+            started = kind is EPHEMERAL
         else:
-            started = is_started(container, newest, view.probes)
-            ready = started and is_ready(container, newest, view.probes)
+            ready = is_ready(container, newest, view.probes)
+            started = ready or is_started(container, newest, view.probes)
     elif newest.exited:
         state = ContainerState(terminated=_terminated(view, newest))
-        ready = kind is Kind.INIT and newest.exit_code == 0
-    elif newest.may_run and old is not None and (lost := _shown_lost(old, container_id)) is not None:
+        ready = kind is INIT and newest.exit_code == 0
+    elif newest.may_run and old is not None and (lost := _shown_lost(old, _id(view, newest))) is not None:
         # Lost by the runtime while it ran, and shown so already: the count is not raised twice.
         state, restarts = lost, old.restart_count
     elif newest.may_run and old is not None and old.state is not None and old.state.running is not None:
-        state = ContainerState(terminated=_unknown_end(container_id, old.state.running.started_at))
+        state = ContainerState(terminated=_unknown_end(_id(view, newest), old.state.running.started_at))
         restarts += 1
     else:
         state = _WAITING
     return _status(view, container, state, _last_state(view, group, old, restarts), restarts, newest, ready, started)
+
+
+def _id(view: StatusView, container: ObservedContainer) -> str:
+    """As the API has it."""
+    return f"{view.runtime_name}://{container.id}"
 
 
 def _shown_lost(old: ContainerStatus, container_id: str) -> ContainerState | None:
@@ -164,7 +173,7 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
         return _removed(view, container, old)
     if old is not None and state is not None and state.terminated is not None:
         return old
-    if kind is Kind.INIT and view.initialized:
+    if kind is INIT and view.initialized:
         state = ContainerState(terminated=ContainerStateTerminated(exit_code=0, reason="Completed"))
         return _status(view, container, state, None, old.restart_count if old else 0, None, True, False)
     if old is None:
@@ -180,7 +189,7 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
 def _restarts_with_all(view: StatusView, kind: Kind, old: ContainerStatus | None) -> bool:
     waiting = old.state.waiting if old is not None and old.state is not None else None
     marked = waiting is not None and waiting.reason == RESTARTING_ALL
-    return kind is not Kind.EPHEMERAL and (marked or view.restarting_all)
+    return kind is not EPHEMERAL and (marked or view.restarting_all)
 
 
 def _removed(view: StatusView, container: Container, old: ContainerStatus | None) -> ContainerStatus:
@@ -227,13 +236,13 @@ def _comes_again(
     newest: ObservedContainer | None,
     ended: ContainerStateTerminated,
 ) -> bool:
-    if kind is Kind.EPHEMERAL:
+    if kind is EPHEMERAL:
         return False
     if container.name in view.coming:
         return True
-    if kind is Kind.INIT:
+    if kind is INIT:
         return ended.exit_code != 0 and should_restart_failed_init(view.pod, container, ended.exit_code)
-    return kind is Kind.SIDECAR or should_restart(view.pod, container, newest)
+    return kind is SIDECAR or should_restart(view.pod, container, newest)
 
 
 def _terminated(view: StatusView, ended: ObservedContainer) -> ContainerStateTerminated:
@@ -243,7 +252,7 @@ def _terminated(view: StatusView, ended: ObservedContainer) -> ContainerStateTer
         message=ended.message or None,
         started_at=api_time(ended.started_at_ns),
         finished_at=api_time(ended.finished_at_ns),
-        container_id=f"{view.runtime_name}://{ended.id}",
+        container_id=_id(view, ended),
     )
 
 
@@ -279,7 +288,7 @@ def _status(
         restart_count=restarts,
         image=(newest.image if newest is not None else "") or container.image,
         image_id=newest.image_ref if newest is not None else "",
-        container_id=f"{view.runtime_name}://{newest.id}" if newest is not None else None,
+        container_id=_id(view, newest) if newest is not None else None,
         resources=resources,
         allocated_resources=asked.requests if asked is not None else {},
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),

@@ -38,7 +38,7 @@ STATES = (CREATED, RUNNING, EXITED, UNKNOWN, GONE)
     ],
 )
 def test_who_has_seen_as_far_as_is_told_need_not_look(told: Shown, seen: Shown, news: str):
-    assert news_in(told, seen) == tuple(news)
+    assert news_in(told, seen.get) == tuple(news)
 
 
 _SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for state in STATES]))
@@ -48,10 +48,10 @@ _SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for 
 def test_no_news_is_lost_where_two_words_become_one(first: Shown, second: Shown, there: Shown):
     seen = {each: state for each, state in there.items() if state != GONE}
     together = both(second, first)
-    if not news_in(together, seen):
+    if not news_in(together, seen.get):
         for word in (first, second):
             # That something was made which is gone by now is no news.
-            assert not news_in({each: state for each, state in word.items() if together[each] != GONE}, seen)
+            assert not news_in({each: state for each, state in word.items() if together[each] != GONE}, seen.get)
     assert both(first, second) == together
 
 

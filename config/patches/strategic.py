@@ -15,12 +15,14 @@ share with them what is the same. What can fail is `PatchError`. Refuses to know
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter, methodcaller
 from typing import Any
 
 from config.patches.errors import PatchError
 from config.patches.strategic_schema import NO_RULE, PLAIN, FieldRule, Schema
 
 _PATCH = "$patch"
+_IS_DIRECTED = methodcaller("__contains__", _PATCH)
 _RETAIN = "$retainKeys"
 _ORDER = "$setElementOrder/"
 _DELETE = "$deleteFromPrimitiveList/"
@@ -48,8 +50,15 @@ def make_strategic(original: Mapping[str, Any], modified: Mapping[str, Any], sch
 def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema, path: str) -> dict[str, Any]:
     if _PATCH in patch:
         return _directed_map(patch, path)
-    # Seldom is there any, and what begins with a dollar stands before all letters.
-    directives = [name for name in patch if name[:1] == "$"] if patch and min(patch) < "%" else ()
+    directives = _directives_in(patch)
+    if not directives and _NESTED.isdisjoint(map(type, patch.values())):
+        # Most maps: nothing in them is merged.
+        result = {**original, **patch}
+        if None in patch.values():
+            for name, value in patch.items():
+                if value is None:
+                    del result[name]
+        return result
     lists = _lists_of_directives(directives, patch, path) if directives else _NO_LISTS
     result = _retained(original, patch, path) if _RETAIN in patch else dict(original)
     for name, value in patch.items():
@@ -89,6 +98,11 @@ def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Sc
     return result
 
 
+def _directives_in(patch: Mapping[str, Any]) -> Sequence[str]:
+    """The names that begin with a dollar. Seldom is there any: it stands before all letters."""
+    return [name for name in patch if name[:1] == "$"] if patch and min(patch) < "%" else ()
+
+
 def _directed_map(patch: Mapping[str, Any], path: str) -> dict[str, Any]:
     directive = patch[_PATCH]
     if directive == "delete":
@@ -123,6 +137,10 @@ def _merge_list(
     current: list[Any] | None, patch: list[Any], rule: FieldRule, order: list[Any] | None, path: str
 ) -> list[Any]:
     """A list by key, or a set, with the patch's items merged into it, in the order of `order`, else of the patch."""
+    if rule.key is not None and not order:
+        distinct = _merge_distinct(current or [], patch, rule, rule.key, path)
+        if distinct is not None:
+            return distinct
     _check_items((current or [], patch, order or []), rule, path)
     if rule.key is None:
         wanted = _positions(order or patch)
@@ -134,12 +152,10 @@ def _merge_list(
     before = _without(current or [], rule.key, deleted)
     if replace:
         before, fresh = fresh, []
-    keys = [item[rule.key] for item in before]
-    index = _positions(keys)
     wanted = _positions([item[rule.key] for item in order or fresh])
-    if not (order or replace) and len(index) == len(keys) and len(wanted) == len(fresh):
-        return _merge_distinct(before, index, fresh, wanted, rule, path)
     result = [_plain(item) for item in before] if replace else list(before)
+    keys = [item[rule.key] for item in result]
+    index = _positions(keys)
     server = dict(index)
     # In the eyes of the API server, items that are added take the places of those that are deleted.
     freed = len(current or ()) - len(before) if order else 0
@@ -161,30 +177,34 @@ def _merge_list(
     return _woven(result, keys, wanted, server)
 
 
-def _merge_distinct(
-    before: list[Any],
-    places: Mapping[Any, int],
-    fresh: list[Any],
-    wanted: Mapping[Any, int],
-    rule: FieldRule,
-    path: str,
-) -> list[Any]:
-    """What nearly every patch asks for: no item is there twice, and those of the patch stand in its own order.
-
-    `places` and `wanted`: key -> where it stands in `before` and in `fresh`. The rest as in `_woven`.
+def _merge_distinct(current: list[Any], patch: list[Any], rule: FieldRule, key: str, path: str) -> list[Any] | None:
+    """What `_merge_list` makes of nearly every patch, in one go: all items are maps with keys, none is there twice, and
+    the patch has no directive and only its own order. None where anything of this is not so.
     """
-    result: list[Any] = []
-    others = [(place, before[place]) for key, place in places.items() if key not in wanted]
+    key_of = itemgetter(key)
+    try:
+        keys, theirs = list(map(key_of, patch)), list(map(key_of, current))
+        wanted, places = set(keys), dict(zip(theirs, range(len(theirs)), strict=True))
+    except (KeyError, TypeError):
+        return None
+    if len(wanted) < len(keys) or len(places) < len(theirs) or any(map(_IS_DIRECTED, patch)):
+        return None
+    if not (_KEYS.issuperset(map(type, keys)) and _KEYS.issuperset(map(type, theirs))):
+        return None
+    # Those that the patch does not name come before what stood behind them, otherwise as late as they can (`_woven`).
+    others = [place for place, name in enumerate(theirs) if name not in wanted]
     others.reverse()
-    for key, item in zip(wanted, fresh, strict=True):
-        place = places.get(key)
+    result: list[Any] = []
+    for name, item in zip(keys, patch, strict=True):
+        place = places.get(name)
         if place is None:
             result.append(_plain(item))
             continue
-        while others and others[-1][0] < place:
-            result.append(others.pop()[1])
-        result.append(_merge_map(before[place], item, rule.schema, f"{path}[{rule.key}={key}]"))
-    result.extend(other for _, other in reversed(others))
+        while others and others[-1] < place:
+            result.append(current[others.pop()])
+        result.append(_merge_map(current[place], item, rule.schema, f"{path}[{key}={name}]"))
+    while others:
+        result.append(current[others.pop()])
     return result
 
 
@@ -215,14 +235,6 @@ def _without(items: list[Any], key: str, deleted: set[Any]) -> list[Any]:
 
 def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None:
     """Every item is a map with a key where the list is one by key, and a plain value where it is a set."""
-    key = rule.key
-    if key is not None:
-        # Nearly always all of them have one.
-        others = [
-            each for items in lists for each in items if type(each) is not dict or type(each.get(key)) not in _KEYS
-        ]
-        if not others:
-            return
     kinds: set[type] = set()
     for items in lists:
         for position, item in enumerate(items):
@@ -284,21 +296,26 @@ def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server:
 
 def _plain(value: Any) -> Any:
     """What a patch says about something that was not there: itself, without nulls and directives."""
-    if type(value) is dict:
-        return {
-            name: _plain(part) if type(part) in _NESTED else part
-            for name, part in value.items()
-            if part is not None
-            and not (name[:1] == "$" and _directs(name))
-            and not (type(part) is dict and _PATCH in part)
-        }
     if type(value) is list:
         return [
             _plain(item) if type(item) in _NESTED else item
             for item in value
             if not (type(item) is dict and _PATCH in item)
         ]
-    return value
+    if type(value) is not dict:
+        return value
+    plain = value
+    if _directives_in(plain):
+        plain = {name: part for name, part in plain.items() if not _directs(name)}
+    if None in plain.values():
+        plain = {name: part for name, part in plain.items() if part is not None}
+    if _NESTED.isdisjoint(map(type, plain.values())):
+        return plain
+    return {
+        name: _plain(part) if type(part) in _NESTED else part
+        for name, part in plain.items()
+        if not (type(part) is dict and _PATCH in part)
+    }
 
 
 def _directs(name: str) -> bool:

@@ -12,33 +12,40 @@ from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request, conflict, forbidden_field, invalid, invalid_value
 
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
-_NEVER_KEPT = ("managedFields", "selfLink")
+_TEXT_OR_ABSENT = frozenset({str, type(None)})
+_NEVER_KEPT = frozenset({"managedFields", "selfLink"})
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NOTHING: Json = {}
 
 
 def typed(resource_kind: str, api_version: str, value: Json) -> Json:
     """The object with its own top and metadata, and the type that the path asks for. Raises StatusError (400)."""
-    for field, expected, text in (("apiVersion", api_version, "API version"), ("kind", resource_kind, "kind")):
-        found = value.get(field)
-        if found and found != expected:
-            raise bad_request(f"the {text} in the data ({found}) does not match the expected {text} ({expected})")
+    if value.get("kind") != resource_kind or value.get("apiVersion") != api_version:
+        _check_type(resource_kind, api_version, value)
     metadata = value.get("metadata")
     if metadata is None:
         metadata = {}
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
     metadata = without_nulls(metadata)
-    for name in _NEVER_KEPT:
-        if name in metadata:
-            del metadata[name]
-    for name in _TEXTS:
-        if name in metadata and type(metadata[name]) is not str:
-            raise bad_request(f"metadata.{name} is no text")
+    if not _NEVER_KEPT.isdisjoint(metadata):
+        metadata = {name: part for name, part in metadata.items() if name not in _NEVER_KEPT}
+    if not _TEXT_OR_ABSENT.issuperset(map(type, map(metadata.get, _TEXTS))):
+        wrong = next(name for name in _TEXTS if type(metadata.get(name, "")) is not str)
+        raise bad_request(f"metadata.{wrong} is no text")
     own = without_nulls(value)
     own["kind"], own["apiVersion"], own["metadata"] = resource_kind, api_version, metadata
     return own
+
+
+def _check_type(resource_kind: str, api_version: str, value: Json) -> None:
+    """Who says nothing of the type means that of the path. Raises StatusError (400)."""
+    for field, expected, text in (("apiVersion", api_version, "API version"), ("kind", resource_kind, "kind")):
+        found = value.get(field)
+        if found and found != expected:
+            raise bad_request(f"the {text} in the data ({found}) does not match the expected {text} ({expected})")
 
 
 def without_nulls(value: Json) -> Json:
@@ -62,8 +69,8 @@ def strip_new(metadata: Json) -> None:
     """What the client may not decide about a new object."""
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
-    for name in (*_SERVERS_OWN, "resourceVersion"):
-        if name in metadata:
+    if not _NOT_IN_NEW.isdisjoint(metadata):
+        for name in [name for name in metadata if name in _NOT_IN_NEW]:
             del metadata[name]
 
 
@@ -74,6 +81,8 @@ def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patch
     """
     if new.setdefault("name", name) != name:
         raise bad_request(f"the name of the object ({new['name']}) does not match the name on the URL ({name})")
+    if new == old:
+        return
     uid = new.get("uid")
     if uid and uid != old["uid"]:
         if patched:

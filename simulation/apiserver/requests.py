@@ -65,8 +65,7 @@ class Request(msgspec.Struct, frozen=True):
     user: User = ADMIN
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What a path names. Without a name it is the collection; `sub` with its name: a part of the object."""
 
     resource: ServedResource
@@ -81,7 +80,9 @@ class Target:
 @lru_cache(maxsize=4096)
 def target_of(path: str) -> Target:
     """Raises StatusError (404)."""
-    parts = [part for part in path.split("/") if part]
+    parts = path.strip("/").split("/")
+    if "" in parts:
+        parts = [part for part in parts if part]
     if len(parts) >= 3 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]
     elif len(parts) >= 4 and parts[0] == "apis":
@@ -245,8 +246,7 @@ class ListAnswer:
         return head + b",".join([version.body() for version in self.versions]) + b"]}"
 
 
-@dataclass(frozen=True, slots=True)
-class JsonAnswer:
+class JsonAnswer(msgspec.Struct, frozen=True):
     """A Status, a review, discovery: JSON that is no stored object. A refusal has a `code` of 400 and above."""
 
     value: Any

@@ -157,8 +157,12 @@ class Watcher:
         """Tell of a change, as it looks through the selection."""
         old, new, selection = change.old, change.new, self.selection
         if selection.everything:
-            was, is_now = old is not None, new is not None
-        elif selection.node_alone:
+            if new is None:
+                self.send(DELETED, change.gone())
+            else:
+                self.send(ADDED if old is None else MODIFIED, new)
+            return
+        if selection.node_alone:
             # What every agent asks for.
             node = selection.node
             was, is_now = old is not None and old.node == node, new is not None and new.node == node
@@ -210,6 +214,8 @@ class Collection:
         self._in_writing = in_writing
         self._newest: Version | None = None
         self._watchers: dict[_Bucket, tuple[Watcher, ...]] = {}
+        self._watched_by_name = False
+        """Whether somebody watches only what has some name, or is in some namespace."""
         self._history: list[Change] = []
         self._history_at_most = history_at_most
         self.forgotten = 0
@@ -312,6 +318,7 @@ class Collection:
 
     def watch(self, watcher: Watcher) -> None:
         self._watchers[watcher.bucket] = (*self._watchers.get(watcher.bucket, ()), watcher)
+        self._note_buckets()
 
     def leave(self, watcher: Watcher) -> None:
         those = tuple(other for other in self._watchers.get(watcher.bucket, ()) if other is not watcher)
@@ -319,6 +326,10 @@ class Collection:
             self._watchers[watcher.bucket] = those
         else:
             self._watchers.pop(watcher.bucket, None)
+        self._note_buckets()
+
+    def _note_buckets(self) -> None:
+        self._watched_by_name = any(type(bucket) is tuple and bucket != _EVERYTHING for bucket in self._watchers)
 
     def watchers(self) -> list[Watcher]:
         return [watcher for those in self._watchers.values() for watcher in those]
@@ -353,10 +364,12 @@ class Collection:
                 watcher.offer(change)
 
     def _buckets(self, change: Change, shown: Version) -> list[_Bucket]:
-        namespace, name = shown.namespace, shown.name
-        buckets: list[_Bucket] = [_EVERYTHING, (namespace, name)]
-        if namespace:
-            buckets += ((namespace, ""), ("", name))
+        buckets: list[_Bucket] = [_EVERYTHING]
+        if self._watched_by_name:
+            namespace, name = shown.namespace, shown.name
+            buckets.append((namespace, name))
+            if namespace:
+                buckets += ((namespace, ""), ("", name))
         if self._by_node is not None:
             old, new = change.old, change.new
             if old is not None:

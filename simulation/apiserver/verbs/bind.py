@@ -14,7 +14,8 @@ from simulation.apiserver.verbs.delete import delete_object
 def bind(context: Context, call: Call) -> Answer:
     """Raises StatusError: 404, 409 when the pod has a node or is on its way out."""
     binding = asked_body(call)
-    name = call.name or str((binding.get("metadata") or {}).get("name") or "")
+    asked: Json = binding.get("metadata") or {}
+    name = call.name or str(asked.get("name") or "")
     target = binding.get("target") or {}
     node = target.get("name")
     if not node:
@@ -25,16 +26,17 @@ def bind(context: Context, call: Call) -> Answer:
         call = Call(call.request, Target(PODS, call.namespace, name), call.verb, call.query, call.dry_run)
     old = context.find(call)
     value = old.object
-    uid = (binding.get("metadata") or {}).get("uid")
+    spec: Json = value["spec"]
+    uid = asked.get("uid")
     if uid and uid != old.uid:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}"
         raise conflict(PODS, name, why, "binding")
     if "deletionTimestamp" in value["metadata"]:
         raise conflict(PODS, name, f"pod {name} is being deleted, cannot be assigned to a host", "binding")
-    if value["spec"].get("nodeName"):
-        why = f'pod {name} is already assigned to node "{value["spec"]["nodeName"]}"'
+    if old.node:
+        why = f'pod {name} is already assigned to node "{old.node}"'
         raise conflict(PODS, name, why, "binding")
-    if value["spec"].get("schedulingGates"):
+    if spec.get("schedulingGates"):
         raise conflict(PODS, name, f"pod {name} has non-empty .spec.schedulingGates", "binding")
     status = value.get("status") or {}
     condition = {
@@ -46,12 +48,12 @@ def bind(context: Context, call: Call) -> Answer:
     }
     others = [one for one in status.get("conditions") or () if one.get("type") != "PodScheduled"]
     metadata = dict(value["metadata"])
-    if (binding.get("metadata") or {}).get("annotations"):
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), **binding["metadata"]["annotations"]}
+    if asked.get("annotations"):
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **asked["annotations"]}
     bound: Json = {
         **value,
         "metadata": metadata,
-        "spec": shared({**value["spec"], "nodeName": node}),
+        "spec": shared({**spec, "nodeName": node}),
         "status": {**status, "conditions": [*others, condition]},
     }
     version = context.put(call, bound)

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from actors.api_status.urgency import ON_ITS_WAY_NS
-from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.kernel import ActorSystem, MailboxOverflowed, SimulatedDispatcher
 from actors.messages import ListPods
 from actors.mirror_messages import MirrorPodSeen
-from actors.status_manager import MAX_WRITES, SWEEP_NS, StatusManagerActor
+from actors.status_manager import MAX_WRITES, SWEEP_NS, StatusManagerActor, WriteDue
 from actors.status_messages import (
     PodFinished,
     PodForgotten,
@@ -139,6 +139,30 @@ def test_a_pod_that_stays_on_its_way_is_shown_after_a_while(world: World):
     assert world.api.calls == []
     world.run(ON_ITS_WAY_NS)
     assert world.accept()["status"] == {"hostIP": "10.0.0.1"}
+
+
+def test_an_alarm_for_a_pod_that_came_to_run_takes_nothing_from_the_next(world: World):
+    world.tell("web", PodStatus(phase="Pending", host_ip="10.0.0.1"))
+    world.run(ON_ITS_WAY_NS // 2)
+    world.tell("web", ready())
+    world.accept()
+    world.tell("db", PodStatus(phase="Pending", host_ip="10.0.0.1"))
+    world.run(ON_ITS_WAY_NS - SECOND_NS // 10)
+    assert world.names() == ["web"], "the alarm has rung, for nobody"
+    world.run(SECOND_NS // 10)
+    assert world.names() == ["web", "db"]
+
+
+def test_an_alarm_that_was_lost_on_the_way_is_set_again(world: World):
+    world.tell("web", PodStatus(phase="Pending", host_ip="10.0.0.1"))
+    actor = world.manager._cell.actor
+    assert actor is not None
+    actor.cancel_timer(WriteDue)  # as a mailbox that is full does it
+    world.run(2 * ON_ITS_WAY_NS)
+    assert world.names() == []
+    world.manager.tell(MailboxOverflowed())
+    world.run()
+    assert world.names() == ["web"]
 
 
 def test_changes_during_a_write_become_one(world: World):

@@ -19,6 +19,7 @@ def _text(seconds: int) -> str:
     return datetime.fromtimestamp(min(seconds, _LAST_SECOND), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@lru_cache(maxsize=1024)
 def seconds_of(text: str | None) -> int | None:
     """Seconds since 1970 of a time in an object of the API; None for what is no time."""
     if not text:

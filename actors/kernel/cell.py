@@ -53,7 +53,8 @@ class _Turn(enum.IntEnum):
 
 
 # The way of every message: a member of an enum costs ten times a global name.
-TAKEN = (Posted.QUEUED, Posted.COALESCED)
+COALESCED = Posted.COALESCED
+TAKEN = (Posted.QUEUED, COALESCED)
 ALIVE = Life.RUNNING
 IDLE, IN_QUEUE, AT_WORK = _Turn
 

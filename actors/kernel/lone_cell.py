@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.kernel import waiting
 from actors.kernel.actor_timers import Timer
-from actors.kernel.cell import ALIVE, AT_WORK, EDGE, IDLE, IN_QUEUE, TAKEN, Cell
+from actors.kernel.cell import ALIVE, AT_WORK, COALESCED, EDGE, IDLE, IN_QUEUE, TAKEN, Cell
 from actors.kernel.handling import handle, resume
 from actors.kernel.promise import AskFuture
 
@@ -44,6 +44,8 @@ class LoneCell(Cell):
         sender_cell = clock.cell
         sender = EDGE if sender_cell is None else sender_cell.path
         posted = self.mailbox.post(message, reply_to, sender, clock.now_ns, key)
+        if posted is COALESCED and self.lingers and self.task is None:
+            return  # it waits already, and it is known for how long
         if (
             self.turn_state is IDLE
             # Who is alive and waits for nothing has work now: the mailbox is not empty.

@@ -55,7 +55,13 @@ class Stage(enum.StrEnum):
     REFUSED = "refused"
 
 
+UNPULLED = Stage.UNPULLED
+"""By name, for who asks at every step: a member of an enum costs ten times a global name."""
+HELD_UP = (Stage.UNPULLED, Stage.REFUSED)
+"""Its status says why it has not started."""
 RUNNING = (Stage.HOOKED, Stage.UNDONE, Stage.STARTED)
+BEGUN = (Stage.HOOKED, Stage.STARTED)
+"""It runs, and nothing is wrong with it."""
 RUNS_UNSTARTED = (Stage.HOOKED, Stage.UNDONE)
 """Its container runs and has not started: from outside it is still being made."""
 

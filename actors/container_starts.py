@@ -13,7 +13,10 @@ import msgspec
 
 from actors.container_sources import ContainerSources
 from actors.container_start import (
+    BEGUN,
+    HELD_UP,
     RUNNING,
+    UNPULLED,
     Created,
     Event,
     Gathered,
@@ -32,7 +35,8 @@ from actors.history_messages import HistoryKind
 from actors.image_messages import ImagePulled, ImagePullFailed, PullImage, PullWaits
 from actors.image_rules import (
     INVALID_IMAGE_NAME,
-    ImageDeed,
+    PULL,
+    REFUSE,
     ImageVerdict,
     Said,
     backing_off,
@@ -131,14 +135,6 @@ class ContainerStarts:
         """Containers whose pull is not begun yet, and why."""
         self._present: set[str] = set()
         """Containers of which it was said that their image is there, since they were last created."""
-        self._deeds: Mapping[Stage, Callable[[_Try], Awaitable[Event | None]]] = {
-            Stage.LOOKING: self._look_for_image,
-            Stage.PULLING: self._ask_for_pull,
-            Stage.GATHERING: self._gather,
-            Stage.CREATING: self._create,
-            Stage.STARTING: self._start,
-            Stage.HOOKED: self._begin_hook,
-        }
 
     def busy(self) -> frozenset[str]:
         """Names of containers whose image is being pulled, or that wait for what they refer to."""
@@ -209,12 +205,12 @@ class ContainerStarts:
         container = start.container
         this = _Try(pod, start, container, container.name, place, start.attempt or 0)
         life = self._lives.meet(this.name, Wanted(container.image, start.created_id))
-        while (deed := self._deeds.get(life.stage)) is not None:
-            event = await deed(this)
+        while (deed := _DEEDS.get(life.stage)) is not None:
+            event = await deed(self, this)
             if event is None:
                 break
             life = self._lives.meet(this.name, event)
-            if life.stage is Stage.UNPULLED and self._view.waiting.get(this.name) != (life.reason, life.message):
+            if life.stage is UNPULLED and self._view.waiting.get(this.name) != (life.reason, life.message):
                 for said in backing_off(life.image):
                     self._say(this.name, said)
             self._show(this.name, life)
@@ -225,9 +221,9 @@ class ContainerStarts:
 
     def _show(self, name: str, life: StartLife) -> None:
         """What its status says of it, while it has not started."""
-        if life.stage in (Stage.UNPULLED, Stage.REFUSED):
+        if life.stage in HELD_UP:
             self._view.waiting[name] = (life.reason, life.message)
-        elif life.stage in (Stage.HOOKED, Stage.STARTED):
+        elif life.stage in BEGUN:
             self._view.waiting.pop(name, None)
 
     def _refused(self, name: str, reason: str, message: str, said: Said | None = None) -> Refused:
@@ -260,11 +256,11 @@ class ContainerStarts:
         if is_pulled and this.image is not None:
             return ImageFound()
         verdict = judge_image(image, policy, this.image is not None)
-        present, pulls = this.image is not None, verdict.deed is ImageDeed.PULL
+        present, pulls = this.image is not None, verdict.deed is PULL
         self._services.meters.count(names.ENSURE_IMAGE, policy, _said(present), _said(pulls))
-        if verdict.deed is ImageDeed.REFUSE:
+        if verdict.deed is REFUSE:
             return self._refused_image(name, verdict)
-        if verdict.deed is ImageDeed.PULL:
+        if pulls:
             return PullNeeded(self._worker.now_ns())
         if name not in self._present:
             self._present.add(name)
@@ -379,6 +375,17 @@ class ContainerStarts:
         link = link_path(self._services.node.container_logs_directory, pod, name, container_id)
         target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
         self._view.on_disk(self._services.files.link_log, link, target)
+
+
+_DEEDS: Mapping[Stage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
+    Stage.LOOKING: ContainerStarts._look_for_image,
+    Stage.PULLING: ContainerStarts._ask_for_pull,
+    Stage.GATHERING: ContainerStarts._gather,
+    Stage.CREATING: ContainerStarts._create,
+    Stage.STARTING: ContainerStarts._start,
+    Stage.HOOKED: ContainerStarts._begin_hook,
+}
+"""What each stage asks for."""
 
 
 def _said(fact: bool) -> str:

@@ -50,6 +50,9 @@ class ImageDeed(enum.Enum):
     REFUSE = "the container cannot start"
 
 
+PULL, REFUSE = ImageDeed.PULL, ImageDeed.REFUSE
+
+
 class ImageVerdict(msgspec.Struct, frozen=True):
     """`image` is the full name to ask the runtime for. With REFUSE, `reason` and `message` are the waiting state."""
 

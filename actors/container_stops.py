@@ -167,13 +167,13 @@ class ContainerStops:
             del self._ends[container_id]
             self._hooks.drop(container_id, HookKind.PRE_STOP)
             self._worker.cancel_timer(f"stop {container_id}")
-        newest = frozenset(group[0].id for group in observed.by_name.values())
-        decided.forget_others_than(frozenset(known), newest)
+        if decided.ends or decided.killed:
+            decided.forget_others_than(known, {group[0].id for group in observed.by_name.values()})
 
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
-        return tuple(_wait(end, ahead_ns) for end in self._ends.values() if end.noted)
+        return tuple([_wait(end, ahead_ns) for end in self._ends.values() if end.noted])
 
     # --- one end ----------------------------------------------------------------------------------------------------
 

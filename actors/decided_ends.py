@@ -12,7 +12,7 @@ Nothing is written for a pod that has no directory (any more), and what is on di
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import msgspec
@@ -133,7 +133,9 @@ class DecidedEnds:
         except BaseException as failure:  # the end of an effect of any kind
             self._worker.log.warning("what was decided about containers of the pod is not written down: %r", failure)
 
-    def forget_others_than(self, known: frozenset[str], newest: frozenset[str]) -> None:
+    def forget_others_than(self, known: Container[str], newest: Container[str]) -> None:
         """Of containers that are gone nothing is to be remembered; `newest`: ids that have no successor yet."""
-        self.ends = {each: note for each, note in self.ends.items() if each in known}
-        self.killed = {each: cause for each, cause in self.killed.items() if each in newest}
+        for each in [each for each in self.ends if each not in known]:
+            del self.ends[each]
+        for each in [each for each in self.killed if each not in newest]:
+            del self.killed[each]

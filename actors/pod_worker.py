@@ -84,6 +84,9 @@ RETRY_JITTER = 0.5
 """A pass that failed is tried again after this, plus up to half of it (spec 2.1)."""
 
 
+_GO_ON = LookAgain(runtime=False)
+
+
 class AskAgain(Message, frozen=True):
     """To itself: messages were lost; ask those who told them."""
 
@@ -212,11 +215,10 @@ class PodWorker(Actor):
         """A pass, because something has come or was told: as the rest of the handler that returns it, or, where more
         waits already, one for all of that. What has been seen of the runtime holds, but for what is in doubt.
         """
-        again = LookAgain(runtime=False)
         if self.has_mail():
-            self.ref.tell(again)
+            self.ref.tell(_GO_ON)
             return None
-        return self.look(again)
+        return self.look(_GO_ON)
 
     def _go_on_if(self, waited_for: bool) -> Pass | None:
         return self._go_on() if waited_for else None

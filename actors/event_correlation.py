@@ -12,8 +12,8 @@ here is sent.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
 
 from actors.event_messages import RecordEvent
 
@@ -83,16 +83,14 @@ class EventCorrelation:
         """The series that `event` belongs to, with it counted in, and whether that is to be sent now."""
         about = (event.kind, event.namespace, event.name, event.uid)
         kind_key = (about, event.type, event.reason)
-        kind = self._kinds.get(kind_key) or self._kinds.put(kind_key, _Kind())
-        if kind.combines(event.message, now_ns):
-            series = self._series.get(kind_key) or self._series.put(kind_key, Series(kind_key, event, wall_ns))
+        if self._kinds.used(kind_key, _Kind).combines(event.message, now_ns):
+            series = self._series.used(kind_key, Series, kind_key, event, wall_ns)
             series.message = COMBINED + event.message
         else:
-            series = self._series.get(event) or self._series.put(event, Series(event, event, wall_ns))
+            series = self._series.used(event, Series, event, event, wall_ns)
         series.count += 1
         series.last_ns, series.last_wall_ns = now_ns, wall_ns
-        allowance = self._objects.get(about) or self._objects.put(about, _Allowance(now_ns))
-        return series, allowance.take(now_ns)
+        return series, self._objects.used(about, _Allowance, now_ns).take(now_ns)
 
 
 class _Kind:
@@ -101,18 +99,18 @@ class _Kind:
     __slots__ = ("_last_ns", "_messages")
 
     def __init__(self) -> None:
-        self._messages: set[str] = set()
+        self._messages: tuple[str, ...] = ()
         self._last_ns = 0
 
     def combines(self, message: str, now_ns: int) -> bool:
         if now_ns - self._last_ns > COMBINING_NS:
-            self._messages.clear()
+            self._messages = ()
         self._last_ns = now_ns
         if message in self._messages:
             return False
         if len(self._messages) == PLAIN_MESSAGES:
             return True
-        self._messages.add(message)
+        self._messages = (*self._messages, message)
         return False
 
 
@@ -143,14 +141,13 @@ class _Recent(Generic[T]):
         self._limit = limit
         self._values: dict[Hashable, T] = {}
 
-    def get(self, key: Hashable) -> T | None:
-        value = self._values.pop(key, None)
-        if value is not None:
-            self._values[key] = value
-        return value
-
-    def put(self, key: Hashable, value: T) -> T:
-        self._values[key] = value
-        if len(self._values) > self._limit:
-            del self._values[next(iter(self._values))]
+    def used(self, key: Hashable, make: Callable[..., T], *args: Any) -> T:
+        """The value of that key, made where there is none."""
+        values = self._values
+        value = values.pop(key, None)
+        if value is None:
+            value = make(*args)
+            if len(values) >= self._limit:
+                del values[next(iter(values))]
+        values[key] = value
         return value

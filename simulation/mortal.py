@@ -183,7 +183,9 @@ class _MortalLane:
             return fn(*args)
 
         call.__qualname__ = getattr(fn, "__qualname__", None) or repr(fn)
-        return self._lane.submit(key, call, deadline_ns=deadline_ns)
+        pending = self._lane.submit(key, call, deadline_ns=deadline_ns)
+        # Of a call on which the agent has died it hears nothing, even where the call was made within its turn.
+        return pending if self._agent.alive else Promise()
 
     def report(self) -> LaneReport:
         return self._lane.report()

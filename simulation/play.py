@@ -32,6 +32,10 @@ SECOND_NS = 10**9
 HOUR_NS = 3600 * SECOND_NS
 LOOK_EVERY_NS = SECOND_NS
 """How often a healed world is asked whether it has become as desired."""
+LATE_CALLS = 1 / 8
+"""Of the calls of lanes, where nothing goes wrong: so many are enough for a few seeds to meet every order. Where things
+may go wrong each call is late, and the wait for it is a place at which that can happen.
+"""
 LOOK_AT_NODES_EVERY_NS = SECOND_NS // 10
 UNTIL_NODES_ARE_READY_NS = 60 * SECOND_NS
 TOLD_AT_MOST = 10
@@ -89,6 +93,7 @@ class Play:
             mailboxes=scenario.node.mailboxes,
             lost_messages=lost_messages(scenario),
             sink=sink,
+            late_calls=1.0 if scenario.faults else LATE_CALLS,
         )
         self.world.chronicle.must_stay_ready = scenario.nodes_stay_ready
         self.world.chronicle.mix_of = self._mix_of

@@ -73,7 +73,8 @@ class Machine:
 
 class World:
     """See the module. `images` are on every node from the start; `runtime_faults`, `api_faults`, `links`,
-    `lost_messages`: until `heal`. `mailboxes`: class of actors -> how many messages may wait.
+    `lost_messages`: until `heal`. `mailboxes`: class of actors -> how many messages may wait. `late_calls`: see
+    `SimulatedDispatcher`.
     """
 
     def __init__(
@@ -93,9 +94,10 @@ class World:
         sink: Callable[[str], object] | None = None,
         options: Options | None = None,
         max_pods: int = MAX_PODS,
+        late_calls: float = 1.0,
     ) -> None:
         self.seed = seed
-        self.dispatcher = SimulatedDispatcher(seed)
+        self.dispatcher = SimulatedDispatcher(seed, late_calls)
         self.chance = Chance(f"world {seed}")
         self.trace = RollingTrace(sink)
         self.chronicle = Chronicle(self.dispatcher.now_ns)

@@ -25,13 +25,16 @@ EPOCH_WALL_NS = 1_767_225_600_000_000_000
 
 
 class SimulatedDispatcher(Dispatcher):
-    """See the module. `steps` counts the slices given to actors so far."""
+    """See the module. `steps` counts the slices given to actors so far. `late_calls`: which share of the calls of lanes
+    is made only when everybody who is ready has had a turn, from 0 to 1; it may be changed at any time.
+    """
 
     clock: StandingClock
     trace: Trace | None = None
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, late_calls: float = 1.0) -> None:
         self.seed = seed
+        self.late_calls = late_calls
         self.steps = 0
         self.clock = StandingClock()
         self.wall_offset_ns = EPOCH_WALL_NS

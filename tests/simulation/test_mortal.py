@@ -88,6 +88,24 @@ def test_an_agent_that_dies_while_it_stands_still_stays_dead():
     assert world.run(SECOND) == []
 
 
+def test_an_agent_that_dies_in_a_call_of_a_lane_hears_nothing_of_it():
+    """Whether the call is made within the turn that submits it, or later."""
+
+    def die(world: World) -> None:
+        world.agent.kill()
+        raise OSError("what a process that is gone would have read")
+
+    for late_calls in (0.0, 1.0):
+        world = World()
+        world.dispatcher.late_calls = late_calls
+        pending = world.agent.lane("disk", size=2, per_key=1).submit("pod", die, world)
+        assert world.agent.alive == bool(late_calls)
+        assert not pending.done(), "the turn that has submitted it goes on, and is told nothing"
+        world.run(SECOND)
+        late = world.agent.lane("disk", size=2, per_key=1).submit("pod", world.noted.append, "late")
+        assert (world.run(SECOND), late.done(), world.agent.alive) == ([], False, False)
+
+
 def test_an_agent_that_dies_while_an_actor_of_it_is_frozen_stays_dead():
     world = World()
     frozen = world.actor("frozen")

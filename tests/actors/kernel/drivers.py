@@ -43,8 +43,8 @@ class _Base:
 
 
 class SimulatedDriver(_Base):
-    def __init__(self, seed: int = 1) -> None:
-        self.dispatcher: SimulatedDispatcher = SimulatedDispatcher(seed)
+    def __init__(self, seed: int = 1, late_calls: float = 1.0) -> None:
+        self.dispatcher: SimulatedDispatcher = SimulatedDispatcher(seed, late_calls)
         self.system = ActorSystem(self.dispatcher)
 
     def until(self, condition: Callable[[], bool]) -> None:

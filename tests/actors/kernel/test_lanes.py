@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import DeadlineExceededError, LaneExhaustedError, LaneReport, Pending, Promise, lanes, simulated_lane
-from tests.actors.kernel.cast import MS, Later, Puppet, Say
+from tests.actors.kernel.cast import MS, Do, Later, Puppet, Say
 from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
 
 
@@ -263,3 +263,49 @@ def test_threads_that_slow_calls_brought_go_again(gates: Gates, monkeypatch: pyt
     assert report_of(driver).threads == 4
     gates.open_all()
     driver.until(lambda: all(call.done() for call in calls) and report_of(driver).threads <= 1)
+
+
+def orders_of_calls(seed: int) -> list[str]:
+    """What happens around calls that an actor submits one after the other, each in a turn of its own."""
+    simulated, seen = SimulatedDriver(seed, late_calls=0.2), list[str]()
+
+    async def call(puppet: Puppet) -> None:
+        for number in range(64):
+            pending = puppet.lane("lane").submit("pod", lambda number=number: seen.append(f"call {number}"))
+            seen.append("the caller goes on" if pending.done() else "the caller waits")
+            await puppet.wait(pending)
+
+    simulated.spawn().ask(Later(call))
+    assert [line for line in seen if line.startswith("call")] == [f"call {number}" for number in range(64)]
+    return seen
+
+
+def test_a_simulated_call_may_be_over_before_its_caller_goes_on_or_after_and_the_seed_draws_which():
+    seen = orders_of_calls(seed=1)
+    assert seen.count("the caller goes on") > seen.count("the caller waits") > 0
+    assert seen == orders_of_calls(seed=1)
+    assert seen != orders_of_calls(seed=2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_simulated_calls_begin_in_the_order_in_which_they_come(seed: int):
+    dispatcher, begun = SimulatedDriver(seed, late_calls=0.2).dispatcher, list[int]()
+    for number in range(64):
+        dispatcher.lane("lane", size=2, per_key=1).submit(number % 3, begun.append, number)
+        if number % 16 == 15:
+            dispatcher.run_for(MS)
+    assert begun == list(range(64))
+
+
+def test_a_simulated_call_that_is_made_at_once_is_no_part_of_its_callers_turn():
+    """What it tells is told by nobody of the system, as it is from a thread."""
+    simulated, seen = SimulatedDriver(late_calls=0), list[object]()
+    clock = simulated.dispatcher.clock
+
+    def call(puppet: Puppet) -> None:
+        puppet.lane("lane").submit("pod", lambda: seen.append(clock.cell))
+        seen.append("the caller goes on")
+        assert clock.cell is puppet._cell
+
+    simulated.spawn().ask(Do(call))
+    assert seen == [None, "the caller goes on"]

@@ -193,7 +193,7 @@ class ResourceManagerActor(Actor):
         uid = message.pod.metadata.uid
         self._workers[uid] = message.worker
         self._asking[uid] = message
-        if any(uid in victims for victims in self._heirs.values()):
+        if self._heirs and any(uid in victims for victims in self._heirs.values()):
             _end_victim(message.worker)  # it was chosen when nobody knew its worker yet
         self._consider(message)
         self._save()
@@ -311,6 +311,8 @@ class ResourceManagerActor(Actor):
         if self._book is not None and self._book.remove(uid) is not None:
             self._version += 1
             self._save_later()
+        if not self._heirs:
+            return
         heirs = [heir for heir, victims in self._heirs.items() if uid in victims]
         for heir in heirs:
             self._heirs[heir].discard(uid)

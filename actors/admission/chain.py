@@ -35,6 +35,8 @@ class Pressure(msgspec.Struct, frozen=True):
 
     def names(self) -> tuple[str, ...]:
         """The conditions of the node that say so."""
+        if not (self.memory or self.disk or self.pid):
+            return ()
         found = {"MemoryPressure": self.memory, "DiskPressure": self.disk, "PIDPressure": self.pid}
         return tuple(name for name, there in found.items() if there)
 

@@ -85,6 +85,8 @@ def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]
     places = parse_quantity(allocatable.get(PODS, "0")).nanos
     if (len(book) + 1) * NANOS > places:
         yield Shortage(PODS, NANOS, len(book) * NANOS, places)
+    if not wanted.requests:
+        return
     others = sorted(resource for resource in wanted.requests if resource not in FIRST)
     for resource in (*FIRST, *others):
         requested = wanted.requests.get(resource, 0)
@@ -101,10 +103,10 @@ def _mismatches(pod: Pod, wanted: Allocation, node: Node, book: Book) -> Iterato
         yield Mismatch(NODE_AFFINITY, "node(s) didn't match Pod's node affinity/selector")
     if spec.node_name and spec.node_name != meta.name:
         yield Mismatch("NodeName", "node(s) didn't match the requested node name")
-    if any(book.takes_port(port) for port in wanted.ports):
+    if wanted.ports and any(book.takes_port(port) for port in wanted.ports):
         yield Mismatch("NodePorts", "node(s) didn't have free ports for the requested pod ports")
-    taints = [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE] if not is_static(pod) else []
-    if not all(tolerated(taint, spec.tolerations) for taint in taints):
+    taints = [] if is_static(pod) else [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
+    if taints and not all(tolerated(taint, spec.tolerations) for taint in taints):
         yield Mismatch("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
 

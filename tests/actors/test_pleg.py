@@ -335,6 +335,33 @@ def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themse
     assert told[1:] == [RuntimeTold({"a": GONE})]
 
 
+@pytest.mark.parametrize("told_before", [RUNNING, EXITED, None])
+def test_a_list_tells_a_worker_nothing_that_an_event_has_told_it_since_the_last_list(
+    world: World, told_before: int | None
+):
+    told = world.worker("1")
+    world.run(2 * SECOND_NS)
+    world.runtime.containers = {"1": EXITED}
+    if told_before is not None:
+        world.event("1", ContainerStatus(id="1-c", state=told_before), of="1-c")
+    world.run(11 * SECOND_NS)
+    listed = [RuntimeTold({"1-c": EXITED})]
+    expected = {RUNNING: [RuntimeTold({"1-c": RUNNING}), *listed], EXITED: listed, None: listed}
+    assert told == expected[told_before]
+
+
+def test_a_worker_that_has_begun_since_is_told_by_the_list_what_an_event_has_told_the_one_before_it(world: World):
+    world.worker("1")
+    world.run(2 * SECOND_NS)
+    world.runtime.containers = {"1": EXITED}
+    world.event("1", ContainerStatus(id="1-c", state=EXITED), of="1-c")
+    world.run(2 * SECOND_NS)
+    ref, hints = Recorder.spawn_in(world.system, "another", RuntimeTold)
+    world.pleg.tell(PodWorkerStarted("1", ref))
+    world.run(10 * SECOND_NS)
+    assert hints == [RuntimeTold({"1-c": EXITED})]
+
+
 def test_what_is_gone_and_belongs_to_no_worker_brings_no_list(world: World):
     world.run(2 * SECOND_NS)
     world.runtime.lists = 0

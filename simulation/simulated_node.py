@@ -27,6 +27,7 @@ from runtime.api import ApiLines
 from runtime.certificate_keys import CertificateKeys
 from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
+from runtime.metrics.meters import Meters
 from runtime.pending import Pending
 from runtime.probes import Prober
 from simulation.cgroups import SimulatedCgroups
@@ -174,6 +175,7 @@ class SimulatedNode:
             oom_log=self.oom_log,
             machine_shutdown=self.shutdown,
             memory_notices=self.memory_notices,
+            meters=Meters(alone=self.dispatcher.clock is not None),
         )
         return agent, Node(agent, self.plan, capabilities)
 

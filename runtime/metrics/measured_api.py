@@ -31,7 +31,8 @@ class MeasuredApi:
         pending = self._api.call(call, timeout_ns=timeout_ns)
 
         def ended(done: Pending[R]) -> None:
-            times, count = self._series_of(call.method, _code_of(done))
+            code = _code_of(done)
+            times, count = self._series.get((call.method, code)) or self._find_series(call.method, code)
             if times is not None:
                 times.observe((self._now_ns() - began_ns) / NS_PER_SECOND)
             if count is not None:
@@ -54,14 +55,12 @@ class MeasuredApi:
 
         return self._api.watch(call, on_event, end)
 
-    def _series_of(self, method: str, code: str) -> tuple[Any, Any]:
-        """How long calls of that method took, and how many had that code: found once for all calls that are alike."""
-        found = self._series.get((method, code))
-        if found is None:
-            times = self._meters.series(names.REST_DURATION, self._host, method)
-            found = times, self._meters.series(names.REST_REQUESTS, code, self._host, method)
-            if None not in found:
-                self._series[method, code] = found
+    def _find_series(self, method: str, code: str) -> tuple[Any, Any]:
+        """How long calls of that method took, and how many had that code: once for all calls that are alike."""
+        times = self._meters.series(names.REST_DURATION, self._host, method)
+        found = times, self._meters.series(names.REST_REQUESTS, code, self._host, method)
+        if None not in found:
+            self._series[method, code] = found
         return found
 
 
@@ -78,7 +77,7 @@ def _code_of(done: Pending[Any]) -> str:
         failure = done.exception(0)
     except CancelledError:
         return _NO_ANSWER
-    return _code(failure)
+    return "200" if failure is None else _code(failure)
 
 
 def _code(failure: BaseException | None) -> str:

@@ -84,9 +84,30 @@ class Distribution:
         yield Row(labels, total, None, "_sum")
 
 
+class LoneValue(Value):
+    """A counter or a gauge of a world with one thread: the lock cost more than the rest."""
+
+    __slots__ = ()
+
+    def inc(self, by: float = 1) -> None:
+        self._value += by
+
+
+class LoneDistribution(Distribution):
+    """A histogram of a world with one thread."""
+
+    __slots__ = ()
+
+    def observe(self, value: float) -> None:
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+
 Series = Value | Distribution
 
 
-def series_of(family: Family) -> Series:
-    """A new one, at zero."""
-    return Distribution(family.buckets) if family.kind is Kind.HISTOGRAM else Value()
+def series_of(family: Family, *, alone: bool = False) -> Series:
+    """A new one, at zero. `alone`: only one thread ever moves it."""
+    if family.kind is Kind.HISTOGRAM:
+        return LoneDistribution(family.buckets) if alone else Distribution(family.buckets)
+    return LoneValue() if alone else Value()

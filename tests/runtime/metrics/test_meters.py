@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.metrics import own
@@ -17,8 +18,9 @@ LEVEL = gauge("level", "A level.", "of")
 TIMES = histogram("times_seconds", "Times.", "verb", buckets=(0.1, 1.0))
 
 
-def test_what_was_measured_is_told_and_read_back() -> None:
-    meters = Meters()
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_was_measured_is_told_and_read_back(alone: bool) -> None:
+    meters = Meters(alone=alone)
     meters.count(CALLS, "get")
     meters.count(CALLS, "get", by=2)
     meters.put(LEVEL, 2.5, "water")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import ref
 
 from config.objects import PodSpec
@@ -21,26 +21,44 @@ T = TypeVar("T")
 FACTS_AT_MOST = 256
 """Kept of one spec. Thousands of pods that share it may each have facts of their own."""
 
+_UNKNOWN: Any = object()
+_all_answers: list[dict[int, Any]] = []
+_specs: dict[int, ref[PodSpec]] = {}
+"""One reference for all answers about a spec: where no two pods share theirs, each pod pays for it."""
+
 
 def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
     """`work`, which is pure, with its answers kept. What it gives is shared: nobody may change it. What it raises is
     not kept. May be called from any thread.
     """
-    known: dict[int, tuple[ref[PodSpec], T]] = {}
+    known: dict[int, T] = {}
     find = known.get
+    _all_answers.append(known)
 
     @wraps(work)
     def answer(spec: PodSpec) -> T:
         number = id(spec)
-        kept = find(number)
-        if kept is not None:
-            return kept[1]
-        value = work(spec)
-        # The end of a spec is told before another one can come where it was in memory.
-        known[number] = (ref(spec, lambda _: known.pop(number, None)), value)
+        value: T = find(number, _UNKNOWN)
+        if value is _UNKNOWN:
+            value = work(spec)
+            _forget_with(spec)
+            known[number] = value
         return value
 
     return answer
+
+
+def _forget_with(spec: PodSpec) -> None:
+    """The end of a spec is told before another one can come where it was in memory."""
+    number = id(spec)
+    if number not in _specs:
+        _specs[number] = ref(spec, lambda _: _forget(number))
+
+
+def _forget(number: int) -> None:
+    for answers in _all_answers:
+        answers.pop(number, None)
+    _specs.pop(number, None)
 
 
 class OncePerSpecAnd(Generic[T]):

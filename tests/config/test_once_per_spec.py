@@ -53,17 +53,24 @@ def test_a_spec_that_comes_where_another_was_in_memory_has_its_own_answer() -> N
     assert len(places) < 200, "no place was taken again, so this shows nothing"
 
 
-def test_an_answer_goes_with_its_spec() -> None:
+def test_all_answers_go_with_their_spec() -> None:
     class Answer:
         pass
 
-    answer = once_per_spec(lambda _: Answer())
+    one, two = once_per_spec(lambda _: Answer()), once_per_spec(lambda _: Answer())
     spec = spec_of("web")
-    kept = weakref.ref(answer(spec))
-    assert kept() is not None
+    kept = [weakref.ref(answer(spec)) for answer in (one, two)]
+    assert all(each() is not None for each in kept)
     del spec
     gc.collect()
-    assert kept() is None
+    assert all(each() is None for each in kept)
+
+
+def test_that_there_is_nothing_is_an_answer_too() -> None:
+    asked: list[PodSpec] = []
+    answer = once_per_spec(lambda spec: asked.append(spec))
+    spec = spec_of("web")
+    assert (answer(spec), answer(spec), len(asked)) == (None, None, 1)
 
 
 def test_a_failure_is_not_kept() -> None:

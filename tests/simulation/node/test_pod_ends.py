@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.kernel import ActorRef
@@ -17,6 +19,11 @@ def worker_of(world: World, name: str) -> ActorRef:
     found = world.node.node.system.find(f"/node/sync-loop/{world.pod(name).metadata.uid}")
     assert found is not None
     return found
+
+
+def shown(cluster: Cluster) -> dict[str, Any]:
+    """The status of the first container of `web`, as the API has it."""
+    return dict(cluster.pods()["web"]["status"]["containerStatuses"][0])
 
 
 def verbs_after(world: World, verbs: list[str]) -> list[str]:
@@ -102,6 +109,16 @@ def test_the_remains_of_a_pod_are_listed_only_where_something_was_told_since_its
     world.until(lambda: "RemovePodSandbox" in called)
     assert called == (["ListContainers", "RemovePodSandbox"] if told else ["RemovePodSandbox"])
     assert world.node.containers() == ()
+
+
+@pytest.mark.parametrize("trouble", ["hang", "fail", "late"])
+def test_that_containers_of_a_deleted_pod_have_ended_is_shown_while_their_sandbox_does_not_stop(trouble: str):
+    rule = "StopPodSandbox=40s" if trouble == "late" else "StopPodSandbox"
+    cluster = Cluster()
+    cluster.create("web", annotations={PREFIX + trouble: rule})
+    cluster.until(lambda: cluster.phases() == {"web": "Running"})
+    cluster.delete("web")
+    assert cluster.until(lambda: "terminated" in shown(cluster)["state"]) <= 5 * SECOND
 
 
 @pytest.mark.parametrize(("grace_s", "told_after_s"), [(1, 10), (20, 30)])

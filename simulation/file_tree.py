@@ -1,8 +1,7 @@
 """A file system in memory, with directories, files, links, a size, and faults on the parts of it that one names.
 
 Paths are absolute. Errors are those of a real one (`OSError` with errno). `fail` and `hang` put a fault on everything
-at and below a path until `heal`. A deed that hangs is played as the simulated lanes want it: `gate` gives a promise
-instead of the result, and `heal` does the deed and keeps the promise.
+at and below a path until `heal` (`sick_paths`); what is done to a path goes through `gate`.
 """
 
 from __future__ import annotations
@@ -10,131 +9,26 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable
 
-from actors.kernel.promise import Promise
-
-T = TypeVar("T")
-
-LINKS_MAX = 40
-KNOWN_AT_MOST = 20_000
-_NO_NAMES = frozenset({"", ".", ".."})
+from simulation.file_finding import FileFinder
+from simulation.file_nodes import Directory, File, Link, Node
+from simulation.file_paths import error_at, lies_in, normal, parts_of
+from simulation.sick_paths import SickPaths
 
 
-@dataclass(eq=False, slots=True)
-class File:
-    """Bytes. `write` appends, as logs are written; `tree` keeps account of the size."""
-
-    tree: FileTree
-    data: bytearray = field(default_factory=bytearray)
-    mode: int = 0o644
-    linked: bool = True
-
-    def write(self, data: bytes, /) -> int:
-        if self.linked:
-            self.tree.take(len(data))
-        self.data += data
-        return len(data)
-
-    def close(self) -> None:
-        """Nothing is held that must be let go."""
-
-
-@dataclass(eq=False, slots=True)
-class Link:
-    """A symbolic link."""
-
-    target: str
-
-
-@dataclass(eq=False, slots=True)
-class Directory:
-    """Entries by name."""
-
-    entries: dict[str, Node] = field(default_factory=dict)
-    mode: int = 0o755
-    linked: bool = True
-    known_as: str = ""
-    """The path under which the tree finds it at once; empty for none."""
-
-
-Node = File | Link | Directory
-
-
-class FileTree:
+class FileTree(SickPaths, FileFinder):
     """See the module. `capacity_bytes` None never fills."""
 
     def __init__(self, capacity_bytes: int | None = None) -> None:
+        SickPaths.__init__(self)
+        FileFinder.__init__(self)
         self.capacity_bytes = capacity_bytes
         self.used_bytes = 0
         self.version = 0
         """Grows with every change: what was read at one version is still so."""
-        self._known: dict[str, Directory] = {}
-        """Directories by paths without a link on the way: true until one is removed or renamed. A pod's dozen of deeds
-        are done in few of them, and below the same half a dozen of names.
-        """
-        self._root = Directory()
-        self._failing: dict[str, int] = {}
-        self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
         self._watchers: list[tuple[str, str, Callable[[], None]]] = []
         """What is watched, the same with a slash behind it, and who is told."""
-        self._lock = threading.RLock()
-
-    # --- faults -----------------------------------------------------------------------------------------------------
-
-    def gate(self, path: str, deed: Callable[[], T]) -> T:
-        """Do `deed`, which touches `path`, unless a fault lies there: then raise, or give a promise of the result."""
-        if self._failing or self._hanging:
-            return self.gate_all((path,), deed)
-        with self._lock:
-            return deed()
-
-    def gate_all(self, paths: Iterable[str], deed: Callable[[], T]) -> T:
-        """As `gate`, of a deed that touches several paths: the first of them that is sick decides. While no fault lies
-        anywhere none of them is looked at.
-        """
-        with self._lock:
-            for path in map(_normal, paths) if self._failing or self._hanging else ():
-                for prefix, number in self._failing.items():
-                    if _lies_in(path, prefix):
-                        raise OSError(number, os.strerror(number), path)
-                for prefix, waiting in self._hanging.items():
-                    if _lies_in(path, prefix):
-                        promise: Promise[Any] = Promise()
-                        waiting.append((promise, deed))
-                        return promise  # type: ignore[return-value]  # what the simulated lane takes for a hang
-            return deed()
-
-    def fail(self, path: str, number: int = errno.EIO) -> None:
-        """Everything at and below `path` fails with this errno from now on."""
-        self._failing[_normal(path)] = number
-
-    def hang(self, path: str) -> None:
-        """Everything at and below `path` hangs from now on."""
-        self._hanging.setdefault(_normal(path), [])
-
-    def heal(self, path: str) -> None:
-        """No fault lies on `path` any more; what hung there is done now."""
-        path = _normal(path)
-        with self._lock:
-            self._failing.pop(path, None)
-            waiting = self._hanging.pop(path, [])
-        for promise, deed in waiting:
-            if promise.done():
-                continue
-            try:
-                result = deed()
-            except OSError as error:
-                promise.set_exception(error)
-                continue
-            if isinstance(result, Promise):  # another part of the deed hangs elsewhere
-                result.add_done_callback(partial(_copy, promise))
-            else:
-                promise.set_result(result)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -218,7 +112,7 @@ class FileTree:
     def read_link(self, path: str) -> str:
         node = self._node(path, follow=False)
         if not isinstance(node, Link):
-            raise _error(errno.EINVAL, path)
+            raise error_at(errno.EINVAL, path)
         return node.target
 
     # --- changing ---------------------------------------------------------------------------------------------------
@@ -229,10 +123,10 @@ class FileTree:
             if type(self._walk(path)) is Directory:
                 return
             node: Node = self._root
-            parts, is_straight = _parts(path), True
+            parts, is_straight = parts_of(path), True
             for depth, name in enumerate(parts):
                 if not isinstance(node, Directory):
-                    raise _error(errno.ENOTDIR, "/" + "/".join(parts[: depth + 1]))
+                    raise error_at(errno.ENOTDIR, "/" + "/".join(parts[: depth + 1]))
                 found = node.entries.get(name)
                 if found is None:
                     self.version += 1
@@ -242,7 +136,7 @@ class FileTree:
                     found = self._follow(found, "/" + "/".join(parts[: depth + 1]))
                 node = found
             if not isinstance(node, Directory):
-                raise _error(errno.EEXIST, path)
+                raise error_at(errno.EEXIST, path)
             if is_straight:
                 self._know(path, node)
 
@@ -276,25 +170,29 @@ class FileTree:
         with self._lock:
             directory, name = self._parent(path)
             if isinstance(directory.entries.get(name), Directory):
-                raise _error(errno.EISDIR, path)
+                raise error_at(errno.EISDIR, path)
             self.version += 1
             directory.entries[name] = Link(target)
         self._tell(path)
 
     def rename(self, old: str, new: str) -> None:
-        """Move something, replacing a file or link."""
+        """Move something, replacing a file, a link or an empty directory; nothing moves into itself."""
         with self._lock:
             directory, name = self._parent(old)
             if name not in directory.entries:
-                raise _error(errno.ENOENT, old)
+                raise error_at(errno.ENOENT, old)
             target, new_name = self._parent(new)
-            replaced = target.entries.get(new_name)
+            moved, replaced = directory.entries[name], target.entries.get(new_name)
+            if moved is replaced:
+                return
+            if _holds(moved, target):
+                raise error_at(errno.EINVAL, new)
             if isinstance(replaced, Directory) and replaced.entries:
-                raise _error(errno.ENOTEMPTY, new)
+                raise error_at(errno.ENOTEMPTY, new)
             if replaced is not None:
                 self._free(replaced)
             self.version += 1
-            moved = target.entries[new_name] = directory.entries.pop(name)
+            target.entries[new_name] = directory.entries.pop(name)
             if isinstance(moved, Directory):
                 self._known.clear()
         self._tell(old)
@@ -306,9 +204,9 @@ class FileTree:
             directory, name = self._parent(path)
             node = directory.entries.get(name)
             if node is None:
-                raise _error(errno.ENOENT, path)
+                raise error_at(errno.ENOENT, path)
             if isinstance(node, Directory) and node.entries:
-                raise _error(errno.ENOTEMPTY, path)
+                raise error_at(errno.ENOTEMPTY, path)
             self.version += 1
             self._free(directory.entries.pop(name))
         self._tell(path)
@@ -339,7 +237,7 @@ class FileTree:
 
         Gives what ends the watch.
         """
-        path = _normal(path)
+        path = normal(path)
         entry = (path, path if path == "/" else f"{path}/", on_change)
         self._watchers.append(entry)
 
@@ -352,106 +250,10 @@ class FileTree:
     def _tell(self, path: str) -> None:
         if not self._watchers:
             return
-        path = _normal(path)
+        path = normal(path)
         for watched, below, on_change in tuple(self._watchers):
-            if path.startswith(below) or (len(path) <= len(watched) and _lies_in(watched, path)):
+            if path.startswith(below) or (len(path) <= len(watched) and lies_in(watched, path)):
                 on_change()
-
-    # --- finding ----------------------------------------------------------------------------------------------------
-
-    def _walk(self, path: str) -> Node | None:
-        """What is there, None for nothing; the first link on the way, where there is one, for that takes `_node`."""
-        head, _, last = path.rpartition("/")
-        known = self._known.get(head)
-        if known is not None and known.linked and last not in _NO_NAMES:
-            return known.entries.get(last)
-        node: Node = self._root
-        above = self._root
-        for name in _parts(path):
-            if type(node) is not Directory:
-                return node if type(node) is Link else None
-            above = node
-            found = above.entries.get(name)
-            if found is None:
-                return None
-            node = found
-        if last not in _NO_NAMES:
-            self._know(head, above)
-        return node
-
-    def _know(self, path: str, directory: Directory) -> None:
-        """It is found at once from now on: on the way to it there was no link."""
-        if path and path == _normal(path):
-            if len(self._known) >= KNOWN_AT_MOST:
-                self._known.clear()
-            self._known[path], directory.known_as = directory, path
-
-    def _found(self, path: str) -> Node | None:
-        """What is there, links followed; None for nothing."""
-        node = self._walk(path)
-        if isinstance(node, Link):
-            try:
-                return self._node(path)
-            except OSError:
-                return None
-        return node
-
-    def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
-        """What is there. Raises OSError: nothing, a file in the place of a directory, or too many links."""
-        known = self._walk(path)
-        if known is not None and not isinstance(known, Link):
-            return known
-        node: Node = self._root
-        parts = _parts(path)
-        for index, name in enumerate(parts):
-            if not isinstance(node, Directory):
-                raise _error(errno.ENOTDIR, "/" + "/".join(parts[:index]))
-            found = node.entries.get(name)
-            if found is None:
-                raise _error(errno.ENOENT, path)
-            node = found
-            if isinstance(node, Link) and (follow or index < len(parts) - 1):
-                node = self._follow(node, "/" + "/".join(parts[: index + 1]), links)
-        return node
-
-    def _follow(self, node: Node, path: str, links: int = 0) -> Node:
-        if not isinstance(node, Link):
-            return node
-        if links >= LINKS_MAX:
-            raise _error(errno.ELOOP, path)
-        return self._node(os.path.join(os.path.dirname(path), node.target), links=links + 1)
-
-    def _file(self, path: str) -> File:
-        node = self._node(path)
-        if not isinstance(node, File):
-            raise _error(errno.EISDIR, path)
-        return node
-
-    def _directory(self, path: str) -> Directory:
-        node = self._node(path)
-        if not isinstance(node, Directory):
-            raise _error(errno.ENOTDIR, path)
-        return node
-
-    def _parent(self, path: str) -> tuple[Directory, str]:
-        head, _, last = path.rpartition("/")
-        known = self._known.get(head)
-        if known is not None and known.linked and last not in _NO_NAMES:
-            return known, last
-        parts = _parts(path)
-        if not parts:
-            raise _error(errno.EBUSY, path)
-        above: Node = self._root
-        for name in parts[:-1]:
-            found = above.entries.get(name) if isinstance(above, Directory) else None
-            if found is None or isinstance(found, Link):
-                return self._directory("/" + "/".join(parts[:-1])), parts[-1]
-            above = found
-        if not isinstance(above, Directory):
-            raise _error(errno.ENOTDIR, "/" + "/".join(parts[:-1]))
-        if last not in _NO_NAMES:
-            self._know(head, above)
-        return above, parts[-1]
 
     def _free(self, node: Node) -> None:
         if isinstance(node, File):
@@ -464,34 +266,8 @@ class FileTree:
                 self._free(entry)
 
 
-def _copy(promise: Promise[Any], ended: Promise[Any]) -> None:
-    error = ended.exception()
-    if error is None:
-        promise.set_result(ended.result())
-    else:
-        promise.set_exception(error)
-
-
-def _normal(path: str) -> str:
-    """The path as the tree names it. Nearly all come so."""
-    if not path.startswith("/"):
-        raise ValueError(f"{path!r} is no absolute path")
-    if "//" not in path and "/." not in path and not path.endswith("/"):
-        return path
-    return os.path.normpath(path).replace("//", "/")
-
-
-def _parts(path: str) -> list[str]:
-    """The names from the root down to it."""
-    if path.startswith("/") and "//" not in path and "/." not in path and not path.endswith("/"):
-        return path[1:].split("/")  # what `_normal` leaves as it is, without its call
-    path = _normal(path)
-    return [] if path == "/" else path[1:].split("/")
-
-
-def _lies_in(path: str, prefix: str) -> bool:
-    return path == prefix or path.startswith(prefix if prefix == "/" else f"{prefix}/")
-
-
-def _error(number: int, path: str) -> OSError:
-    return OSError(number, os.strerror(number), path)
+def _holds(node: Node, directory: Directory) -> bool:
+    """It is the directory, or one above it."""
+    if not isinstance(node, Directory):
+        return False
+    return node is directory or any(_holds(entry, directory) for entry in node.entries.values())

@@ -18,7 +18,8 @@ from runtime.manifest_store import ManifestStore
 from runtime.pod_files import PodFiles, StartFiles, attempt_after
 from runtime.pod_logs import DeadLink, PodLogs
 from simulation.cri.files import ContainerFiles
-from simulation.file_tree import File, FileTree
+from simulation.file_nodes import File
+from simulation.file_tree import FileTree
 from simulation.log_files import SimulatedLogFiles
 
 HOSTS = "/etc/hosts"

@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Sequence
 
 from runtime.log_files import GZIP, HALF, LEVEL
 from runtime.log_source import OpenLog
-from simulation.file_tree import File, FileTree
+from simulation.file_nodes import File
+from simulation.file_tree import FileTree
 
 
 class SimulatedLogFiles:

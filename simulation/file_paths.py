@@ -1,0 +1,30 @@
+"""Paths of the file system in memory: absolute, and one name for each place."""
+
+from __future__ import annotations
+
+import os
+
+
+def normal(path: str) -> str:
+    """The path as the tree names it. Nearly all come so."""
+    if not path.startswith("/"):
+        raise ValueError(f"{path!r} is no absolute path")
+    if "//" not in path and "/." not in path and not path.endswith("/"):
+        return path
+    return os.path.normpath(path).replace("//", "/")
+
+
+def parts_of(path: str) -> list[str]:
+    """The names from the root down to it."""
+    if path.startswith("/") and "//" not in path and "/." not in path and not path.endswith("/"):
+        return path[1:].split("/")  # what `normal` leaves as it is, without its call
+    path = normal(path)
+    return [] if path == "/" else path[1:].split("/")
+
+
+def lies_in(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(prefix if prefix == "/" else f"{prefix}/")
+
+
+def error_at(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)

@@ -61,6 +61,7 @@ from actors.status_messages import (
     PodReconciled,
     PodStatusChanged,
 )
+from actors.surroundings import Surroundings
 from actors.sync_entries import Entry, Standing, concerns_worker
 from actors.sync_notes import waits_for_its_turn, worker_failed
 from actors.sync_partners import SyncPartners
@@ -125,6 +126,7 @@ class SyncLoopActor(SyncPartners):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
+        self._around = None  # news of it may be among what was lost, and are not told again
         self._ask_again()
         self._tell_workers(AnnounceYourself())
 
@@ -193,7 +195,13 @@ class SyncLoopActor(SyncPartners):
             entry.standing = Standing.GOING
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
 
-    def _tell_desired(self, entry: Entry, operation: Operation, runtime: RuntimeStateObserved | None = None) -> None:
+    def _tell_desired(
+        self,
+        entry: Entry,
+        operation: Operation,
+        runtime: RuntimeStateObserved | None = None,
+        around: Surroundings | None = None,
+    ) -> None:
         worker, pod = entry.worker, entry.pod
         if worker is None:
             return
@@ -206,7 +214,6 @@ class SyncLoopActor(SyncPartners):
         if entry.is_to_be_deleted():
             worker.tell(TerminatePod(pod=pod))
         else:
-            around = None if runtime is None else self._around
             worker.tell(SyncPod(pod, operation, runtime, around))
             if self._services.eviction is not None and has_local_limits(pod):
                 self._services.eviction.tell(LimitedPodSeen())
@@ -226,7 +233,7 @@ class SyncLoopActor(SyncPartners):
             self._services.status_manager.tell(PodStatusChanged(pod, waits, seen=known))
             return
         entry.worker = self._spawn(uid, None)
-        self._brief(entry)
+        self._brief(entry, self._around)
 
     def _note_name_wait(self, uid: str, entry: Entry) -> None:
         """There is no worker yet that could tell it."""
@@ -275,15 +282,17 @@ class SyncLoopActor(SyncPartners):
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
-    def _brief(self, entry: Entry) -> None:
-        """Tell its worker, which has begun, or begun again, or has lost something, all it must know."""
+    def _brief(self, entry: Entry, around: Surroundings | None = None) -> None:
+        """Tell its worker, which has begun, or begun again, or has lost something, all it must know. `around`: for one
+        that hears it at once; what waits for a worker would be taken for new when it is not.
+        """
         if entry.worker is None:
             return
         if entry.is_ending():
             entry.worker.tell(self._runtime)
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
         else:
-            self._tell_desired(entry, Operation.ADD, self._runtime)
+            self._tell_desired(entry, Operation.ADD, self._runtime, around)
 
     @handles(PodWorkerStarted)
     def worker_announced(self, message: PodWorkerStarted) -> None:

@@ -3,7 +3,8 @@
 One call per thing at a time, in the thing's own slots of the lane: a dead mount costs its own pod and nobody else. A
 call has no deadline on the lane. When it is late the actor goes on, but the call is still known: only when it has ended
 (`CallEnded`) is it sure that it does no more (`volume_state`). One timer watches all of them (`LookForLate`): they are
-late in the order in which they were begun, and nearly all end long before.
+late in the order in which they were begun, and nearly all end long before. The actor's slow tick looks too, should the
+message of that timer be lost.
 """
 
 from __future__ import annotations

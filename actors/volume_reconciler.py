@@ -263,6 +263,7 @@ class VolumeReconcilerActor(Actor):
 
     @handles(Tick)
     def tick(self, _: Tick) -> None:
+        self.look_for_late(LookForLate())  # one timer watches all calls: if its message was lost, none would be late
         self._passes.advance_all()
         for uid in sorted(self._releases.uids()):
             self._releases.advance(uid)

@@ -58,6 +58,14 @@ class Told:
         self.obey = True
 
 
+class End(Message, frozen=True):
+    """To a played worker: the pod has ended."""
+
+
+class Fail(Message, frozen=True):
+    """To the sync loop, or to a worker: a fault of the program."""
+
+
 class PlayedWorker(Actor):
     """A pod's worker that does nothing but end when it is told to."""
 
@@ -72,6 +80,10 @@ class PlayedWorker(Actor):
     def told(self, message: Message) -> None:
         self._told.messages.append((self._uid, message))
 
+    @handles(Fail)
+    def fail(self, _: Fail) -> None:
+        raise ZeroDivisionError("a fault of the program")
+
     @handles(AnnounceYourself)
     def announce(self, _: AnnounceYourself) -> None:
         self._loop.tell(PodWorkerStarted(self._uid, self.ref))
@@ -81,14 +93,6 @@ class PlayedWorker(Actor):
         self._told.messages.append((self._uid, message))
         if self._told.obey:
             self.stop()
-
-
-class End(Message, frozen=True):
-    """To a played worker: the pod has ended."""
-
-
-class Fail(Message, frozen=True):
-    """To the sync loop: a fault of the program."""
 
 
 class Loop(SyncLoopActor):
@@ -239,6 +243,26 @@ def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World)
     world.tell(changed(ADD, pod("3")), changed(UPDATE, pod("2", "b")))
     told = {message.pod.metadata.name: message.around for _, message in world.told.messages}
     assert told == {"1": None, "2": now, "3": None, "b": None}
+
+
+def test_what_is_known_of_the_cluster_is_not_handed_on_when_news_of_it_may_be_lost(world: World):
+    world.ready()
+    world.tell(READY, SurroundingsChanged(Surroundings((), {"cpu": "1"})))
+    for number in range(SyncLoopActor.mailbox_capacity):
+        world.loop.tell(changed(REMOVE, pod(f"unknown{number}"), "unheard source"))
+    world.loop.tell(SurroundingsChanged(Surroundings((), {"cpu": "2"})))
+    world.run()
+    world.tell(changed(ADD, pod("1")))
+    assert [message.around for _, message in world.told.messages if isinstance(message, SyncPod)] == [None]
+
+
+def test_only_a_worker_that_begins_at_once_is_told_of_the_cluster(world: World):
+    world.ready()
+    world.tell(READY, SurroundingsChanged(Surroundings((), {"cpu": "1"})), changed(ADD, pod("1")))
+    world.loop._cell.children_by_name()["1"].tell(Fail())
+    world.run(SECOND_NS)
+    told = [message.around is not None for _, message in world.told.messages if isinstance(message, SyncPod)]
+    assert told == [True, False], "what is told to one that waits to begin again may be old by then"
 
 
 def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.volume_calls import CALL_LIMIT_NS
+from actors.volume_calls import CALL_LIMIT_NS, LookForLate
 from actors.volume_messages import (
     ListPodVolumes,
     PodVolume,
@@ -160,6 +160,19 @@ def test_dead_mounts_cost_their_own_pods_alone_and_are_said(world: World):
     assert len(world.disk.calls) == 103, "no second call is sent after one that hangs"
     world.release("u7")
     assert world.answers["u7"][-1] == VolumesReleased("u7")
+
+
+def test_a_look_for_late_calls_that_was_lost_on_the_way_is_made_up_for(world: World):
+    world.disk.tree.hang(f"/root/pods/u/{EMPTY_DIRS}/data")
+    answers = world.prepare(pod_with(DATA))
+    actor = world.actor._cell.actor
+    assert actor is not None
+    actor.cancel_timer(LookForLate)  # as a mailbox that is full does it
+    world.run(CALL_LIMIT_NS // SECOND_NS + 61)
+    assert answers == [VolumesPrepared({}, f'MountVolume.SetUp failed for volume "data" : {LATE}')]
+    world.disk.tree.hang(f"/root/pods/other/{EMPTY_DIRS}/data")
+    others = world.prepare(pod_with(DATA, uid="other"), seconds=CALL_LIMIT_NS // SECOND_NS)
+    assert [LATE in answer.error for answer in others] == [True], "later calls have a timer again"
 
 
 def test_a_dead_mount_does_not_keep_the_other_volumes_of_its_pod_from_being_made(world: World):

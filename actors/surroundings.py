@@ -1,8 +1,8 @@
 """What pods need of the cluster around them, as it is at one moment (spec 13.1): services, and what the node has.
 
 `ClusterCacheActor` makes another one whenever any of that changes, `SyncLoopActor` hands the newest to every worker
-with its pod. Nobody changes one: the variables of a namespace are worked out when the first pod of it needs them, and
-are the same whoever works them out.
+that begins, with its pod. Nobody changes one: the variables of a namespace are worked out when the first pod of it
+needs them, and are the same whoever works them out.
 """
 
 from __future__ import annotations

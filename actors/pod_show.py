@@ -71,15 +71,18 @@ class PodShow:
             view.history.seen(observed)
             return ""
         if observed is not self._looked_at:
-            for container in self._unread(observed):
+            unread = self._unread(observed)
+            for container in unread:
                 view.messages[container.id] = await self._message_of(pod, container)
+            if unread:
+                self._forget_others(observed)
             self._looked_at, self._with_messages = observed, with_messages(observed, view.messages)
         shown = self._with_messages
         view.history.seen(shown)
         ended = is_termination_requested(life)
         self._probes.observe(pod, observed, view.published, ending=ended)
         status = self._status(pod, shown, ended)
-        if view.published is None and self._probes.undecided():
+        if not last and view.published is None and self._probes.undecided():
             self.publish_unseen()
             return status.phase or ""
         view.publish(final_status(pod, status) if last else status, final=last)
@@ -142,6 +145,12 @@ class PodShow:
         return [
             each for each in observed.containers() if each.exited and each.id not in known and each.termination_file
         ]
+
+    def _forget_others(self, observed: ObservedPod) -> None:
+        """What a container said that is no more nobody shows, and one that keeps failing says something each time."""
+        messages, here = self._view.messages, {each.id for each in observed.containers()}
+        for gone in [each for each in messages if each not in here]:
+            del messages[gone]
 
     async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
         files, limit = self._services.files, message_limit_bytes(pod)

@@ -36,6 +36,18 @@ def test_waits_double_up_to_the_most_that_the_configuration_allows(maximum_s: in
     assert waits(world)[: len(expected)] == expected
 
 
+def test_of_what_its_containers_have_said_at_their_ends_a_worker_keeps_what_can_still_be_shown():
+    behaviour = {**FAILS, "termination-message": "tired"}
+    world = World({"web.yaml": manifest("web", behaviour=behaviour)}, configuration=configured(3)).start()
+    world.run(5 * MINUTE)
+    assert len(world.starts_of("web")) > 50
+    worker = world.node.node.system.find(f"/node/sync-loop/{world.pod('web').metadata.uid}")
+    assert worker is not None
+    view = worker.actor_inbox.actor._view
+    assert set(view.messages.values()) == {"tired"}
+    assert view.messages.keys() <= {each.id for each in view.seen().containers()}
+
+
 def test_another_image_ends_the_wait():
     cluster = Cluster()
     annotations = {f"simulated.actorlet.dev/{knob}": value for knob, value in FAILS.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.cri.enums import ContainerState
 from simulation.cri.behaviour import PREFIX
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container, manifest
@@ -74,3 +75,20 @@ def test_a_pod_that_is_deleted_is_shown_unready_as_soon_as_it_says_so_while_it_e
     cluster.run(20 * SECOND)
     assert not is_ready(cluster)
     assert cluster.pods()["a"]["status"]["containerStatuses"][0]["state"].get("running"), "it has not ended yet"
+
+
+def test_a_pod_that_ends_before_its_first_probe_under_a_new_agent_is_shown_as_ended_and_leaves_the_api() -> None:
+    cluster = Cluster()
+    cluster.run(5 * SECOND)
+    probed(cluster, {}, readinessProbe={**TCP, "initialDelaySeconds": 100})
+    containers = cluster.node.cri.state.containers
+    cluster.until(
+        lambda: any(each.state == ContainerState.CONTAINER_RUNNING for each in containers.values()), step_ns=MS
+    )
+    cluster.node.kill()
+    assert "containerStatuses" not in cluster.pods()["a"]["status"], "nothing was said yet of what runs"
+    cluster.run(10 * SECOND)
+    cluster.delete("a")
+    cluster.node.restart_agent()
+    cluster.run(30 * SECOND)
+    assert cluster.pods() == {}, "nobody waits for a probe of what has ended"

@@ -83,7 +83,8 @@ def agent(kubeconfig: str, qps: int, burst: int) -> None:
         counted = ApiLines(*(Counting(line, counts) for line in (lines.main, lines.leases, lines.events)))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
-        start = load_kubelet_configuration(parse_flags([f"--pod-logs-dir={root}/log", "--max-pods=20000"]))
+        flags = [f"--pod-logs-dir={root}/log", "--max-pods=20000", "--cluster-dns=10.96.0.10"]
+        start = load_kubelet_configuration(parse_flags(flags))
         plan = plan_of(start, this_machine(NODE), root, "simulated", f"{root}/log/containers")
         settings = Settings(images=("busybox:1.36",))
         node = Node(dispatcher, plan, simulated_capabilities(dispatcher, plan, loop, settings, counted))

@@ -40,8 +40,6 @@ class Link:
         """How long what is sent now takes to arrive."""
         if self._faults is None and not self._cut_until_ns:
             return self._latency_ns
-        if self._faults is None and not self._cut_until_ns:
-            return self._latency_ns
         return self._latency_ns + self._trouble_ns()
 
     def back_ns(self) -> int:

@@ -39,7 +39,7 @@ class Version:
     `node`: the spec.nodeName of the object; empty where it has none.
     """
 
-    __slots__ = ("_body", "name", "namespace", "node", "object", "revision", "twin")
+    __slots__ = ("_asked", "_body", "name", "namespace", "node", "object", "revision", "twin")
 
     def __init__(self, namespace: str, name: str, value: Json, revision: int) -> None:
         self.namespace = namespace
@@ -49,7 +49,8 @@ class Version:
         spec = value.get("spec")
         self.node: str = (spec.get("nodeName") or "") if type(spec) is dict else ""
         self.twin: Version | None = None
-        self._body: bytes | None = None
+        self._body = b""
+        self._asked = False
 
     @property
     def uid(self) -> str:
@@ -57,12 +58,16 @@ class Version:
         return uid
 
     def body(self) -> bytes:
-        """The JSON of the object. Kept from the second time on: most are wanted once, by whoever has made them."""
-        body = self._body
-        if body:
-            return body
+        """The JSON of the object. Kept from the second time on: most are wanted once, by whoever has made them.
+
+        Asked without the lock by whoever answers, while others write down: a text that is there stays there.
+        """
+        if self._body:
+            return self._body
         made = _encode(self.object)
-        self._body = b"" if body is None else made
+        if self._asked:
+            self._body = made
+        self._asked = True
         return made
 
     def write_down(self) -> None:

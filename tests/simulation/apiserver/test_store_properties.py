@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulation.apiserver import store
 from simulation.apiserver.core import Options
 from simulation.apiserver.requests import Request, WatchAnswer
 from simulation.apiserver.store import Version
@@ -124,3 +126,18 @@ def test_pages_show_what_one_list_shows(deeds: list[tuple[str, str, Any]], limit
             if not token:
                 break
         assert seen == server.get(PODS, **query).value["items"]
+
+
+def test_an_object_that_is_written_down_while_its_text_is_made_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are written without the lock, and the next event that comes meanwhile has this one written down."""
+    version, encode = Version("", "a", {"metadata": {"name": "a"}}, 1), store._encode
+
+    def made_meanwhile(value: Any) -> bytes:
+        monkeypatch.undo()
+        text = encode(value)
+        version.write_down()
+        return text
+
+    monkeypatch.setattr(store, "_encode", made_meanwhile)
+    assert version.body() == b'{"metadata":{"name":"a"}}' == version.body()
+    assert version.object == {"metadata": {"name": "a"}}

@@ -52,6 +52,10 @@ TOLD_AGAIN_SECONDS = 5.0
 OWN_FILES = 200
 CLUSTER: dict[str, Any] = {"cluster_dns": ("10.96.0.10",), "cluster_domain": "cluster.local"}
 """Of the cluster, where `--config` does not say: or every pod is told of a server that is missing."""
+RINGS_AFTER_OBJECTS = 200_000
+"""A call that fails leaves its traceback in rings: 20 nodes without their API server leave 4,000 objects a second. As
+many as a simulation lets lie would take more memory than the process may have (deploy/hollow-nodes.yaml).
+"""
 SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
@@ -84,7 +88,7 @@ def _run(plan: HollowPlan, access: ApiAccess, lasts_s: float | None, *, remove: 
     user_agent = f"actorlet/{own_version()} (hollow) kubernetes/{KUBERNETES_VERSION}"
     console = Console(stderr=True)
     with ExitStack() as after:
-        after.enter_context(few_collections())
+        after.enter_context(few_collections(RINGS_AFTER_OBJECTS))
         dispatcher = PoolDispatcher(WORKERS)
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("hollow-nodes")))

@@ -6,10 +6,12 @@ import json
 import signal
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 
+from cli.play_watch import few_collections
 from cli.simulate import main
 from simulation.saved_run import read_saved_run
 
@@ -135,3 +137,18 @@ def test_an_interrupt_ends_it_soon_and_in_order():
     assert process.returncode == 130, error
     assert error.endswith("actorlet simulate: interrupted\n")
     assert all(json.loads(line)["seed"] >= 1 for line in out.splitlines())
+
+
+class Ring:
+    """What only a look for rings frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_rings_are_looked_for_when_there_are_as_many_objects_more_as_one_says():
+    rings: weakref.WeakSet[Ring] = weakref.WeakSet()
+    with few_collections(10_000):
+        for _ in range(50_000):
+            rings.add(Ring())
+        assert len(rings) < 20_000

@@ -170,8 +170,12 @@ class ContainerGCActor(Actor):
 
     @handles(CollectPod)
     def collect_pod(self, message: CollectPod) -> None:
-        waiting = self._asked_again if message.uid in self._collecting else self._to_collect
-        waiting[message.uid] = message
+        if message.uid in self._collecting:
+            # What its worker has seen is over with the collection under way; when that has ended, a pod of the same UID
+            # may live, with the same directory for its logs.
+            self._asked_again[message.uid] = msgspec.structs.replace(message, remains=None)
+        else:
+            self._to_collect[message.uid] = message
         self._start_collectors()
 
     def _start_collectors(self) -> None:

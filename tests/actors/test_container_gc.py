@@ -363,6 +363,19 @@ def known(*uids: str) -> list[Any]:
     return [KnownPods(frozenset(uids))]
 
 
+def test_what_was_seen_before_a_collection_is_listed_anew_after_it_since_the_pod_may_live_again(world: World):
+    directory = "/var/log/pods/d_pod-p_p"
+    world.runtime.add(sandbox("s"))
+    world.runtime.hanging = {"s"}
+    for _ in range(2):
+        world.tell(CollectPod(world.worker, "p", directory, remains=Remains(("s",))), seconds=1)
+    world.runtime.add(sandbox("new", state=READY), container("c", state=RUNNING, sandbox="new"))
+    world.runtime.hanging = set()
+    world.tell(seconds=301)
+    assert "still runs" in world.answers[1].error
+    assert world.logs.removed == []
+
+
 def test_who_needs_space_gets_all_that_is_dead_of_finished_pods_and_an_answer(world: World):
     world.runtime.add(*crashed("lives", 2), *crashed("done", 2), sandbox("s", "done"), sandbox("t", "lives"))
     world.tell(PodWorkerStarted("lives", world.worker), PodWorkerStarted("done", world.worker))

@@ -68,6 +68,11 @@ class Deeds:
         """The worker has been told that a deed left behind is over."""
         self._under_way.pop(name, None)
 
+    def forget_ended(self) -> None:
+        """Messages were lost, perhaps the end of a deed among them. For whoever looks at everything after that."""
+        for name in [name for name, pending in self._under_way.items() if pending.done()]:
+            del self._under_way[name]
+
     async def run_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
         """Make the sandbox and its network; its id. Raises CriError."""
         request = RunPodSandboxRequest(config=config, runtime_handler=handler)

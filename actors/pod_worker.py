@@ -142,6 +142,7 @@ class PodWorker(Actor):
     def overflowed(self, _: MailboxOverflowed) -> None:
         """Nobody knows what was lost: all is told again, when the crowd has gone, and looked at."""
         self.after(TOLD_AGAIN_NS, AskAgain(), key="ask again")
+        self._view.deeds.forget_ended()
         self._look_soon()
 
     @handles(AskAgain)

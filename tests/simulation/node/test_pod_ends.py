@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import ActorRef
+from actors.kernel import ActorRef, MailboxOverflowed
 from actors.messages import TerminatePod
+from actors.pod_deeds import Deeds
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.cri.behaviour import PREFIX
@@ -72,6 +73,18 @@ def test_spec_2_6_a_pass_that_the_end_of_its_pod_has_cancelled_is_no_failure():
     world.run(MINUTE)
     assert (world.running(), world.phases()) == ([], {})
     assert not [said for said in world.said("web") if said.startswith(("FailedSync", "Failed:"))]
+
+
+def test_the_end_of_a_deed_that_a_full_mailbox_has_lost_holds_up_no_pod(monkeypatch: pytest.MonkeyPatch):
+    world = World({"web": manifest("web", behaviour={"late": "StartContainer=20s"})}).start()
+    world.run(5 * SECOND)
+    worker = worker_of(world, "web")
+    monkeypatch.setattr(Deeds, "ended", lambda *_: None)  # it comes to nobody
+    world.node.remove_manifest("web")
+    world.run(30 * SECOND)
+    worker.tell(MailboxOverflowed(1))
+    world.run(MINUTE)
+    assert (world.running(), world.phases(), world.node.containers()) == ([], {}, ())
 
 
 def test_spec_2_6_a_final_phase_ends_what_is_left_of_the_pod_at_once():

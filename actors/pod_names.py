@@ -36,8 +36,10 @@ class PodNames:
         self._ahead_at_ns = 0
 
     def read_ahead(self, pod: Pod) -> None:
-        """The pod will be asked for its resolver soon, for the first time."""
-        if self._formed is None and resolver.needs_host(pod) and self._services.configuration.resolv_conf:
+        """The pod will be asked for its resolver soon, for the first time: it has no sandbox yet."""
+        if self._formed is not None or self._view.seen().sandboxes:
+            return
+        if resolver.needs_host(pod) and self._services.configuration.resolv_conf:
             self._ahead, self._ahead_at_ns = self._read_resolv_conf(), self._worker.now_ns()
 
     async def resolver(self, pod: Pod, *, anew: bool) -> DNSConfig:

@@ -14,6 +14,7 @@ from config.kubelet import KubeletConfiguration
 from runtime.cri.enums import NamespaceMode
 from runtime.cri.messages import PodSandboxConfig
 from simulation.cri.state import ContainerRecord
+from simulation.host import SimulatedPodFiles
 from simulation.simulated_node import ROOT
 from tests.simulation.node.worlds import IN_A_CLUSTER, SECOND, World, container, manifest
 
@@ -120,6 +121,25 @@ def test_the_nodes_file_is_read_while_volumes_are_made_and_again_where_that_take
     dns = sandbox(world).dns_config
     assert dns is not None
     assert dns.servers == (server,)
+
+
+def test_pods_that_run_already_do_not_read_the_nodes_file_when_the_agent_is_restarted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World({name: manifest(name, dnsPolicy="Default") for name in ("a", "b", "c")}).start()
+    world.until(lambda: len(world.running()) == 3)
+    read: list[str] = []
+    inner = SimulatedPodFiles.read_node_file
+
+    def read_node_file(files: SimulatedPodFiles, path: str, limit_bytes: int) -> str:
+        read.append(path)
+        return inner(files, path, limit_bytes)
+
+    monkeypatch.setattr(SimulatedPodFiles, "read_node_file", read_node_file)
+    world.node.restart_agent()
+    world.run(10 * SECOND)
+    assert len(world.running()) == 3
+    assert read.count("/etc/resolv.conf") == 1, "somebody looks whether it fits into those of pods"
 
 
 def test_a_resolv_conf_that_does_not_fit_into_those_of_pods_is_said_of_the_node_once() -> None:

@@ -7,6 +7,7 @@ be written, the command that plays the same seed again is told instead.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shlex
 from collections.abc import Callable, Iterator
@@ -48,7 +49,7 @@ def tell_failure(play: Play, played: Played, interrupt: Interrupt, out: TextIO) 
     small, runs = failure, 0
     if not interrupt.came:
         with few_collections(), silence(), _status(played.quiet) as told:
-            small, runs = shrunk_failure(failure, cost, stop=lambda: interrupt.came, told=told)
+            small, runs = shrunk_failure(failure, cost, stop=lambda: interrupt.came, told=_between_runs(told))
         print(f"  shrunk in {runs} runs to {_size(small)}", file=out)
     scenario = play.scenario
     found_in = FoundIn(scenario=played.name, seed=play.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs)
@@ -62,6 +63,16 @@ def tell_failure(play: Play, played: Played, interrupt: Interrupt, out: TextIO) 
         print(f"  again: {played.again}", file=out, flush=True)
         return
     print(f"  again: actorlet replay {shlex.quote(os.path.normpath(path))}", file=out, flush=True)
+
+
+def _between_runs(told: Callable[[int], object]) -> Callable[[int], object]:
+    """A world that is over is one ring: it goes before the next one comes, or they fill the memory."""
+
+    def tell(runs: int) -> None:
+        gc.collect()
+        told(runs)
+
+    return tell
 
 
 def _failure_lines(failure: Failure) -> Iterator[str]:

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.play_watch import few_collections
 from cli.simulate import main
 from simulation.saved_run import read_saved_run
+from simulation.world import World
 
 FIELDS = {
     "seed": int,
@@ -137,6 +139,20 @@ def test_an_interrupt_ends_it_soon_and_in_order():
     assert process.returncode == 130, error
     assert error.endswith("actorlet simulate: interrupted\n")
     assert all(json.loads(line)["seed"] >= 1 for line in out.splitlines())
+
+
+def test_while_a_failure_is_shrunk_no_world_is_kept_that_is_over(impossible: Path, monkeypatch: pytest.MonkeyPatch):
+    begin, alive, counts = World.__init__, weakref.WeakSet[World](), list[int]()
+
+    def counted(world: World, *args: Any, **named: Any) -> None:
+        alive.add(world)
+        counts.append(len(alive))
+        begin(world, *args, **named)
+
+    monkeypatch.setattr(World, "__init__", counted)
+    assert main([str(impossible), "--seed", "3", "--failures", "."]) == 1
+    assert len(counts) > 5
+    assert max(counts) == 2, "the one that failed, and the one that is played"
 
 
 class Ring:

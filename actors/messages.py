@@ -66,10 +66,12 @@ class PublishAgain(Message, frozen=True):
     """SyncLoopActor -> StorageActor: some changes were lost on the way; tell every desired pod again.
 
     `known` are the pods that the sync loop believes to be desired: those that are not are told as REMOVE, as soon as
-    every source has spoken. A removal that was lost leaves no other trace.
+    every source has spoken. A removal that was lost leaves no other trace. `number` grows with each life of the sync
+    loop: see `SourceReady`.
     """
 
     known: tuple[Pod, ...] = ()
+    number: int = 0
 
     def coalesce_key(self) -> Hashable:
         return "again"
@@ -110,14 +112,16 @@ _MERGED = _merged_operations()
 
 class SourceReady(Message, frozen=True):
     """StorageActor -> SyncLoopActor: the first full set of `source` has been told. `all_ready`: of every source (spec
-    1.5).
+    1.5). `asked`: the number of the last `PublishAgain` that was answered before. Who reads it has begun anew since,
+    where that is not its own: then the set was told to the one before, and not to it.
     """
 
     source: str
     all_ready: bool
+    asked: int = 0
 
     def coalesce_key(self) -> Hashable:
-        return self.source
+        return self.source, self.asked
 
 
 class StorageStarted(Message, frozen=True):
@@ -236,10 +240,17 @@ class RuntimePod(msgspec.Struct, frozen=True):
     running: bool
 
 
+class SyncLoopStarted(Message, frozen=True):
+    """SyncLoopActor -> PlegActor: I do not know what the runtime runs (any more); answered by `UnknownPodsObserved`."""
+
+    def coalesce_key(self) -> Hashable:
+        return "sync loop started"
+
+
 class UnknownPodsObserved(Message, frozen=True):
     """PlegActor -> SyncLoopActor: the runtime runs pods that no worker has announced.
 
-    Sent with every list that shows any, and with the first list in any case.
+    Sent with every list that shows any, with the first list in any case, and to a sync loop that has begun anew.
     """
 
     pods: tuple[RuntimePod, ...]

@@ -37,6 +37,7 @@ from actors.messages import (
     PlegStarted,
     PodWorkerStarted,
     RuntimeTold,
+    SyncLoopStarted,
     UnknownPodsObserved,
     WorkersKnown,
 )
@@ -201,8 +202,10 @@ class PlegActor(Actor):
 
     @handles(EverybodyLooks)
     def everybody_looks(self, _: EverybodyLooks) -> None:
-        """What was lost may have been a worker that announced itself, too."""
+        """What was lost may have been a worker that announced itself, too, or the word that it is time to list."""
         self._sync_loop.tell(PlegStarted())
+        if self._next_list_at_ns is None or self._next_list_at_ns < self.now_ns():
+            self.relist(Relist())
 
     @handles(WorkersKnown)
     def workers_known(self, message: WorkersKnown) -> None:
@@ -210,6 +213,12 @@ class PlegActor(Actor):
         for worker in self._workers.values():
             self.watch(worker)
             worker.tell(LookAgain())
+
+    @handles(SyncLoopStarted)
+    def sync_loop_started(self, _: SyncLoopStarted) -> None:
+        """It has forgotten what it was told of strangers, be it that there are none."""
+        if self._listed_at_ns is not None:
+            self._tell_strangers(anyway=True)
 
     # --- the list ---------------------------------------------------------------------------------------------------
 
@@ -283,10 +292,14 @@ class PlegActor(Actor):
             self._tell(difference(before, self._picture), told)
             self._all_known = False
         if not self._all_known:
-            unknown = strangers(self._picture, self._workers)
-            self._all_known = not unknown
-            if unknown or first:
-                self._sync_loop.tell(UnknownPodsObserved(unknown))
+            self._tell_strangers(anyway=first)
+
+    def _tell_strangers(self, *, anyway: bool) -> None:
+        """Which pods run that have no worker; `anyway`: that there are none, too."""
+        unknown = strangers(self._picture, self._workers)
+        self._all_known = not unknown
+        if unknown or anyway:
+            self._sync_loop.tell(UnknownPodsObserved(unknown))
 
     def _tell(self, changes: Difference, told: dict[str, Shown]) -> None:
         workers = self._workers

@@ -98,6 +98,7 @@ class RuntimeMonitorActor(Actor):
         return found.runtime_trouble or "", found.network_trouble or ""
 
     def _tell(self, state: RuntimeStateObserved) -> None:
+        self._sync_loop.tell(state)  # each time: it may have been restarted
         if state == self._told:
             return
         first_or_worse = self._told is None or not self._told.error
@@ -108,7 +109,6 @@ class RuntimeMonitorActor(Actor):
             self.log.info("the runtime is ready%s", f", but: {state.network_error}" if state.network_error else "")
         if state.error:
             self._version = None  # what comes back may be another one
-        self._sync_loop.tell(state)
 
     def _describe(self, version: VersionResponse, status: StatusResponse) -> None:
         """Tell who the runtime is and what it is able to do. Handlers come in any order."""

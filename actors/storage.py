@@ -46,6 +46,8 @@ class StorageActor(Actor):
         self._last_read: dict[str, tuple[Pod, ...]] = {}
         self._duplicates: dict[str, frozenset[tuple[str, str]]] = {}
         self._known_to_sync_loop: tuple[Pod, ...] = ()
+        self._asked = 0
+        """The number of the last question of the sync loop."""
         self._readers: dict[str, ActorRef] = {}
         """Of sources that tell changes, who can tell all."""
 
@@ -64,7 +66,7 @@ class StorageActor(Actor):
             self._sync_loop.tell(PodChanged(change.operation, change.pod, source))
         self._report(source, merged.duplicates)
         if merged.first:
-            self._sync_loop.tell(SourceReady(source, self._all_ready()))
+            self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
             self._end_what_is_gone()
 
     @handles(SourceChanged)
@@ -84,13 +86,15 @@ class StorageActor(Actor):
     def overflowed(self, _: MailboxOverflowed) -> None:
         for reader in self._readers.values():
             reader.tell(ReadAgain())
+        self._sync_loop.tell(StorageStarted())  # its question may be among what was lost
 
     @handles(PublishAgain)
     def publish_again(self, message: PublishAgain) -> None:
+        self._asked = message.number
         for source, pods in self._desire.sources.items():
             for desired in pods.values():
                 self._sync_loop.tell(PodChanged(Operation.ADD, desired.pod, source))
-            self._sync_loop.tell(SourceReady(source, self._all_ready()))
+            self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
         self._known_to_sync_loop = message.known
         self._end_what_is_gone()
 

@@ -42,6 +42,7 @@ from actors.messages import (
     RuntimeStateObserved,
     SourceReady,
     StorageStarted,
+    SyncLoopStarted,
     SyncPod,
     TerminatePod,
     UnknownPodsObserved,
@@ -105,6 +106,8 @@ class SyncLoopActor(SyncPartners):
         self._lines = NameLines()
         self._unheard: set[str] = set()
         self._ready: set[str] = set()
+        self._number = 0
+        """Of its questions to the storage. Answers to the life before this one may still wait."""
 
     def on_start(self) -> None:
         # Workers outlive a restart of this actor. Until the sources have spoken again they are desired by nobody.
@@ -114,7 +117,9 @@ class SyncLoopActor(SyncPartners):
             entry.worker = worker
             self.watch(worker)
             worker.tell(AnnounceYourself())
+        self._number = self.now_ns()
         self._ask_again()
+        self._services.pleg.tell(SyncLoopStarted())
 
     @handles(StorageStarted)
     def storage_started(self, _: StorageStarted) -> None:
@@ -122,12 +127,13 @@ class SyncLoopActor(SyncPartners):
 
     def _ask_again(self) -> None:
         desired = (entry.pod for entry in self._entries.values() if entry.standing is Standing.DESIRED)
-        self._storage.tell(PublishAgain(tuple(pod for pod in desired if pod is not None)))
+        self._storage.tell(PublishAgain(tuple(pod for pod in desired if pod is not None), self._number))
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
         self._around = None  # news of it may be among what was lost, and are not told again
         self._ask_again()
+        self._services.pleg.tell(SyncLoopStarted())
         self._tell_workers(AnnounceYourself())
 
     # --- what is desired --------------------------------------------------------------------------------------------
@@ -354,7 +360,9 @@ class SyncLoopActor(SyncPartners):
     @handles(SourceReady)
     def source_ready(self, message: SourceReady) -> None:
         # Counted here, not taken from the message: after a restart of this actor each source must be heard again
-        # before anything that was known is taken for gone.
+        # before anything that was known is taken for gone. What was told to the life before is no such word.
+        if message.asked < self._number:
+            return
         self._ready.add(message.source)
         if not self._all_ready and self._sources <= self._ready:
             self._all_ready = True

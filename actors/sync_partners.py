@@ -62,8 +62,9 @@ class SyncPartners(Actor):
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:
-        self._runtime = message
-        self._tell_workers(message)
+        if message != self._runtime:
+            self._runtime = message
+            self._tell_workers(message)
 
     @handles(SurroundingsChanged)
     def surroundings_changed(self, message: SurroundingsChanged) -> None:

@@ -7,18 +7,27 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, kept
+from actors.kernel import ActorRef, ActorSystem, MailboxOverflowed, Promise, SimulatedDispatcher, kept
 from actors.messages import (
     ContainersDied,
     LookAgain,
     PlegStarted,
     PodWorkerStarted,
     RuntimeTold,
+    SyncLoopStarted,
     UnknownPodsObserved,
     WorkersKnown,
 )
 from actors.node_messages import RuntimeListed
-from actors.pleg import EVERYBODY_NS, GIVE_UP_NS, LIST_TIMEOUT_NS, RELIST_WITH_EVENTS_NS, DescribePleg, PlegActor
+from actors.pleg import (
+    EVERYBODY_NS,
+    GIVE_UP_NS,
+    LIST_TIMEOUT_NS,
+    RELIST_WITH_EVENTS_NS,
+    DescribePleg,
+    PlegActor,
+    Relist,
+)
 from actors.runtime_shown import GONE
 from runtime.cri import CriError, StatusCode
 from runtime.cri.enums import ContainerEventType, ContainerState
@@ -175,6 +184,12 @@ def without_events(worlds: list[World]) -> World:
 def test_the_first_list_is_told_even_when_nothing_runs(world: World):
     assert world.loop == [PlegStarted(), UnknownPodsObserved(())]
     assert len(world.listed) == 1
+
+
+def test_a_sync_loop_that_begins_anew_is_told_that_nobody_is_unknown(world: World):
+    world.pleg.tell(SyncLoopStarted())
+    world.run()
+    assert only(world.loop, UnknownPodsObserved) == [UnknownPodsObserved(())] * 2
 
 
 def test_pods_that_run_and_have_no_worker_are_told_with_every_list(worlds: list[World]):
@@ -412,6 +427,19 @@ def test_an_overflow_of_the_mailbox_makes_everybody_look(world: World):
     world.pleg.tell(WorkersKnown((("3", unheard),)))
     world.run()
     assert (first, second, third) == ([], [], [LookAgain()]), "who is no more is not told"
+
+
+def test_a_list_whose_time_was_lost_on_the_way_is_made_up_for(world: World):
+    actor = world.pleg._cell.actor
+    assert actor is not None
+    actor.cancel_timer(Relist)  # as a mailbox that is full does it
+    world.run(2 * RELIST_WITH_EVENTS_NS)
+    world.runtime.lists = 0
+    world.pleg.tell(MailboxOverflowed())
+    world.run(EVERYBODY_NS)
+    assert world.runtime.lists == 1
+    world.run(2 * RELIST_WITH_EVENTS_NS)
+    assert world.runtime.lists == 3, "and from then on as before"
 
 
 def test_a_stream_that_breaks_is_listed_over_at_once_and_opened_again(world: World):

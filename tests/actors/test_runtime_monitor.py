@@ -48,7 +48,7 @@ class World:
         self.system = ActorSystem(self.dispatcher)
         self.cri = SimulatedCri(self.dispatcher)
         self.between = Between(self.cri)
-        loop, self.told = Recorder.spawn_in(self.system, "loop", RuntimeStateObserved)
+        loop, self.words = Recorder.spawn_in(self.system, "loop", RuntimeStateObserved)
         node, self.node = Recorder.spawn_in(self.system, "node", RuntimeStateObserved, RuntimeDescribed)
         self.spawn = lambda: self.system.spawn(RuntimeMonitorActor, self.between, loop, node, name="monitor")
 
@@ -60,8 +60,14 @@ class World:
     def run(self, ns: int = 0) -> None:
         self.dispatcher.run_for(ns)
 
+    @property
+    def told(self) -> list[RuntimeStateObserved]:
+        """What the sync loop was told that was new to it."""
+        before = [None, *self.words]
+        return [each for last, each in zip(before, self.words, strict=False) if each != last]
+
     def errors(self) -> list[tuple[bool, bool]]:
-        """(the runtime has trouble, its network has trouble) of each word."""
+        """(the runtime has trouble, its network has trouble) of each word that was new."""
         return [(bool(each.error), bool(each.network_error)) for each in self.told]
 
 
@@ -72,11 +78,12 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
-def test_a_ready_runtime_is_told_once_and_described(world: World):
+def test_a_ready_runtime_is_told_with_each_answer_and_described(world: World):
     world.start().run(60 * SECOND_NS)
     assert world.errors() == [(False, False)]
     assert world.told[0].runtime_name
-    # Who publishes the node is told each time: it may have been restarted.
+    # Both are told each time: they may have been restarted.
+    assert world.words == world.told * 13
     assert only(world.node, RuntimeStateObserved) == world.told * 13
     described, *others = only(world.node, RuntimeDescribed)
     assert others == [described] * 12

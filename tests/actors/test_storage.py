@@ -89,5 +89,15 @@ def test_everything_is_told_again_on_request_and_the_end_of_what_is_gone(world: 
     ]
 
 
+def test_that_a_source_has_spoken_is_said_with_the_number_of_the_question_that_was_answered_last(world: World):
+    for message in (SourceRead("file", ()), PublishAgain((), 7), SourceRead("http", ())):
+        world.say(message)
+    assert [(each.source, each.asked) for each in only(world.told, SourceReady)] == [
+        ("file", 0),
+        ("file", 7),
+        ("http", 7),
+    ]
+
+
 def test_a_restart_asks_the_sync_loop_what_it_knows(world: World):
     assert summary(world.told[0]) == ("StorageStarted", "")

@@ -23,6 +23,7 @@ from actors.messages import (
     RuntimeStateObserved,
     SourceReady,
     StorageStarted,
+    SyncLoopStarted,
     SyncPod,
     TerminatePod,
     UnknownPodsObserved,
@@ -121,7 +122,7 @@ class World:
         self.system = ActorSystem(self.dispatcher)
         self.told = Loop.told = Told()
         everyone: dict[str, tuple[type[Any], ...]] = {
-            "pleg": (WorkersKnown,),
+            "pleg": (WorkersKnown, SyncLoopStarted),
             "images": (),
             "volumes": (KnownPods,),
             "container_gc": (KnownPods,),
@@ -165,7 +166,12 @@ class World:
 
     def ready(self, *unknown: RuntimePod, source: str = SOURCE_FILE) -> None:
         """The source has spoken, and the runtime was listed."""
-        self.tell(SourceReady(source, True), UnknownPodsObserved(unknown))
+        self.tell(self.spoken(source), UnknownPodsObserved(unknown))
+
+    def spoken(self, source: str = SOURCE_FILE) -> SourceReady:
+        """That the source has spoken, as the storage says it now."""
+        asked = [each.number for each in only(self.kept["storage"], PublishAgain)]
+        return SourceReady(source, True, max(asked, default=0))
 
     def workers(self) -> list[str]:
         """UIDs of the living workers."""
@@ -468,7 +474,9 @@ def test_a_restart_keeps_the_workers_and_asks_for_everything_again(world: World)
     world.tell(Fail())
     world.run(SECOND_NS)
     assert world.workers() == ["1", "2"]
-    assert only(world.kept["storage"], PublishAgain)[-1] == PublishAgain(())
+    first, again = only(world.kept["storage"], PublishAgain)
+    assert (again.known, again.number > first.number) == ((), True)
+    assert len(only(world.kept["pleg"], SyncLoopStarted)) == 2
     world.tell(changed(ADD, pod("1")))
     world.ready()
     assert world.workers() == ["1"], "the one that no source desired any more was let go when all had spoken"
@@ -495,8 +503,24 @@ def test_after_a_restart_no_static_pod_starts_beside_one_that_was_not_heard_of_y
     world.run(SECOND_NS)
     world.tell(changed(ADD, pod("2", "web")), UnknownPodsObserved(()))
     assert world.workers() == ["1"]
-    world.tell(SourceReady(SOURCE_FILE, True))
+    world.tell(world.spoken())
     assert world.said("1")[-1] == "TerminatePod"
+
+
+def test_after_a_restart_what_was_told_to_the_life_before_takes_nobody_for_gone(world: World):
+    world.ready()
+    before = world.spoken()
+    world.tell(changed(ADD, pod("1")))
+    world.loop.tell(Fail())
+    world.loop.tell(before)  # it waits in the mailbox, which outlives the life
+    world.run(SECOND_NS)
+    world.tell(UnknownPodsObserved(()))
+    assert world.workers() == ["1"]
+    assert "TerminatePod" not in world.said("1")
+    world.loop.tell(before)
+    world.tell(changed(ADD, pod("1")), world.spoken())
+    assert "TerminatePod" not in world.said("1"), "the word that waits does not take the newer one ahead of the pods"
+    assert world.last_known() == {"1"}
 
 
 def test_an_overflow_of_the_mailbox_asks_the_storage_and_the_workers(world: World):
@@ -535,6 +559,9 @@ def test_the_state_of_the_runtime_reaches_every_worker(world: World):
     gone = RuntimeStateObserved("away", "not known")
     world.tell(gone)
     assert [message for _, message in world.told.messages[-2:]] == [gone, gone]
+    told = len(world.told.messages)
+    world.tell(gone)
+    assert len(world.told.messages) == told, "the same again is no news"
 
 
 def test_what_a_worker_was_told_of_the_runtime_is_not_lost_when_the_pod_changes_before_it_has_heard():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from actors.name_lines import NameLines
 from config import examples
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
@@ -118,3 +121,26 @@ def test_a_field_that_is_not_honoured_yet_is_a_warning_with_its_path_and_the_pod
     warnings = [each for each in world.node.node.events() if each.event.reason == "FieldsNotHonoured"]
     assert [(each.event.type, each.count) for each in warnings] == [("Warning", 1)]
     assert "$.spec.containers[0].lifecycle.stopSignal" in warnings[0].event.message
+
+
+def test_a_pod_at_which_the_sync_loop_fails_takes_no_other_with_it_and_runs_once_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    world = World({"web": manifest("web"), "other": manifest("other")}).start()
+    world.run(10 * SECOND)
+    before = [record.id for record in world.running_records()]
+    join = NameLines.join
+
+    def fails(self: NameLines, name: str, uid: str) -> None:
+        if "late" in name:
+            raise ZeroDivisionError("a fault of the program")
+        join(self, name, uid)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(NameLines, "join", fails)
+        world.node.put_manifest("late", manifest("late"))
+        world.run(30 * SECOND)
+        assert world.running() == ["other/app", "web/app"]
+    world.run(60 * SECOND)
+    assert world.running() == ["late/app", "other/app", "web/app"]
+    assert set(before) <= {record.id for record in world.running_records()}, "nobody was started anew"

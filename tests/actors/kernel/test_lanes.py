@@ -174,9 +174,8 @@ def test_a_lane_that_has_lost_too_many_calls_refuses_more(
     lane = driver.dispatcher.lane("lane", size=2, per_key=1)
     hung = [lane.submit(str(number), gates.call, str(number), deadline_ns=5 * MS) for number in range(3)]
     driver.until(lambda: all(call.done() for call in hung))
-    driver.until(lambda: len(report_of(driver).written_off) in (2, 3))
     more: list[Pending[Any]] = []
-    while len(report_of(driver).written_off) < 3:  # one of them may have waited in the queue and never begun
+    while len(report_of(driver).written_off) < 3:  # on a busy machine a deadline may be over before a thread begins
         more.append(lane.submit(f"more{len(more)}", gates.call, f"more{len(more)}", deadline_ns=5 * MS))
         driver.until(more[-1].done)
     refused = lane.submit("late", int)

@@ -220,8 +220,8 @@ class NodeHandouts:
 
     def resources(self) -> Given:
         can, facts = self._can, self._plan.facts
-        whom = (*self._all("events", "sync-loop"), self._api, can.meters, self._refs.get("cgroups"))
-        return can.allocations, facts.name, facts.abilities, *whom
+        whom = (self._api, can.meters, self._refs.get("cgroups"), self._refs["node-status"])
+        return can.allocations, facts.name, facts.abilities, *self._all("events", "sync-loop"), *whom
 
     def cgroups(self) -> Given | None:
         can, facts = self._can, self._plan.facts

@@ -204,6 +204,8 @@ class NodeStatusActor(Actor):
     @handles(FollowNode)
     def follow_node(self, message: FollowNode) -> None:
         self._writer.follow(message.follower)
+        if message.follower == self._expected:
+            self._tell_expected()
 
     # --- what others know -------------------------------------------------------------------------------------------
 

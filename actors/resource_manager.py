@@ -35,7 +35,7 @@ from actors.admission_messages import (
 )
 from actors.event_messages import pod_event
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
-from actors.messages import KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
+from actors.messages import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.node_messages import NodePressureObserved
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.pod_view import DISK_LANE_SIZE
@@ -96,8 +96,10 @@ class ResourceManagerActor(Actor):
         api: Api | None = None,
         meters: Meters = UNMEASURED,
         cgroups: ActorRef | None = None,
+        node: ActorRef | None = None,
     ) -> None:
         super().__init__()
+        self._node_status = node
         self._cgroups = cgroups
         self._meters = meters
         self._file = file
@@ -126,6 +128,8 @@ class ResourceManagerActor(Actor):
 
     def on_start(self) -> None:
         self._sync_loop.tell(ResourceManagerStarted())
+        if self._node_status is not None:
+            self._node_status.tell(FollowNode(self.ref))
         self._read_book()
 
     # --- the book on the disk ---------------------------------------------------------------------------------------

@@ -31,6 +31,14 @@ from actors.volume_messages import RenewVolumes, VolumeReconcilerStarted
 from config.objects import Pod
 from config.pod_identity import SOURCE_API
 
+SECOND_NS = 1_000_000_000
+STILL_THERE_NS = 5 * SECOND_NS
+"""From a new beginning of the status manager to a look at who ought to have left the API."""
+
+
+class EndOnceMore(Message, frozen=True):
+    """To itself: see who ought to have left the API."""
+
 
 class SyncPartners(Actor):
     """See the module. `SyncLoopActor` is the one that changes what stands here."""
@@ -48,6 +56,9 @@ class SyncPartners(Actor):
         self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
         self._around: Surroundings | None = None
         """What `ClusterCacheActor` has told; None: workers ask it."""
+
+    def _start_if_allowed(self, uid: str, entry: Entry) -> None:
+        raise NotImplementedError
 
     def _workers(self) -> tuple[tuple[str, ActorRef], ...]:
         """Every worker that there is, by the UID of its pod."""
@@ -78,6 +89,17 @@ class SyncPartners(Actor):
             if entry.source == SOURCE_API and entry.pod is not None:
                 self._services.status_manager.tell(PodReconciled(entry.pod))
         self._tell_workers(message)
+        self.after(STILL_THERE_NS, EndOnceMore())
+
+    @handles(EndOnceMore)
+    def end_once_more(self, _: EndOnceMore) -> None:
+        """Those whose worker has gone and whose object has not get another: that nothing is left of them was told to a
+        status manager that is no more. By now the API has shown what was written last.
+        """
+        for uid, entry in list(self._entries.items()):
+            if entry.ended and entry.worker is None:
+                entry.ended = False
+                self._start_if_allowed(uid, entry)
 
     @handles(HistorianStarted)
     def historian_started(self, message: HistorianStarted) -> None:

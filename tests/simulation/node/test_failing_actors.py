@@ -1,0 +1,110 @@
+"""Any actor of a node may fail at any message: it begins anew, and no pod is worse off for it (design.md, "Actors").
+
+A handler fails once, before its work is done or after it. What was to be said to it, and what it knew, is then lost but
+for what others tell again. Which actor and which message is drawn from the seed; `tox -e seeds` plays 200 of them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.kernel import Actor
+from simulation.play import Outcome, Play
+from simulation.scenario import Scenario, library_scenario, with_pods
+from tests.seeds import over_seeds
+
+Kind = tuple[str, str]
+"""Names of an actor class and of a message class."""
+
+
+class Handlings:
+    """Counts what is handled in a play, and lets one of them fail."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[Kind] = Counter()
+        self.fails: tuple[Kind, int, bool] | None = None
+        """Which kind, the how manyth of it, and whether its work is done before."""
+
+    def spied(self, kind: Kind, handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        def handle(actor: Any, message: Any) -> Any:
+            self.seen[kind] += 1
+            if self.fails is None or self.fails[:2] != (kind, self.seen[kind]):
+                return handler(actor, message)
+            if self.fails[2]:
+                done = handler(actor, message)
+                if hasattr(done, "close"):
+                    done.close()  # a handler that waits has not begun
+            raise RuntimeError("as the test wants it")
+
+        return handle
+
+
+@pytest.fixture
+def handlings(monkeypatch: pytest.MonkeyPatch) -> Handlings:
+    """Of all actors of a node, not of the kernel's own."""
+    spy = Handlings()
+    for actor_class in {*_below(Actor)}:
+        if actor_class.__module__.startswith("actors.") and not actor_class.__module__.startswith("actors.kernel."):
+            handlers = {
+                message_class: spy.spied((actor_class.__name__, message_class.__name__), handler)
+                for message_class, handler in actor_class._handlers.items()
+            }
+            monkeypatch.setattr(actor_class, "_handlers", handlers)
+    return spy
+
+
+def _below(actor_class: type[Actor]) -> Iterator[type[Actor]]:
+    for each in actor_class.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def _scenario() -> Scenario:
+    """Steady pods, jobs, and pods that come and go, with nothing else that goes wrong."""
+    scenario = with_pods(library_scenario("agent-restarts"), 12)
+    return msgspec.structs.replace(scenario, faults=(), reaches=())
+
+
+def _played(seed: int) -> Outcome:
+    play = Play(_scenario(), seed)
+    while not play.done:
+        play.advance(10 * 10**9)
+    return play.outcome()
+
+
+def _harm(outcome: Outcome) -> list[object]:
+    harm: list[object] = [each for each in outcome.violations if each["invariant"] != "no-actor-fails"]
+    return harm if outcome.converged else [*harm, "it did not converge"]
+
+
+@over_seeds(12)
+def test_a_failure_of_an_actor_harms_no_pod(handlings: Handlings, seed: int):
+    assert _harm(_played(seed)) == []
+    chance, seen = random.Random(seed), handlings.seen.copy()
+    kind = chance.choice(sorted(seen))
+    handlings.seen.clear()
+    handlings.fails = (kind, chance.randint(1, seen[kind]), chance.random() < 0.5)
+    assert _harm(_played(seed)) == [], handlings.fails
+
+
+@pytest.mark.parametrize(
+    ("kind", "which", "done"),
+    [
+        # Nobody told it of the node again: no pod was ever admitted any more.
+        pytest.param(("ResourceManagerActor", "AdmitPod"), 4, False, id="admission"),
+        # It had been told that nothing is left of a pod, by a worker that has gone since: the object stayed for ever.
+        pytest.param(("StatusManagerActor", "PodFinished"), 3, False, id="the last word of a pod"),
+        pytest.param(("StatusManagerActor", "PodStatusChanged"), 14, True, id="the last status of a pod"),
+    ],
+)
+def test_failures_that_did_harm(handlings: Handlings, kind: Kind, which: int, done: bool):
+    handlings.fails = (kind, which, done)
+    outcome = _played(7)
+    assert handlings.seen[kind] >= which
+    assert _harm(outcome) == []

@@ -177,6 +177,12 @@ class PodEnd:
             self._failed = ""
             raise RetryLaterError(RETRY_NS)
 
+    def release_again(self) -> bool:
+        """Whoever was asked for the volumes has begun anew, and has forgotten it. Whether somebody was."""
+        asked = not self._release.is_due()
+        self._release.answered()
+        return asked
+
     def volumes_released(self, message: VolumesReleased) -> None:
         self._release.answered()
         if message.error:

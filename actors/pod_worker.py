@@ -407,10 +407,12 @@ class PodWorker(Actor):
         return self._go_on()
 
     @handles(RenewVolumes)
-    def renew_volumes(self, _: RenewVolumes) -> None:
-        # Of a pod that ends nothing is renewed: it could come after the order to remove all.
+    def renew_volumes(self, _: RenewVolumes) -> Pass | None:
+        # Of a pod that ends nothing is renewed: it could come after the order to remove all, which is given again.
         if self._life.stage is SYNCING:
             self._sync.renew_volumes()
+            return None
+        return self._go_on_if(self._end.release_again())
 
     @handles(VolumesReleased)
     def volumes_released(self, message: VolumesReleased) -> Pass | None:

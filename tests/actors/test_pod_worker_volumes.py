@@ -182,5 +182,6 @@ def test_of_a_pod_that_ends_nothing_is_renewed(world: World):
     world.desire(web(DOWN), Operation.ADD)
     world.tell(READY)
     world.tell(TerminatePod(None, removed=True), RenewVolumes(), seconds=5)
-    world.tell(RenewVolumes())
     assert [type(message) for message in world.asked] == [PrepareVolumes, ReleaseVolumes]
+    world.tell(RenewVolumes())  # whoever takes them away has begun anew, and has forgotten it
+    assert [type(message) for message in world.asked] == [PrepareVolumes, ReleaseVolumes, ReleaseVolumes]

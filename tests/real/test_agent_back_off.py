@@ -14,7 +14,7 @@ from tests.real.crash_loop import NAME, CrashLoop
 SECOND_NS = 1_000_000_000
 STEPS_S = (10, 20, 40)
 LATE_S = 6
-"""What it may take to see the end of a wait and to start a container, on a busy machine: less than between two steps."""
+"""What it may take to see the end of a wait and start a container, on a busy machine: less than between two steps."""
 
 
 def test_a_crashing_container_backs_off_10_20_40_seconds(crash_loop: CrashLoop) -> None:

@@ -65,7 +65,7 @@ from actors.status_messages import (
 from actors.surroundings import Surroundings
 from actors.sync_entries import Entry, Standing, concerns_worker
 from actors.sync_notes import waits_for_its_turn, worker_failed
-from actors.sync_partners import SyncPartners
+from actors.sync_partners import EndOnceMore, SyncPartners
 from config.objects import PodStatus
 from config.pod_identity import SOURCE_API, is_mirror
 from runtime.metrics import kubelet as names
@@ -342,6 +342,16 @@ class SyncLoopActor(SyncPartners):
         if entry.static and self._services.mirrors is not None:
             self._services.mirrors.tell(StaticPodGone(uid))
         self._leave_line(uid, entry)
+
+    @handles(EndOnceMore)
+    def end_once_more(self, _: EndOnceMore) -> None:
+        """Those whose worker has gone and whose object has not get another: that nothing is left of them was told to a
+        status manager that is no more. By now the API has shown what was written last.
+        """
+        for uid, entry in list(self._entries.items()):
+            if entry.ended and entry.worker is None:
+                entry.ended = False
+                self._start_if_allowed(uid, entry)
 
     @handles(ChildFailed)
     def worker_failed(self, message: ChildFailed) -> None:

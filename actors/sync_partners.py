@@ -37,7 +37,7 @@ STILL_THERE_NS = 5 * SECOND_NS
 
 
 class EndOnceMore(Message, frozen=True):
-    """To itself: see who ought to have left the API."""
+    """SyncLoopActor to itself: see who ought to have left the API."""
 
 
 class SyncPartners(Actor):
@@ -56,9 +56,6 @@ class SyncPartners(Actor):
         self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
         self._around: Surroundings | None = None
         """What `ClusterCacheActor` has told; None: workers ask it."""
-
-    def _start_if_allowed(self, uid: str, entry: Entry) -> None:
-        raise NotImplementedError
 
     def _workers(self) -> tuple[tuple[str, ActorRef], ...]:
         """Every worker that there is, by the UID of its pod."""
@@ -90,16 +87,6 @@ class SyncPartners(Actor):
                 self._services.status_manager.tell(PodReconciled(entry.pod))
         self._tell_workers(message)
         self.after(STILL_THERE_NS, EndOnceMore())
-
-    @handles(EndOnceMore)
-    def end_once_more(self, _: EndOnceMore) -> None:
-        """Those whose worker has gone and whose object has not get another: that nothing is left of them was told to a
-        status manager that is no more. By now the API has shown what was written last.
-        """
-        for uid, entry in list(self._entries.items()):
-            if entry.ended and entry.worker is None:
-                entry.ended = False
-                self._start_if_allowed(uid, entry)
 
     @handles(HistorianStarted)
     def historian_started(self, message: HistorianStarted) -> None:

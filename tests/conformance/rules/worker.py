@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.conformance.rules.shape import Rules
 
 _LIFE = "tests/actors/test_pod_lifecycle.py"
-_LOOP = "tests/actors/test_sync_loop.py"
+_LOOP = "tests/actors/sync_loop/test_workers.py"
+_RENEWED = "tests/actors/sync_loop/test_failures.py"
+_STATIC = "tests/actors/sync_loop/test_static_pods.py"
 _ENDS = "tests/simulation/node/test_pod_ends.py"
 _END = "tests/actors/test_termination.py"
 _STAGE = f"{_LIFE}::test_spec_2_6_stage"
@@ -19,7 +21,7 @@ WORKER: Rules = (
     ),
     (
         "Updates that wait are one, in the newest form",
-        (f"{_LOOP}::test_spec_2_6_updates_that_wait_are_one_in_the_newest_form",),
+        (f"{_RENEWED}::test_spec_2_6_updates_that_wait_are_one_in_the_newest_form",),
     ),
     (
         "A life only goes on: sync, terminating, terminated, finished",
@@ -37,7 +39,7 @@ WORKER: Rules = (
         "A pod that only the runtime knows ends",
         (
             f"{_STAGE}[a pod that only the runtime knows is terminating from the start]",
-            f"{_LOOP}::test_spec_2_6_an_orphan_is_ended_once_every_source_has_spoken",
+            f"{_STATIC}::test_spec_2_6_an_orphan_is_ended_once_every_source_has_spoken",
         ),
     ),
     (
@@ -102,7 +104,7 @@ WORKER: Rules = (
     (
         "Of static pods of one name one is started at a time, first come first served",
         (
-            f"{_LOOP}::test_spec_2_6_static_pods_of_one_name_run_one_after_another_in_the_order_of_their_coming",
+            f"{_STATIC}::test_spec_2_6_static_pods_of_one_name_run_one_after_another_in_the_order_of_their_coming",
             f"{_STAGE}[a static pod waits while its name is taken]",
             f"{_STAGE}[a static pod starts when its name is free]",
         ),
@@ -158,8 +160,8 @@ WORKER: Rules = (
             f"{_LIFE}::test_spec_2_6_what_cannot_happen_is_refused_with_what_can",
             f"{_LIFE}::test_spec_2_6_every_stage_hears_of_desire_and_of_the_order_to_end",
             f"{_LIFE}::test_spec_2_6_events_are_made_from_the_pod",
-            f"{_LOOP}::test_spec_2_6_a_pod_that_waits_for_its_name_keeps_waiting_while_the_one_before_ends",
-            f"{_LOOP}::test_spec_2_6_a_pod_that_the_runtime_still_runs_under_the_name_ends_first",
+            f"{_STATIC}::test_spec_2_6_a_pod_that_waits_for_its_name_keeps_waiting_while_the_one_before_ends",
+            f"{_STATIC}::test_spec_2_6_a_pod_that_the_runtime_still_runs_under_the_name_ends_first",
         ),
     ),
 )

@@ -1,0 +1,144 @@
+"""What survives a restart of the sync loop or of a partner, and what waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.kernel import Message
+from actors.messages import (
+    Operation,
+    PlegStarted,
+    PublishAgain,
+    RuntimeStateObserved,
+    StorageStarted,
+    SyncLoopStarted,
+    SyncPod,
+    UnknownPodsObserved,
+    WorkersKnown,
+)
+from actors.status_messages import StatusManagerStarted
+from actors.sync_loop import SyncLoopActor
+from config.objects import ObjectMeta, Pod
+from tests.actors.probes import only
+from tests.actors.sync_loop.worlds import ADD, DELETE, READY, SECOND_NS, UPDATE, Fail, World, changed, pod, running
+
+
+def test_a_restart_keeps_the_workers_and_asks_for_everything_again(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("1")), changed(ADD, pod("2")))
+    world.tell(Fail())
+    world.run(SECOND_NS)
+    assert world.workers() == ["1", "2"]
+    first, again = only(world.kept["storage"], PublishAgain)
+    assert (again.known, again.number > first.number) == ((), True)
+    assert len(only(world.kept["pleg"], SyncLoopStarted)) == 2
+    world.tell(changed(ADD, pod("1")))
+    world.ready()
+    assert world.workers() == ["1"], "the one that no source desired any more was let go when all had spoken"
+    assert sorted(world.told.lives) == ["1", "2"]
+
+
+def test_after_a_restart_nobody_is_let_go_before_the_sources_have_spoken(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("1")))
+    world.tell(Fail())
+    world.run(SECOND_NS)
+    world.kept["volumes"].clear()
+    world.tell(UnknownPodsObserved((running("2"),)))
+    world.run(600 * SECOND_NS)
+    assert world.workers() == ["1"]
+    assert world.kept["volumes"] == [], "whoever removes remains is told nothing either"
+
+
+def test_after_a_restart_no_static_pod_starts_beside_one_that_was_not_heard_of_yet(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("1", "web")))
+    world.told.obey = False
+    world.tell(Fail())
+    world.run(SECOND_NS)
+    world.tell(changed(ADD, pod("2", "web")), UnknownPodsObserved(()))
+    assert world.workers() == ["1"]
+    world.tell(world.spoken())
+    assert world.said("1")[-1] == "TerminatePod"
+
+
+def test_after_a_restart_what_was_told_to_the_life_before_takes_nobody_for_gone(world: World):
+    world.ready()
+    before = world.spoken()
+    world.tell(changed(ADD, pod("1")))
+    world.loop.tell(Fail())
+    world.loop.tell(before)  # it waits in the mailbox, which outlives the life
+    world.run(SECOND_NS)
+    world.tell(UnknownPodsObserved(()))
+    assert world.workers() == ["1"]
+    assert "TerminatePod" not in world.said("1")
+    world.loop.tell(before)
+    world.tell(changed(ADD, pod("1")), world.spoken())
+    assert "TerminatePod" not in world.said("1"), "the word that waits does not take the newer one ahead of the pods"
+    assert world.last_known() == {"1"}
+
+
+def test_an_overflow_of_the_mailbox_asks_the_storage_and_the_workers(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("1")))
+    before = len(only(world.kept["storage"], PublishAgain))
+    synced = world.said("1").count("SyncPod")
+    for number in range(SyncLoopActor.mailbox_capacity + 10):
+        world.loop.tell(changed(ADD, pod(f"many{number}"), "unheard source"))
+    world.run()
+    asked = only(world.kept["storage"], PublishAgain)
+    assert len(asked) == before + 1
+    assert world.said("1").count("SyncPod") == synced + 1
+
+
+@pytest.mark.parametrize("message", [StorageStarted(), PlegStarted(), StatusManagerStarted()])
+def test_a_partner_that_begins_anew_gets_what_it_must_know(world: World, message: Message):
+    world.ready()
+    world.tell(changed(ADD, pod("1")))
+    world.kept["storage"].clear()
+    synced = world.said("1").count("SyncPod")
+    world.tell(message)
+    if isinstance(message, StorageStarted):
+        assert world.kept["storage"] == [PublishAgain((pod("1"),))]
+    elif isinstance(message, PlegStarted):
+        (known,) = only(world.kept["pleg"], WorkersKnown)
+        assert [uid for uid, _ in known.workers] == ["1"]
+        assert world.said("1").count("SyncPod") == synced
+    else:
+        assert world.said("1")[-1] == "StatusManagerStarted"
+
+
+def test_the_state_of_the_runtime_reaches_every_worker(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("1")), changed(ADD, pod("2")))
+    gone = RuntimeStateObserved("away", "not known")
+    world.tell(gone)
+    assert [message for _, message in world.told.messages[-2:]] == [gone, gone]
+    told = len(world.told.messages)
+    world.tell(gone)
+    assert len(world.told.messages) == told, "the same again is no news"
+
+
+def test_what_a_worker_was_told_of_the_runtime_is_not_lost_when_the_pod_changes_before_it_has_heard():
+    first, newer = SyncPod(pod("1"), ADD, READY), SyncPod(pod("1", "renamed"), UPDATE)
+    assert newer.merged(first) == SyncPod(newer.pod, ADD, READY)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "newer", "merged"),
+    [
+        (ADD, UPDATE, ADD),
+        (ADD, DELETE, ADD),
+        (UPDATE, Operation.RECONCILE, UPDATE),
+        (UPDATE, DELETE, DELETE),
+        (DELETE, UPDATE, DELETE),
+        (Operation.RECONCILE, UPDATE, UPDATE),
+    ],
+)
+def test_spec_2_6_updates_that_wait_are_one_in_the_newest_form(
+    waiting: Operation, newer: Operation, merged: Operation
+) -> None:
+    old, new = (SyncPod(Pod(metadata=ObjectMeta(name=name)), kind) for name, kind in (("old", waiting), ("new", newer)))
+    assert old.coalesce_key() == new.coalesce_key()
+    both = new.merged(old)
+    assert (both.pod, both.operation) == (new.pod, merged)

@@ -90,6 +90,8 @@ def _make(cluster: ClusterAccess, pair: Pair | None) -> ssl.SSLContext:
         raise TlsError(f"certificate authority {authority.path}: no certificate can be read from it: {error}") from None
     # Newer versions of Python also refuse authorities that older programs made: no other client of a cluster does.
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
+    # Whom the kubeconfig names is trusted, also without the authority that has signed it.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.set_alpn_protocols(["http/1.1"])
     if cluster.insecure_skip_tls_verify:
         context.check_hostname = False

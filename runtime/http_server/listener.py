@@ -39,6 +39,8 @@ _LATER_LINE_BYTES = 32 * 1024
 # four thousand who say nothing would have a gigabyte. A record of TLS has 16 KiB.
 SSLProtocol.max_size = 32 * 1024
 
+EVERY_ADDRESS = ("0.0.0.0", "::")
+
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
@@ -205,9 +207,11 @@ def _handshake(tls: ssl.SSLContext | None) -> float | None:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """Bound, not listening yet. `0.0.0.0` is every address, of IPv6 as well where there is any (as Go means it)."""
+    """Bound, not listening yet. `0.0.0.0` and `::` are every address of both families, as far as there are (as Go means
+    it).
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    if host == "0.0.0.0" and socket.has_dualstack_ipv6():
+    if host in EVERY_ADDRESS and socket.has_dualstack_ipv6():
         with contextlib.suppress(OSError):
             return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
     return socket.create_server((host, port), family=family)

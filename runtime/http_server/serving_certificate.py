@@ -106,6 +106,8 @@ def _context(files: ServingFiles) -> ssl.SSLContext:
         if files.client_authority:
             where = f"authentication.x509.clientCAFile {files.client_authority}"
             context.load_verify_locations(files.client_authority)
+            # The authority of a cluster may be below another one, which the file need not have.
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             context.verify_mode = ssl.CERT_OPTIONAL
     except OSError as error:
         why = error.strerror if error.errno and not isinstance(error, ssl.SSLError) else str(error)

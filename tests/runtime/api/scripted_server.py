@@ -168,13 +168,15 @@ class Pair:
 
 
 class Certificates:
-    """An authority, and what it signs."""
+    """An authority, and what it signs. `above`: the one that has signed it; else it has done so itself."""
 
-    def __init__(self, name: str = "authority") -> None:
+    def __init__(self, name: str = "authority", above: Certificates | None = None) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _subject(name)
-        builder = _certificate(self._name, self._name, self._key).add_extension(x509.BasicConstraints(True, None), True)
-        self._certificate = builder.sign(self._key, hashes.SHA256())
+        signer = above or self
+        builder = _certificate(self._name, signer._name, self._key)
+        builder = builder.add_extension(x509.BasicConstraints(True, None), True)
+        self._certificate = builder.sign(signer._key, hashes.SHA256())
         self.authority = self._certificate.public_bytes(serialization.Encoding.PEM).decode()
 
     def pair(self, name: str, *hosts: str) -> Pair:

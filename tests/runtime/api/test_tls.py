@@ -38,6 +38,16 @@ def test_a_server_of_the_named_authority_is_trusted(
     assert len(server.connections) == 1
 
 
+def test_an_authority_is_trusted_as_it_is_named_also_without_the_one_that_signed_it(
+    serve: Serve, connect: Connect
+) -> None:
+    """As all other clients of a cluster do: many clusters have an authority that a company's has signed."""
+    below = Certificates("cluster", above=Certificates("company"))
+    server = serve(echo, certificates=below)
+    client = connect(server.access(certificate_authority=Pem(data=below.authority)))
+    assert client.call(GET).result(WAIT).metadata.name == "web"
+
+
 def test_a_server_of_another_authority_is_not(serve: Serve, connect: Connect, certificates: Certificates) -> None:
     server = serve(echo, certificates=certificates)
     for access in (server.access(), server.access(certificate_authority=Pem(data=Certificates("other").authority))):

@@ -26,6 +26,19 @@ async def echo(request: web.BaseRequest) -> web.StreamResponse:
     return web.Response(text=f"{request.method} {request.path}")
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_every_address_is_that_of_both_families(host: str) -> None:
+    """`address: "::"` is how nodes of two families are configured, whichever of them clients come with."""
+    with closing(LoopThread("test")) as loop:
+        listener = HttpListener(loop, echo, host=host, port=0)
+        listener.start()
+        with closing(listener):
+            for each in ("127.0.0.1", "::1"):
+                with closing(socket.create_connection((each, listener.port), 10)) as client:
+                    client.sendall(b"GET / HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
+                    assert client.recv(12) == b"HTTP/1.1 200"
+
+
 def test_requests_are_answered_one_after_the_other_on_a_connection() -> None:
     with listening(echo) as listener, closing(Client(listener.port)) as client:
         client.send("GET /one HTTP/1.1\r\nHost: n\r\n\r\n")

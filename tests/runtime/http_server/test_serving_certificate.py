@@ -13,6 +13,7 @@ from aiohttp import web
 from config.kubelet.tls import INSECURE_CIPHERS, SECURE_CIPHERS, chosen_curve
 from runtime.http_server.self_signed import self_signed
 from runtime.http_server.serving_certificate import CertificateError, ServingFiles, ServingTls
+from tests.runtime.api.scripted_server import Certificates, Pair
 from tests.runtime.http_server.authorities import authority, client_context, write_pair
 from tests.runtime.http_server.clients import ask, listening
 
@@ -35,6 +36,15 @@ async def who(request: web.BaseRequest) -> web.StreamResponse:
 
 def shown(port: int) -> str:
     return ssl.get_server_certificate(("127.0.0.1", port)).strip()
+
+
+def showing(directory: Path, pair: Pair) -> ssl.SSLContext:
+    """For a client that believes every server, and shows this."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.load_cert_chain(*pair.write(directory, "client"))
+    return context
 
 
 def test_a_self_signed_pair_is_made_once_and_used_again(tmp_path: Path) -> None:
@@ -95,6 +105,17 @@ def test_clients_are_known_by_certificates_of_their_authority_which_may_be_repla
         assert ask(listener.port, tls=client_context(tmp_path, new, "bob")).body == "bob"
         with contextlib.suppress(OSError):
             assert ask(listener.port, tls=client_context(tmp_path, old, "alice")).body != "alice"
+
+
+def test_clients_of_an_authority_are_known_also_without_the_one_that_signed_it(tmp_path: Path) -> None:
+    company = Certificates("company")
+    below, other = Certificates("cluster", above=company), Certificates("other", above=company)
+    believed = tmp_path / "clients.crt"
+    believed.write_text(below.authority)
+    files = ServingFiles(*write_pair(tmp_path, authority(), "localhost"), client_authority=str(believed))
+    with listening(who, tls=ServingTls(files).context) as listener:
+        assert ask(listener.port, tls=showing(tmp_path, below.pair("alice"))).body == "alice"
+        assert ask(listener.port, tls=showing(tmp_path, other.pair("mallory"))).status == 0
 
 
 @pytest.mark.parametrize("broken", ["certificate", "authority"])

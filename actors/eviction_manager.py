@@ -202,6 +202,7 @@ class EvictionActor(Actor):
 
     @handles(PodsHere)
     def pods_here(self, message: PodsHere) -> None:
+        self._doomed.notice(message.pods)
         if self._step is Step.ENDING:
             self._see_the_end(message)
             return
@@ -294,7 +295,9 @@ class EvictionActor(Actor):
             self._tools.sync_loop.tell(WantPods(self.ref))
 
     def _see_the_end(self, message: PodsHere) -> None:
-        if self._doomed.run_on(message.pods):
+        if self._doomed.has_untold():
+            self._remind(message)
+        elif self._doomed.run_on(message.pods):
             self.after(POLL_NS, PollEnd(), key="poll")
         else:
             self._forget(message)

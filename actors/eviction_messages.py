@@ -14,7 +14,8 @@ ENDED = ("Succeeded", "Failed")
 
 class PodHere(msgspec.Struct, frozen=True):
     """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will.
-    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it.
+    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it. `lives`: how often its
+    worker has begun; one that has failed has forgotten what it was told.
     """
 
     pod: Pod
@@ -22,6 +23,7 @@ class PodHere(msgspec.Struct, frozen=True):
     released: bool = False
     finished: bool = False
     turned_away: bool = False
+    lives: int = 0
 
     def may_be_evicted(self) -> bool:
         """Whether there is anything to end. Who was turned away uses nothing: its end helps nobody."""

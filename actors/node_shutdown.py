@@ -164,7 +164,8 @@ class ShutdownActor(Actor):
         self._group_until_ns = self._until_ns = self._sources_until_ns = 0
         self._statuses_until_ns: int | None = None
         """Nobody runs any more; until then the API server may hear of it."""
-        self._told: set[str] = set()
+        self._told: dict[str, int] = {}
+        """UID -> which life of its worker: one that has failed has forgotten it."""
         self._awaited: set[str] = set()
         """Of those that were told, the ones of the group whose turn it is."""
 
@@ -256,7 +257,7 @@ class ShutdownActor(Actor):
         self.log.warning("the machine goes down: pods have %s to end", format_duration_ns(whole_ns(self._fitted)))
         self._sources_until_ns = min(now_ns + SOURCES_NS, self._until_ns)
         self._group, self._statuses_until_ns = -1, None
-        self._told, self._awaited = set(), set()
+        self._told, self._awaited = {}, set()
         self.after(self._until_ns - now_ns, TimeIsOver(), key="over")
         self._tell(True)
         self.poll(Poll())
@@ -347,7 +348,8 @@ class ShutdownActor(Actor):
             self._end()
 
     def _has_to_end(self, here: PodHere) -> bool:
-        return here.may_be_evicted() and here.pod.metadata.uid not in self._told and not has_ended(here.pod)
+        is_told = self._told.get(here.pod.metadata.uid) == here.lives
+        return here.may_be_evicted() and not is_told and not has_ended(here.pod)
 
     def _turn_to(self, group: int, now_ns: int) -> None:
         if group != self._group:
@@ -358,7 +360,7 @@ class ShutdownActor(Actor):
     def _tell_to_end(self, pods: Sequence[PodHere], now_ns: int) -> None:
         for each in pods:
             uid = each.pod.metadata.uid
-            self._told.add(uid)
+            self._told[uid] = each.lives
             self._awaited.add(uid)
             grace = grace_seconds(each.pod, self._group_until_ns - now_ns)
             assert each.worker is not None, "who has no worker has nothing to end"

@@ -27,6 +27,7 @@ class Entry:
     __slots__ = (
         "ended",
         "finished",
+        "lives",
         "name",
         "orphan",
         "pod",
@@ -48,6 +49,8 @@ class Entry:
         self.name = ""
         self.source = ""
         self.worker: ActorRef | None = None
+        self.lives = 0
+        """How often a worker of it has begun."""
         self.restart: Pod | None = None
         self.waits_for = ""
         """Why it has no worker yet, as the historian was told."""

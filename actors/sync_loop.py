@@ -239,6 +239,7 @@ class SyncLoopActor(SyncPartners):
             self._services.status_manager.tell(PodStatusChanged(pod, waits, seen=known))
             return
         entry.worker = self._spawn(uid, None)
+        entry.lives += 1
         self._brief(entry, self._around)
 
     def _note_name_wait(self, uid: str, entry: Entry) -> None:
@@ -359,6 +360,7 @@ class SyncLoopActor(SyncPartners):
         entry = self._entries.get(message.name)
         if entry is None:
             return
+        entry.lives += 1  # whoever has given it an order gives it again
         self._brief(entry)
         if entry.pod is not None:
             text = f"the pod's worker failed on {message.last_message}: {message.cause}"

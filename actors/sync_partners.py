@@ -147,7 +147,7 @@ class SyncPartners(Actor):
     @handles(WantPods)
     def want_pods(self, message: WantPods) -> None:
         here = (
-            PodHere(each.pod, each.worker, each.released, each.finished, each.turned_away)
+            PodHere(each.pod, each.worker, each.released, each.finished, each.turned_away, each.lives)
             for each in self._entries.values()
             if each.pod is not None
         )

@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from actors.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration
 from simulation.shortages import Scarce, give_back, leave
 from simulation.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import SECOND, World, container, manifest
+from tests.simulation.node.worlds import SECOND, World, container, fail_once, manifest
 
 MINUTE = 60 * SECOND
 GIB = 2**30
@@ -283,3 +284,15 @@ def _decided(world):
     tree, path = world.node.host.tree, "/var/lib/actorlet/evictions"
     document = json.loads(tree.read(path)) if tree.exists(path) else {}
     return [each["uid"] for each in document.get("victims", [])]
+
+
+def test_an_evicted_pod_whose_worker_fails_is_evicted_all_the_same(monkeypatch):
+    failures = fail_once(monkeypatch, StopEnded)
+    world = cluster()
+    world.create("greedy", annotations={MEMORY: "2Gi"}, containers=asking("1Gi"))
+    world.create("modest", annotations={MEMORY: "200Mi"}, containers=asking("1Gi"))
+    world.until(lambda: world.all_are("Running", 2))
+    squeeze(world, 512 * MIB)
+    world.until(lambda: failures, 30 * SECOND)
+    world.until(lambda: evicted(world) == ["greedy"], MINUTE)
+    assert world.phases()["modest"] == "Running"

@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from actors.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration, ShutdownGracePeriodByPodPriority
 from runtime.metrics.kubelet import GRACEFUL_SHUTDOWN_END, GRACEFUL_SHUTDOWN_START
 from simulation.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import MS, SECOND, container, manifest
+from tests.simulation.node.worlds import MS, SECOND, container, fail_once, manifest
 
 CRITICAL = 2_000_000_000
 NODE_CRITICAL = 2_000_001_000
@@ -133,6 +134,22 @@ def test_a_pod_that_does_not_end_holds_up_its_group_only_for_its_time():
     world.until(lambda: world.all_are("Running", 2))
     began = begin(world)
     assert down_after(world, began) <= 20
+
+
+def test_a_pod_whose_worker_fails_in_the_middle_ends_in_order_all_the_same(monkeypatch):
+    failures = fail_once(monkeypatch, StopEnded)
+    world = cluster()
+    create(world, "web")
+    create(world, "dns", priority=CRITICAL)
+    world.until(lambda: world.all_are("Running", 2))
+    began = begin(world)
+    took = down_after(world, began)
+    assert failures
+    assert took < 10, "nobody has waited for the time of its group"
+    assert {name: pod["status"]["reason"] for name, pod in world.pods().items()} == {
+        "web": "Terminated",
+        "dns": "Terminated",
+    }
 
 
 def test_a_node_that_goes_down_takes_no_pod():

@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from actors.kernel import SimulatedDispatcher
+import pytest
+
+from actors.kernel import Message, SimulatedDispatcher
+from actors.pod_worker import PodWorker
 from config.kubelet import KubeletConfiguration
 from config.objects import ContainerStatus, Pod
 from runtime.cri.enums import ContainerState
@@ -49,6 +52,20 @@ def manifest(
         "spec": {"containers": list(containers) or [container()], **spec},
     }
     return json.dumps(document)
+
+
+def fail_once(monkeypatch: pytest.MonkeyPatch, kind: type[Message]) -> list[Message]:
+    """The first message of that kind to any worker is its failure; it is in the list then."""
+    handler, failures = PodWorker._handlers[kind], list[Message]()
+
+    def fails(worker: PodWorker, message: Message) -> Any:
+        if failures:
+            return handler(worker, message)
+        failures.append(message)
+        raise RuntimeError("as the test wants it")
+
+    monkeypatch.setattr(PodWorker, "_handlers", {**PodWorker._handlers, kind: fails})
+    return failures
 
 
 class World:

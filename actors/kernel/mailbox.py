@@ -1,11 +1,12 @@
 """The mailbox of one actor: two lanes, bounded, coalescing by key.
 
 The system lane (signals, interrupts, ends of effects) goes before the user lane. Signals are not bounded here: what
-sends them is bounded by other means (children, effects in flight, one overflow notice). Of interrupts, and of all that
-goes to the user lane, `capacity` may wait; one more is refused, counted, and the owner is told once by
-`MailboxOverflowed` to look at the truth again. It is told before what waits, but not twice before the same message:
-what it tells itself about it may be refused as well, and must not keep it busy for ever. Nothing here raises in the
-sender. The caller holds the cell's lock around every method that changes something.
+sends them is bounded by other means (children, effects in flight, one overflow notice). Nor are the ticks of the
+owner's timers, which wait in the user lane: of each timer one may wait, and who would set a timer again whose only
+tick was lost? Of interrupts, and of all else that goes to the user lane, `capacity` may wait; one more is refused,
+counted, and the owner is told once by `MailboxOverflowed` to look at the truth again. It is told before what waits, but
+not twice before the same message: what it tells itself about it may be refused as well, and must not keep it busy for
+ever. Nothing here raises in the sender. The caller holds the cell's lock around every method that changes something.
 
 Deques are made on the first message and dropped with the last: an idle actor pays for none.
 """
@@ -20,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from actors.kernel.actor_timers import Timer
 from actors.kernel.message import MailboxOverflowed, Message, Signal, key_of, log_bad_key
 from actors.kernel.promise import AskFuture
 
@@ -149,7 +151,7 @@ class Mailbox:
                 self._system = lane
             else:
                 self._user = lane
-        elif len(lane) >= self.capacity and not nature.signal:
+        elif len(lane) >= self.capacity and not nature.signal and type(key) is not Timer:
             self._refuse(now_ns)
             return _REFUSED
         item = Item(message, reply_to, sender, now_ns, key)

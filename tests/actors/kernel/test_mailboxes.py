@@ -109,6 +109,25 @@ def test_a_full_mailbox_still_takes_the_newest_of_a_key_that_waits(driver: Drive
     assert driver.system.dead_letters.total() == 0
 
 
+def test_a_full_mailbox_takes_the_ticks_of_its_owners_timers(driver: Driver):
+    """Nobody sets a timer again whose only tick was lost. Of each timer one may wait."""
+    notes: list[Any] = []
+
+    async def be_busy(puppet: Puppet) -> None:
+        puppet.after(2 * MS, Say("limit"))
+        puppet.every(MS, Tick(7), key="beat")
+        await puppet.sleep(MS // 2)
+        for number in range(4):
+            puppet.ref.tell(Tick(number))
+        await puppet.sleep(10 * MS)
+        puppet.cancel_timer("beat")
+
+    ref = driver.spawn(Narrow, notes)
+    ref.tell(Later(be_busy))
+    driver.until(lambda: "limit" in notes)
+    assert notes == [MailboxOverflowed(1), Tick(0), Tick(1), Tick(2), "limit"]
+
+
 def test_interrupts_go_before_what_waits_even_into_a_full_mailbox(driver: Driver):
     notes: list[Any] = []
     ref = driver.spawn(Narrow, notes, a_moment)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from actors.messages import LookAgain
+from actors.pod_worker import PodWorker
 from actors.start.identity import CONTAINER_NAME
 from runtime.cri.enums import ContainerState
 from simulation.cri.behaviour import PREFIX
@@ -67,6 +69,27 @@ def test_a_hook_that_does_not_end_is_given_the_grace_and_the_container_two_secon
     assert record(world).exit_code == 137
     [said] = [each for each in world.said("web") if each.startswith("FailedPreStopHook")]
     assert "grace period" in said or "in its time" in said
+
+
+def test_a_hook_has_its_time_and_no_more_also_when_the_worker_is_late_and_its_mailbox_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(PodWorker, "mailbox_capacity", 1)
+    web = manifest("web", [hooked(pre_stop=HTTP, **PORT)], behaviour={"hook-call": "hang"}, **WEB)
+    world = World({"web": web}).start()
+    world.run(5 * SECOND)
+    began_ns = world.dispatcher.now_ns()
+    world.node.remove_manifest("web")
+    world.run(25 * SECOND)
+    path = f"/node/sync-loop/{world.pod('web').metadata.uid}"
+    world.node.agent.freeze(path)
+    worker = world.node.node.system.find(path)
+    assert worker is not None
+    worker.tell(LookAgain())
+    world.run(15 * SECOND)
+    world.node.agent.thaw()
+    world.run(15 * SECOND)
+    assert lived_on_s(world, began_ns) == pytest.approx(41, abs=2)
 
 
 def test_what_the_hook_has_used_is_taken_off_what_the_container_gets():

@@ -104,8 +104,6 @@ class StatusManagerActor(Actor):
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
         self._sync_loop.tell(StatusManagerStarted())
-        self._alarm_ns = None  # it may have been lost, too
-        self._set_alarm()
 
     # --- what is told -----------------------------------------------------------------------------------------------
 
@@ -330,7 +328,7 @@ class StatusManagerActor(Actor):
         self._consider(uid, known)
 
     def _failed(self, uid: str, known: Published, error: ApiError) -> None:
-        if error.not_found or error.conflict or _is_another(error):
+        if error.not_found or _is_another(error):
             # Gone, or another pod has its name: what its source shows next says which.
             known.gone = True
             self.log.debug("pod %s: %s", display_name(known.pod), error)
@@ -342,7 +340,10 @@ class StatusManagerActor(Actor):
             if not self._refused:
                 self.after(SWEEP_NS, Sweep())
             self._refused.add(uid)
-            if str(error) != known.refused:
+            if error.conflict:
+                # Others wrote all the time. What they wrote may have been shown before this answer came.
+                self.log.debug("pod %s: %s", display_name(known.pod), error)
+            elif str(error) != known.refused:
                 known.refused = str(error)
                 self.log.warning("the status of pod %s is refused: %s", display_name(known.pod), error)
 
@@ -359,7 +360,9 @@ class StatusManagerActor(Actor):
 
 
 def _is_another(error: ApiError) -> bool:
-    """How a real API server says that the pod of this name has another UID."""
+    """How a real API server says that the pod of this name has another UID: to a patch, and to a deletion."""
+    if error.conflict:
+        return "Precondition failed" in error.message
     return error.code == 422 and "metadata.uid" in error.message
 
 

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from actors.api_status.urgency import ON_ITS_WAY_NS
-from actors.kernel import ActorSystem, MailboxOverflowed, SimulatedDispatcher
+from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages import ListPods
 from actors.mirror_messages import MirrorPodSeen
-from actors.status_manager import MAX_WRITES, SWEEP_NS, StatusManagerActor, WriteDue
+from actors.status_manager import MAX_WRITES, SWEEP_NS, StatusManagerActor
 from actors.status_messages import (
     PodFinished,
     PodForgotten,
@@ -153,16 +153,17 @@ def test_an_alarm_for_a_pod_that_came_to_run_takes_nothing_from_the_next(world: 
     assert world.names() == ["web", "db"]
 
 
-def test_an_alarm_that_was_lost_on_the_way_is_set_again(world: World):
+def test_an_alarm_that_rings_while_the_mailbox_is_full_is_heard(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(StatusManagerActor, "mailbox_capacity", 1)
+    world = World()
     world.tell("web", PodStatus(phase="Pending", host_ip="10.0.0.1"))
-    actor = world.manager._cell.actor
-    assert actor is not None
-    actor.cancel_timer(WriteDue)  # as a mailbox that is full does it
-    world.run(2 * ON_ITS_WAY_NS)
-    assert world.names() == []
-    world.manager.tell(MailboxOverflowed())
-    world.run()
+    world.run(ON_ITS_WAY_NS - 2 * SOON_NS)
+    for _ in range(5 * SOON_NS // 1_000_000):
+        world.manager.tell(PodReconciled(api_pod("one")))
+        world.run(1_000_000)
+    world.run(ON_ITS_WAY_NS)
     assert world.names() == ["web"]
+    world.system.stop()
 
 
 def test_changes_during_a_write_become_one(world: World):
@@ -263,7 +264,11 @@ def test_a_refusal_is_tried_again_with_the_sweep_and_said_once(world: World, cap
     assert caplog.text.count("is refused") == 1
 
 
-@pytest.mark.parametrize("error", [ApiError(404, "NotFound", "", "patch"), ApiError(409, "Conflict", "uid", "patch")])
+ANOTHER = "Precondition failed: UID in precondition: uid-web, UID in object meta: another"
+CONTENTION = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+@pytest.mark.parametrize("error", [ApiError(404, "NotFound", "", "patch"), ApiError(409, "Conflict", ANOTHER, "patch")])
 def test_a_pod_that_is_gone_is_left_alone_until_it_is_seen_again(world: World, error: ApiError):
     world.tell("web", ready())
     world.api.fail(error)
@@ -273,6 +278,18 @@ def test_a_pod_that_is_gone_is_left_alone_until_it_is_seen_again(world: World, e
     world.manager.tell(PodReconciled(api_pod("web", 50)))
     world.run(2 * ON_ITS_WAY_NS)
     assert len(world.api.calls) == 2
+
+
+def test_a_write_that_lost_against_others_is_made_again_though_what_they_wrote_was_seen_before(
+    world: World, caplog: pytest.LogCaptureFixture
+):
+    world.tell("web", ready())
+    world.manager.tell(PodReconciled(api_pod("web", 50)))
+    world.run()
+    world.api.fail(ApiError(409, "Conflict", CONTENTION, "patch pods/status default/web"))
+    world.run(SWEEP_NS + SECOND_NS)
+    assert len(world.api.calls) == 2
+    assert "refused" not in caplog.text
 
 
 def test_what_somebody_else_wrote_over_is_written_again(world: World):

@@ -28,6 +28,7 @@ from actors.kernel import (
     MailboxOverflowed,
     Message,
     Pending,
+    Promise,
     all_done,
     handles,
 )
@@ -107,7 +108,7 @@ class EventHint(Message, frozen=True):
 
 
 class StreamEnded(Message, frozen=True):
-    """To itself, from the stream's thread: no more events; `served` False when the runtime does not know the verb."""
+    """To itself: no more events; `served` False when the runtime does not know the verb."""
 
     served: bool
     reason: str
@@ -168,7 +169,7 @@ class PlegActor(Actor):
         if GATHERER not in self.children:
             self.spawn(EventGatherer, self.ref, name=GATHERER)
         self.ref.tell(Relist())
-        self.ref.tell(OpenStream())
+        self.open_stream(OpenStream())
 
     def on_stop(self) -> None:
         self._stopping = True
@@ -315,6 +316,8 @@ class PlegActor(Actor):
     @handles(OpenStream)
     def open_stream(self, _: OpenStream) -> None:
         ref, gatherer = self.ref, self.children[GATHERER]
+        # The end of an effect is never refused: nobody would open the stream again that has ended unheard.
+        end: Promise[StreamEnded] = Promise()
 
         def on_item(event: ContainerEventResponse) -> None:
             status = event.pod_sandbox_status
@@ -326,12 +329,13 @@ class PlegActor(Actor):
                 ref.tell(EventHint(uid, shown))
 
         def on_end(failure: CriError | None) -> None:
-            if self._stopping:
+            if self._stopping or end.done():
                 return
             served = failure is None or failure.code != StatusCode.UNIMPLEMENTED
-            ref.tell(StreamEnded(served, "" if failure is None else str(failure)))
+            end.set_result(StreamEnded(served, "" if failure is None else str(failure)))
 
         self._stream = self._cri.stream(GET_CONTAINER_EVENTS, GetEventsRequest(), on_item, on_end)
+        self.begin(lambda: end, lambda ended: ended.result())
 
     @handles(EventHint)
     def event_hint(self, message: EventHint) -> None:

@@ -456,6 +456,17 @@ def test_a_stream_that_breaks_is_listed_over_at_once_and_opened_again(world: Wor
     assert world.hints["1"] == [LookAgain()]
 
 
+def test_a_stream_is_opened_again_whose_end_and_beginning_met_a_full_mailbox(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(PlegActor, "mailbox_capacity", 1)
+    world = World().start()
+    assert len(world.runtime.streams) == 1, "the list that the actor wants at its start was all that its mailbox takes"
+    world.event("stranger")
+    world.event("another")
+    world.runtime.streams[-1].on_end(CriError(StatusCode.UNAVAILABLE, "gone", "GetContainerEvents"))
+    world.run(5 * SECOND_NS)
+    assert len(world.runtime.streams) == 2
+
+
 def test_a_runtime_without_events_is_asked_for_them_once(without_events: World):
     without_events.run(60 * SECOND_NS)
     assert len(without_events.runtime.streams) == 1

@@ -17,6 +17,8 @@ from runtime.log_lines import LineWriter, LogOptions
 from runtime.log_source import LogSource, OpenLog
 
 CHUNK_BYTES = 64 * 1024
+STEP_BYTES = 1 << 20
+"""So much is read at a time where nothing of it is to be shown: who waits sees that the disk answers, and may go."""
 LINE_BYTES_AT_MOST = 1 << 20
 """Runtimes break lines long before. What is longer is cut, so that nobody fills the memory."""
 TRIES = 10
@@ -143,10 +145,16 @@ class LogReader:
         if self._options.tail_lines is not None:
             self._keep_last(self._options.tail_lines)
 
-    def read(self) -> bytes:
-        """What there is to show next; empty when there is no more now."""
+    def read(self) -> bytes | None:
+        """What there is to show next; empty where nothing of what was read is to be shown, None when there is no more
+        now.
+        """
+        read_bytes = 0
         while self._parts and not self.full:
+            if read_bytes >= STEP_BYTES:
+                return b""
             data = self._parts[0].read()
+            read_bytes += len(data)
             if data:
                 shown = self._shown(data)
                 if shown:
@@ -159,7 +167,7 @@ class LogReader:
                     return shown
             elif not (self._options.follow and self._advance()):
                 break
-        return b""
+        return None
 
     def finish(self) -> bytes:
         """The beginning of a line whose end will not come."""

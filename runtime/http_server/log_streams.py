@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 from aiohttp import web
 
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatusRequest
 from runtime.cri.verbs import CONTAINER_STATUS
+from runtime.disk_turns import DiskTurns
 from runtime.http_server.heads import Refusal
 from runtime.http_server.reviews import settled
 from runtime.log_lines import LogOptions
 from runtime.log_reader import LogReader
 from runtime.log_source import LogSource
 
-T = TypeVar("T")
-
 THREADS = 8
-DISK_SECONDS = 30.0
 LOOK_EVERY_SECONDS = 0.1
 ALIVE_EVERY_SECONDS = 1.0
 
@@ -48,10 +44,10 @@ class LogStreams:
         status = await self._status(container_id)
         if status is None or not status.log_path:
             raise Refusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")
-        reader = LogReader(self._source, status.log_path, options)
+        reader, turns = LogReader(self._source, status.log_path, options), DiskTurns(self._threads)
         try:
             try:
-                await self._on_disk(reader.open)
+                await turns.take(reader.open)
             except OSError as error:
                 raise Refusal(500, f"the log cannot be read: {error.strerror or error}") from None
             response = web.StreamResponse(headers={"Content-Type": "text/plain"})
@@ -59,7 +55,7 @@ class LogStreams:
             await response.prepare(request)
             try:
                 alive = status.state == ContainerState.CONTAINER_RUNNING
-                await self._pump(reader, response, container_id, follow=options.follow and alive)
+                await self._pump(reader, turns, response, container_id, follow=options.follow and alive)
             except OSError:
                 # The head has gone out: what is left is to break off, so that nobody takes this for the whole.
                 if request.transport is not None:
@@ -68,17 +64,19 @@ class LogStreams:
             await response.write_eof()
             return response
         finally:
-            self._threads.submit(reader.close)
+            turns.end(reader.close)
 
-    async def _pump(self, reader: LogReader, response: web.StreamResponse, container_id: str, *, follow: bool) -> None:
+    async def _pump(
+        self, reader: LogReader, turns: DiskTurns, response: web.StreamResponse, container_id: str, *, follow: bool
+    ) -> None:
         asked = time.monotonic()
         while True:
-            data = await self._on_disk(reader.read)
+            data = await turns.take(reader.read)
             if data:
                 await response.write(data)
             if reader.full:
                 return
-            if data:
+            if data is not None:
                 continue
             if not follow:
                 break
@@ -88,7 +86,7 @@ class LogStreams:
                 follow = await self._runs(container_id)
                 continue
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-        rest = await self._on_disk(reader.finish)
+        rest = await turns.take(reader.finish)
         if rest:
             await response.write(rest)
 
@@ -107,9 +105,3 @@ class LogStreams:
                 return None
             raise Refusal(500, f"the runtime does not say where the log is: {error}") from None
         return answer.status
-
-    async def _on_disk(self, deed: Callable[[], T]) -> T:
-        """Raises OSError, also when the disk takes too long."""
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(DISK_SECONDS):
-            return await loop.run_in_executor(self._threads, deed)

@@ -13,25 +13,22 @@ import gzip
 import html
 import os
 import stat
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 from urllib.parse import quote
 
 from aiohttp import web
 
 from runtime.beneath import is_directory, open_beneath
+from runtime.disk_turns import DiskTurns
 from runtime.http_server.heads import Query, Refusal
 from runtime.http_server.log_query import LogQuery, files_of, is_log_query, journal_command, log_query
-
-T = TypeVar("T")
 
 DIRECTORY = "/var/log"
 JOURNALCTL = "journalctl"
 THREADS = 4
-DISK_SECONDS = 30.0
 JOURNAL_SECONDS = 30.0
 CHUNK_BYTES = 64 * 1024
 TEXT = "text/plain"
@@ -69,25 +66,23 @@ class SystemLogs:
     # --- files ------------------------------------------------------------------------------------------------------
 
     async def _file(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
-        try:
-            descriptor = await self._on_disk(lambda: open_beneath(self._places.directory, path))
-        except OSError as error:
-            raise _refusal(path, error) from None
+        turns, opened = DiskTurns(self._threads), list[int]()
         try:
             try:
-                directory = is_directory(descriptor)
+                await turns.take(lambda: opened.append(open_beneath(self._places.directory, path)))
+                directory = is_directory(opened[0])
             except OSError as error:
                 raise _refusal(path, error) from None
             if not directory:
-                return await self._send(request, descriptor)
+                return await self._send(request, turns, opened[0])
             if path and not path.endswith("/"):
                 return web.Response(status=301, headers={"Location": f"{quote(os.path.basename(path))}/"})
-            text = await self._on_disk(lambda: _listing(descriptor))
+            text = await turns.take(lambda: _listing(opened[0]))
             return web.Response(text=text, content_type="text/html")
         finally:
-            self._threads.submit(os.close, descriptor)
+            turns.end(partial(_close_all, opened))
 
-    async def _send(self, request: web.BaseRequest, descriptor: int) -> web.StreamResponse:
+    async def _send(self, request: web.BaseRequest, turns: DiskTurns, descriptor: int) -> web.StreamResponse:
         size = os.fstat(descriptor).st_size
         response = web.StreamResponse(headers={"Content-Type": f"{TEXT}; charset=utf-8"})
         # What is written to the file meanwhile is no part of the answer.
@@ -95,7 +90,7 @@ class SystemLogs:
         await response.prepare(request)
         at = 0
         while at < size and request.method != "HEAD":
-            data = await self._on_disk(partial(os.pread, descriptor, min(CHUNK_BYTES, size - at), at))
+            data = await turns.take(partial(os.pread, descriptor, min(CHUNK_BYTES, size - at), at))
             if not data:
                 # It has become shorter: break off, so that nobody takes this for the whole.
                 if request.transport is not None:
@@ -126,7 +121,7 @@ class SystemLogs:
             return None
         for each in files_of(query.services[0]):
             with contextlib.suppress(OSError):
-                if await self._on_disk(partial(_is_file, self._places.directory, each)):
+                if await DiskTurns(self._threads).take(partial(_is_file, self._places.directory, each)):
                     return each
         return None
 
@@ -153,15 +148,15 @@ class SystemLogs:
                     process.kill()
                 await process.wait()
 
-    async def _on_disk(self, deed: Callable[[], T]) -> T:
-        """Raises OSError, also when the disk takes too long."""
-        async with asyncio.timeout(DISK_SECONDS):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, deed)
-
 
 async def _before(ends: float, reading: Awaitable[bytes]) -> bytes:
     """Raises TimeoutError at that time of the loop. A client that is slow is no reason to wait for longer."""
     return await asyncio.wait_for(reading, max(0.0, ends - asyncio.get_running_loop().time()))
+
+
+def _close_all(descriptors: Sequence[int]) -> None:
+    for each in descriptors:
+        os.close(each)
 
 
 def _is_file(directory: str, path: str) -> bool:

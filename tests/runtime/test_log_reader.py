@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.log_lines import STDERR, STDOUT, LogOptions, time_ns
-from runtime.log_reader import CHUNK_BYTES, LogReader
+from runtime.log_reader import CHUNK_BYTES, STEP_BYTES, LogReader
 from runtime.log_source import LocalLogSource
 
 
@@ -35,7 +35,7 @@ def reader(path: Path, **options: Any) -> Iterator[LogReader]:
 def drained(made: LogReader) -> str:
     """What there is to show now."""
     parts = []
-    while data := made.read():
+    while (data := made.read()) is not None:
         parts.append(data)
     return b"".join(parts).decode()
 
@@ -101,6 +101,22 @@ def test_a_tail_is_the_last_of_all_lines(
 def test_lines_since_a_time(log: Path) -> None:
     assert shown(log, since_ns=time_ns("2026-01-01T00:00:07.5Z")) == lines(7, 8, 9)
     assert shown(log, since_ns=time_ns("2026-01-01T01:00:07.500000001+01:00")) == lines(8, 9)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_is_not_shown_is_passed_over_in_steps(tmp_path: Path, packed: bool) -> None:
+    """The last minute of a large log: reading up to there takes longer than a disk is waited for."""
+    early = line(1, "x" * 1000).encode() * (3 * STEP_BYTES // 1000)
+    if packed:
+        (tmp_path / "0.log.20260101-000003.gz").write_bytes(gzip.compress(early))
+    (tmp_path / "0.log").write_bytes((b"" if packed else early) + line(9).encode())
+    with reader(tmp_path / "0.log", since_ns=time_ns("2026-01-01T00:00:09Z")) as made:
+        steps = []
+        while (data := made.read()) is not None:
+            steps.append(data)
+        assert 3 <= steps.count(b"") <= 4
+        assert b"".join(steps) == b"line 9\n"
+        assert made.read() is None
 
 
 def test_times_are_shown_with_nine_digits(log: Path) -> None:

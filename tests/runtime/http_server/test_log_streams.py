@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from aiohttp import web
@@ -39,22 +40,28 @@ class OneContainer:
 
 
 class Counting(LocalLogSource):
-    """Counts the bytes that are read; `hang` makes every opening wait."""
+    """Counts the bytes that are read; `hang` makes every opening wait, `begun` tells of the first that does."""
 
     def __init__(self) -> None:
         self.read_bytes = 0
+        self.opened: SimpleQueue[_Counted] = SimpleQueue()
         self.hang: threading.Event | None = None
+        self.begun = threading.Event()
 
     def open(self, path: str) -> OpenLog:
+        self.begun.set()
         if self.hang is not None:
             self.hang.wait(20)
-        return _Counted(super().open(path), self)
+        opened = _Counted(super().open(path), self)
+        self.opened.put(opened)
+        return opened
 
 
 class _Counted:
     def __init__(self, log: OpenLog, owner: Counting) -> None:
         self._log = log
         self._owner = owner
+        self.closed = threading.Event()
 
     @property
     def identity(self) -> Hashable:
@@ -70,16 +77,22 @@ class _Counted:
 
     def close(self) -> None:
         self._log.close()
+        self.closed.set()
 
 
 @contextmanager
-def serving(cri: OneContainer, source: Counting) -> Iterator[HttpListener]:
+def serving(cri: OneContainer, source: Counting, answered: threading.Event | None = None) -> Iterator[HttpListener]:
+    """`answered` is set when a request is over, however it ended."""
     streams = LogStreams(cri, source)
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
         if request.path == "/other":
             return web.Response(text="fine")
-        return await streams.answer(request, "id", LogOptions(follow=request.path == "/follow"))
+        try:
+            return await streams.answer(request, "id", LogOptions(follow=request.path == "/follow"))
+        finally:
+            if answered is not None:
+                answered.set()
 
     with listening(handler) as listener:
         yield listener
@@ -133,6 +146,24 @@ def test_disks_that_hang_cost_those_who_read_them_and_nobody_else(tmp_path: Path
         for each in stuck:
             assert b"200 OK" in each.rest()
             each.close()
+
+
+def test_who_goes_away_while_the_disk_is_slow_leaves_no_file_open(tmp_path: Path) -> None:
+    """People press Ctrl-C when nothing comes, and an agent lives for months."""
+    log = tmp_path / "0.log"
+    files = (log, tmp_path / "0.log.20260101-000003", tmp_path / "0.log.20260101-000006")
+    for each in files:
+        each.write_bytes(LINE)
+    source, left = Counting(), threading.Event()
+    source.hang = threading.Event()
+    with serving(OneContainer(log), source, left) as listener:
+        with closing(Client(listener.port)) as client:
+            client.send("GET /all HTTP/1.1\r\nHost: n\r\n\r\n")
+            assert source.begun.wait(10)
+        assert left.wait(10)
+        source.hang.set()
+        opened = [source.opened.get(timeout=10) for _ in files]
+        assert all(each.closed.wait(3) for each in opened)
 
 
 def test_a_log_that_is_not_there_says_so(tmp_path: Path) -> None:

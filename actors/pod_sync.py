@@ -134,6 +134,7 @@ class PodSync:
             view.forced = DEADLINE_EXCEEDED
         if await self._show.publish(observed, life) in TERMINAL:
             return True
+        self._mind_the_deadline(pod)
         if runtime.error:
             # Nothing is known of the network either. The runtime's coming is a reason to look again.
             text = f"the container runtime is away: {runtime.error}"
@@ -171,7 +172,7 @@ class PodSync:
             if not self.starts.busy():
                 self._references.rest()
         terminal = await self._show.publish(observed, life) in TERMINAL
-        self._set_alarm(pod, actions)
+        self._set_alarm(actions)
         if then is not None and not then.idle:
             self._go_on_to(pod, then)
         if failure is not None:
@@ -263,11 +264,15 @@ class PodSync:
         elif has_config_volumes(pod) and _differs(pod, before):
             self.renew_volumes()
 
-    def _set_alarm(self, pod: Pod, actions: PodActions) -> None:
-        """Look again when the first back-off or the active deadline is over."""
-        wall_ns = self._worker.wall_ns()
-        at_ns = [at for at in (actions.wake_at_ns, deadline_ns(pod, self._view.published)) if at is not None]
-        waits = [max(0, at - wall_ns) for at in at_ns]
+    def _mind_the_deadline(self, pod: Pod) -> None:
+        """Look again when the pod has been active for as long as it may, whatever it waits for by then."""
+        at_ns = deadline_ns(pod, self._view.published)
+        if at_ns is not None:
+            self._worker.after(max(0, at_ns - self._worker.wall_ns()), LookAgain(), key="deadline")
+
+    def _set_alarm(self, actions: PodActions) -> None:
+        """Look again when the first back-off is over."""
+        waits = [] if actions.wake_at_ns is None else [max(0, actions.wake_at_ns - self._worker.wall_ns())]
         pull_ns = self.starts.wake_in_ns()
         if pull_ns is not None:
             waits.append(pull_ns)

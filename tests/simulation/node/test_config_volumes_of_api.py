@@ -81,6 +81,13 @@ def test_a_pod_waits_for_its_config_map_says_so_and_starts_when_it_comes():
     assert files(cluster, "web", "/cfg") == {"a": "1"}
 
 
+def test_a_pod_that_waits_for_its_volumes_is_ended_by_its_deadline_all_the_same():
+    cluster = Cluster()
+    cluster.create("job", **using(CFG), activeDeadlineSeconds=20)
+    cluster.until(lambda: cluster.phases() == {"job": "Failed"}, 25 * SECOND)
+    assert cluster.pods()["job"]["status"]["reason"] == "DeadlineExceeded"
+
+
 def test_files_follow_their_object_and_outlive_it_and_go_with_their_pod():
     cluster = Cluster()
     cluster.ask("POST", SETTINGS, settings(a="1"))

@@ -79,17 +79,19 @@ class PodEnd:
 
     def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> int:
         """All that wait for nobody are ended in parallel. After how many ns to look again if nothing else happens."""
-        wall_ns, grace = self._worker.wall_ns(), life.grace_seconds
+        now_ns, grace = self._worker.now_ns(), life.grace_seconds
         if self._grace != grace:
             # A second order gives its own time from now on, however much of the first has passed.
-            first = self._grace is None
-            self._grace, self._since_ns = grace, (life.terminating_at_ns or wall_ns) if first else wall_ns
+            wall_ns = self._worker.wall_ns()
+            passed_ns = max(0, wall_ns - (life.terminating_at_ns or wall_ns)) if self._grace is None else 0
+            # From here on no clock is asked that may be set.
+            self._grace, self._since_ns = grace, now_ns - passed_ns
         pod = self._view.pod
         if pod is None:
             plan = plan_orphan_ending(observed, grace, self._view.decided.graces())
         else:
             plan = plan_ending(pod, observed, grace)
-        elapsed_ns = max(0, wall_ns - self._since_ns)
+        elapsed_ns = now_ns - self._since_ns
         wait_ns = stop_in_turn(self._view, plan, elapsed_ns) or RETRY_NS
         return min(wait_ns, self._until_overdue_ns(life, elapsed_ns) or wait_ns)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import ActorRef, MailboxOverflowed
-from actors.messages import TerminatePod
+from actors.messages import LookAgain, TerminatePod
 from actors.pod_deeds import Deeds
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
@@ -185,6 +185,22 @@ def test_spec_3_10_each_end_is_told_once_however_often_it_is_looked_at():
     world.node.remove_manifest("web")
     world.run(MINUTE)
     assert [said for said in world.said("web") if said.startswith("Killing")] == ["Killing: Stopping container app"]
+
+
+@pytest.mark.parametrize("by_ns", [60 * MINUTE, -60 * MINUTE])
+def test_a_clock_that_jumps_while_a_pod_ends_takes_no_time_from_its_sidecars(by_ns: int):
+    side = container("side", restartPolicy="Always")
+    behaviour = {"ignore-stop-signal": "true"}
+    pod = manifest("web", behaviour=behaviour, initContainers=[side], terminationGracePeriodSeconds=20)
+    world = World({"web": pod}).start()
+    world.until(lambda: len(world.running()) == 2)
+    world.node.remove_manifest("web")
+    world.run(5 * SECOND)
+    world.dispatcher.wall_offset_ns += by_ns
+    worker_of(world, "web").tell(LookAgain())
+    world.until(lambda: len(world.running()) < 2, MINUTE)
+    assert world.running() == ["web/side"], "it serves the other to its end"
+    assert world.until(lambda: world.running() == [], MINUTE) <= 4 * SECOND, "and has no more time than it"
 
 
 def test_spec_3_10_a_sidecar_waits_no_longer_than_the_grace_and_has_its_two_seconds_after_it():

@@ -19,6 +19,7 @@ _FIELDS = msgspec.structs.fields(PodStatus)
 _NAMES = tuple((field.name, field.encode_name) for field in _FIELDS)
 _values = attrgetter(*(field.name for field in _FIELDS))
 _MERGED_BY_IP = frozenset({"pod_ips", "host_ips"})
+_TEXTS = ("reason", "message")
 _MAPS = frozenset({"allocated_resources", "resources"})
 
 
@@ -48,15 +49,29 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
 
 
 def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
-    """What a patch names: fields of the status, and conditions one by one."""
+    """What a patch names: fields of the status, conditions one by one, and what is to leave a condition."""
     changes = {} if body is None else body["status"]
-    conditions = {f"condition {each['type']}" for each in changes.get("conditions", ())}
-    return frozenset(changes.keys() - {"conditions"} | conditions)
+    asked = set(changes.keys() - {"conditions"})
+    for each in changes.get("conditions", ()):
+        if isinstance(each, dict):
+            asked.update(f"{name} of {each['type']}" for name, value in each.items() if value is None)
+        asked.add(f"condition {each['type'] if isinstance(each, dict) else each.type}")
+    return frozenset(asked)
 
 
-def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[dict[str, Any]]:
-    """What is absent from a condition is said to be absent: a patch would keep the old text."""
+def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[Any]:
     before = {each.type: each for each in old}
-    changed = [each for each in new if before.pop(each.type, None) != each]
-    written = [{"reason": None, "message": None, **each} for each in msgspec.to_builtins(changed)]
+    written: list[Any] = []
+    for each in new:
+        known = before.pop(each.type, None)
+        if known is None:
+            written.append(each)
+        elif known is not each and known != each:
+            written.append(_in_place_of(known, each))
     return written + [{"$patch": "delete", "type": each} for each in before if each in NODE_CONDITIONS]
+
+
+def _in_place_of(known: PodCondition, condition: PodCondition) -> PodCondition | dict[str, Any]:
+    """What has left it is said to be absent: a patch would keep the old text."""
+    gone = {name: None for name in _TEXTS if getattr(known, name) and not getattr(condition, name)}
+    return {**gone, **msgspec.to_builtins(condition)} if gone else condition

@@ -3,7 +3,7 @@
 from config.patches.errors import PatchError
 from config.patches.json_patch import apply_json_patch
 from config.patches.merge_patch import merge_patch
-from config.patches.strategic import apply_strategic, make_strategic
+from config.patches.strategic import apply_strategic, is_bare, make_strategic
 from config.patches.strategic_schema import Schema, schema_for
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Schema",
     "apply_json_patch",
     "apply_strategic",
+    "is_bare",
     "make_strategic",
     "merge_patch",
     "schema_for",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.patches import PatchError, apply_json_patch, apply_strategic, make_strategic, merge_patch, schema_for
+from config.patches import PatchError, apply_json_patch, apply_strategic, is_bare, make_strategic, merge_patch, schema_for
 from simulation.apiserver.kinds.events import seen_in, stored_of
 from simulation.apiserver.metadata import typed
 from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer, media_of
@@ -40,7 +40,7 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if media == APPLY and isinstance(document, dict):
             patched = _applied(context, call, old, document)
         else:
-            patched = _patched(call, media, seen_in(call.resource, old).object, document)
+            patched = _patched(call, media, seen_in(call.resource, old).object, document, bare=is_bare(call.request.body))
     except PatchError as error:
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None
@@ -71,7 +71,7 @@ def _remember(context: Context, call: Call, version: Version, document: Json) ->
         del applied[next(iter(applied))]
 
 
-def _patched(call: Call, media: str, old: Json, document: Any) -> Json:
+def _patched(call: Call, media: str, old: Json, document: Any, *, bare: bool = False) -> Json:
     if media == "application/json-patch+json":
         patched = apply_json_patch(old, document)
     elif not isinstance(document, dict):
@@ -80,7 +80,7 @@ def _patched(call: Call, media: str, old: Json, document: Any) -> Json:
         patched = merge_patch(old, document)
     else:
         schema = schema_for(call.resource.api_version, call.resource.kind)
-        patched = apply_strategic(old, document, schema)
+        patched = apply_strategic(old, document, schema, bare=bare)
     if not isinstance(patched, dict):
         raise bad_request("the patched object is not an object")
     return patched

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_status.patch import status_patch
+from actors.api_status.patch import asked_in, status_patch
 from config.objects import ContainerStatus, HostIP, PodCondition, PodIP, PodStatus, ResourceRequirements
 
 
@@ -41,9 +41,14 @@ READY = condition("Ready")
             PodStatus(conditions=(condition("Ready", "False", reason="ContainersNotReady"), condition("Initialized"))),
             {
                 "conditions": [
-                    {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "message": None},
+                    {"type": "Ready", "status": "False", "reason": "ContainersNotReady"},
                 ]
             },
+        ),
+        (
+            PodStatus(conditions=(condition("Ready", "False", reason="ContainersNotReady", message="web"),)),
+            PodStatus(conditions=(condition("Ready", "False", reason="PodCompleted"),)),
+            {"conditions": [{"type": "Ready", "status": "False", "reason": "PodCompleted", "message": None}]},
         ),
         (
             PodStatus(conditions=(READY, condition("PodResizePending"), condition("example.com/theirs"))),
@@ -74,3 +79,13 @@ def test_equal_statuses_need_no_write_and_what_others_own_is_not_taken_away():
     api = PodStatus(phase="Running", conditions=(READY, condition("example.com/theirs")))
     assert status_patch("u1", api, api) is None
     assert status_patch("u1", api, PodStatus(phase="Running", conditions=(READY,))) is None
+
+
+def test_what_is_to_leave_a_condition_is_asked_for_by_itself():
+    """A text that somebody else has put there meanwhile was not asked away, and is with the next write."""
+    wanted = PodStatus(conditions=(condition("Ready", "False"),))
+    sent = asked_in(status_patch("u1", PodStatus(conditions=(READY,)), wanted))
+    shown = PodStatus(conditions=(condition("Ready", "False", reason="Theirs"),))
+    left = asked_in(status_patch("u1", shown, wanted))
+    assert sent == {"condition Ready"}
+    assert left == {"condition Ready", "reason of Ready"}

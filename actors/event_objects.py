@@ -11,8 +11,7 @@ from typing import Any
 from actors.event_correlation import Series
 from actors.pod_status.times import api_time
 from config.api_resources import EVENTS
-from config.objects import Event, EventSource, ObjectMeta, ObjectReference
-from runtime.api import ApiCall, create, patch, unread
+from runtime.api import ApiCall, create_unread, patch, unread
 
 COMPONENT = "kubelet"
 LONGEST_NAME = 253
@@ -25,31 +24,34 @@ def event_name(object_name: str, stamp_ns: int, spare: Callable[[], str]) -> str
     return name if len(name) <= LONGEST_NAME else spare()
 
 
-def creation(series: Series, node_name: str) -> ApiCall[Any]:
+def creation(series: Series, node_name: str) -> ApiCall[None]:
     """Make the event. An event of the node itself refers to it by its name, also where a UID stands."""
     event = series.event
     namespace = event.namespace or NAMESPACE_OF_NODES
-    body = Event(
-        metadata=ObjectMeta(name=series.name, namespace=namespace, annotations=dict(event.annotations)),
-        involved_object=ObjectReference(
-            api_version="v1",
-            kind=event.kind,
-            namespace=event.namespace or None,
-            name=event.name,
-            uid=event.uid or event.name,
-            field_path=event.field_path or None,
-        ),
-        reason=event.reason,
-        message=series.message,
-        type=event.type,
-        count=series.count,
-        first_timestamp=api_time(series.first_wall_ns),
-        last_timestamp=api_time(series.last_wall_ns),
-        source=EventSource(component=COMPONENT, host=node_name),
-        reporting_component=COMPONENT,
-        reporting_instance=node_name,
-    )
-    return unread(create(EVENTS, namespace, body))
+    metadata: dict[str, Any] = {"name": series.name, "namespace": namespace}
+    if event.annotations:
+        metadata["annotations"] = dict(event.annotations)
+    about = {"apiVersion": "v1", "kind": event.kind, "name": event.name, "uid": event.uid or event.name}
+    if event.namespace:
+        about["namespace"] = event.namespace
+    if event.field_path:
+        about["fieldPath"] = event.field_path
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": metadata,
+        "involvedObject": about,
+        "reason": event.reason,
+        "message": series.message,
+        "type": event.type,
+        "count": series.count,
+        "firstTimestamp": api_time(series.first_wall_ns),
+        "lastTimestamp": api_time(series.last_wall_ns),
+        "source": {"component": COMPONENT, "host": node_name},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": node_name,
+    }
+    return create_unread(EVENTS, namespace, series.name, body)
 
 
 def raising(series: Series) -> ApiCall[Any]:

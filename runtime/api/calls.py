@@ -33,7 +33,7 @@ class PatchType(enum.StrEnum):
 
 
 class ApiCall(msgspec.Struct, Generic[R], frozen=True):
-    """One request. `path` begins with a slash; `verb` is what logs and errors say ("patch pods/status default/web").
+    """One request. `path` begins with a slash; `what` is such as "patch pods/status", `where` such as "default/web".
 
     `read` makes the answer out of the body of a 2xx response; raises DocumentError. `kind`: what the answer is one
     object of, where it is one.
@@ -41,21 +41,33 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
 
     method: str
     path: str
-    verb: str
+    what: str
+    where: str
     read: Callable[[bytes], R]
     query: Query = ()
     body: bytes | None = None
     content_type: str = "application/json"
     kind: type[ApiObject] | None = None
 
+    @property
+    def verb(self) -> str:
+        """What logs and errors say: "patch pods/status default/web". Most calls come to none."""
+        return f"{self.what} {self.where}".rstrip()
+
 
 class WatchCall(msgspec.Struct, Generic[K], frozen=True):
-    """One watch. `query` has watch=true and where it begins."""
+    """One watch. `query` has watch=true and where it begins; all else as in an ApiCall."""
 
     path: str
-    verb: str
+    what: str
+    where: str
     kind: type[K]
     query: Query = ()
+
+    @property
+    def verb(self) -> str:
+        """See `ApiCall.verb`."""
+        return f"{self.what} {self.where}".rstrip()
 
 
 class ObjectList(msgspec.Struct, Generic[K], frozen=True):
@@ -80,7 +92,8 @@ def get(resource: Resource[K], namespace: str, name: str, *, resource_version: s
     return ApiCall(
         "GET",
         resource.path(namespace, name),
-        _verb("get", resource, namespace, name),
+        f"get {resource.plural}",
+        _where(namespace, name),
         resource.decode,
         query,
         kind=resource.kind,
@@ -105,7 +118,7 @@ def list_objects(
         limit=str(limit) if limit else "",
         **{"continue": continue_},
     )
-    return ApiCall("GET", resource.path(namespace), _verb("list", resource, namespace, ""), _many(resource), query)
+    return ApiCall("GET", resource.path(namespace), f"list {resource.plural}", namespace, _many(resource), query)
 
 
 def watch_objects(
@@ -126,7 +139,7 @@ def watch_objects(
         labelSelector=label_selector,
         timeoutSeconds=str(timeout_seconds) if timeout_seconds else "",
     )
-    return WatchCall(resource.path(namespace), _verb("watch", resource, namespace, ""), resource.kind, query)
+    return WatchCall(resource.path(namespace), f"watch {resource.plural}", namespace, resource.kind, query)
 
 
 def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "", subresource: str = "") -> ApiCall[V]:
@@ -136,10 +149,23 @@ def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "",
     return ApiCall(
         "POST",
         path,
-        _verb("create", resource, namespace, name or value_name(value), subresource),
+        _what("create", resource, subresource),
+        _where(namespace, name or value_name(value)),
         lambda body: decode(body, kind),
         body=encode(value),
         kind=kind,
+    )
+
+
+def create_unread(resource: Resource[Any], namespace: str, name: str, value: dict[str, Any]) -> ApiCall[None]:
+    """Create an object that is given as JSON has it, with its type, where it is enough that it was done."""
+    return ApiCall(
+        "POST",
+        resource.path(namespace),
+        f"create {resource.plural}",
+        _where(namespace, name),
+        nothing,
+        body=msgspec.json.encode(value),
     )
 
 
@@ -150,7 +176,8 @@ def update(resource: Resource[K], namespace: str, value: K, *, subresource: str 
     return ApiCall(
         "PUT",
         path,
-        _verb("update", resource, namespace, name, subresource),
+        _what("update", resource, subresource),
+        _where(namespace, name),
         resource.decode,
         body=encode(value),
         kind=resource.kind,
@@ -171,7 +198,8 @@ def patch(
     return ApiCall(
         "PATCH",
         path,
-        _verb("patch", resource, namespace, name, subresource),
+        _what("patch", resource, subresource),
+        _where(namespace, name),
         resource.decode,
         body=msgspec.json.encode(body),
         content_type=patch_type,
@@ -191,7 +219,8 @@ def delete(
     return ApiCall(
         "DELETE",
         resource.path(namespace, name),
-        _verb("delete", resource, namespace, name),
+        f"delete {resource.plural}",
+        _where(namespace, name),
         nothing,
         body=msgspec.json.encode(options),
     )
@@ -214,7 +243,9 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:
     """The same call, for whom it is enough that it was done."""
-    return ApiCall(call.method, call.path, call.verb, nothing, call.query, call.body, call.content_type)
+    return ApiCall(
+        call.method, call.path, call.what, call.where, nothing, call.query, call.body, call.content_type
+    )
 
 
 def nothing(_: bytes) -> None:
@@ -240,8 +271,9 @@ def _query(**parts: str) -> Query:
     return tuple((name, value) for name, value in parts.items() if value)
 
 
-def _verb(verb: str, resource: Resource[Any], namespace: str, name: str, subresource: str = "") -> str:
-    what = f"{resource.plural}/{subresource}" if subresource else resource.plural
-    if namespace and name:
-        return f"{verb} {what} {namespace}/{name}"
-    return f"{verb} {what} {namespace or name}".rstrip()
+def _what(verb: str, resource: Resource[Any], subresource: str) -> str:
+    return f"{verb} {resource.plural}/{subresource}" if subresource else f"{verb} {resource.plural}"
+
+
+def _where(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace and name else namespace or name

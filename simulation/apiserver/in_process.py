@@ -54,7 +54,7 @@ _CODES = {
 
 
 class InProcessApi:
-    """See the module. `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.verb`.
+    """See the module. `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.what`.
     `link`: the way to the server, instead of one that takes `latency_ns`.
     """
 
@@ -89,7 +89,7 @@ class InProcessApi:
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Promise[R]:
         """See `Api.call`."""
-        kind = _kind_of(call.verb)
+        kind = call.what
         self.calls[kind] = self.calls.get(kind, 0) + 1
         answer: Promise[R] = Promise()
         if self._down:
@@ -109,7 +109,7 @@ class InProcessApi:
         on_end: Callable[[ApiError | None], None],
     ) -> Subscription:
         """See `Api.watch`."""
-        kind = _kind_of(call.verb)
+        kind = call.what
         self.calls[kind] = self.calls.get(kind, 0) + 1
         watch = _Watch(self, call, on_event, on_end)
         self._watches[watch] = None
@@ -136,7 +136,7 @@ class InProcessApi:
             in_flight = tuple(self._in_flight.items())
             self._in_flight.clear()
         for answer, waiting in in_flight:
-            answer.set_exception(ApiError(0, UNREACHABLE, _LOST, waiting.verb))
+            answer.set_exception(ApiError(0, UNREACHABLE, _LOST, waiting.call.verb))
         self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
 
     def hang_up(self) -> None:
@@ -168,7 +168,7 @@ class InProcessApi:
 
     def _send(self, call: ApiCall[R], answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
         """A call that takes time, or goes wrong."""
-        waiting = _Waiting(call.verb, self._dispatcher.now_ns() + timeout_ns, timeout_ns)
+        waiting = _Waiting(call, self._dispatcher.now_ns() + timeout_ns, timeout_ns)
         self._in_flight[answer] = waiting
         if self._gives_up_ns is None or waiting.due_ns < self._gives_up_ns:
             self._await_the_first()
@@ -221,7 +221,7 @@ class InProcessApi:
         late = [(answer, each) for answer, each in tuple(self._in_flight.items()) if each.due_ns <= due_ns]
         for answer, each in late:
             message = f"no answer within {each.timeout_ns / SECOND_NS:g} s"
-            self._break(answer, ApiError(0, TIMEOUT, message, each.verb))
+            self._break(answer, ApiError(0, TIMEOUT, message, each.call.verb))
         self._await_the_first()
 
     def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
@@ -372,14 +372,9 @@ _END = "END"
 class _Waiting(msgspec.Struct, frozen=True):
     """A call that has not been answered: when its caller gives up, and after how long."""
 
-    verb: str
+    call: ApiCall[Any]
     due_ns: int
     timeout_ns: int
-
-
-def _kind_of(verb: str) -> str:
-    """ "patch pods/status default/web" -> "patch pods/status"."""
-    return " ".join(verb.split(" ", 2)[:2])
 
 
 def _unreachable(verb: str) -> ApiError:

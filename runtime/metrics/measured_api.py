@@ -31,7 +31,12 @@ class MeasuredApi:
         pending = self._api.call(call, timeout_ns=timeout_ns)
 
         def ended(done: Pending[R]) -> None:
-            code = _code_of(done)
+            try:
+                failure = done.exception(0)
+            except CancelledError:
+                code = _NO_ANSWER
+            else:
+                code = "200" if failure is None else _code(failure)
             times, count = self._series.get((call.method, code)) or self._find_series(call.method, code)
             if times is not None:
                 times.observe((self._now_ns() - began_ns) / NS_PER_SECOND)
@@ -70,14 +75,6 @@ def measured_lines(lines: ApiLines, meters: Meters, now_ns: Callable[[], int]) -
         MeasuredApi(each, lines.server, meters, now_ns) for each in (lines.main, lines.leases, lines.events)
     )
     return ApiLines(main, leases, events, server=lines.server)
-
-
-def _code_of(done: Pending[Any]) -> str:
-    try:
-        failure = done.exception(0)
-    except CancelledError:
-        return _NO_ANSWER
-    return "200" if failure is None else _code(failure)
 
 
 def _code(failure: BaseException | None) -> str:

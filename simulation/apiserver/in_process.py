@@ -355,9 +355,10 @@ def _value_of(call: ApiCall[R], done: Answer) -> R:
     text, if anybody reads it.
     """
     if isinstance(done, ObjectAnswer):
-        if call.read is nothing:
-            return call.read(b"")
-        return call.read(done.body()) if call.kind is None else cast("R", read_version(done.version, call.kind))
+        value: Any = None
+        if call.read is not nothing:
+            value = call.read(done.body()) if call.kind is None else read_version(done.version, call.kind)
+        return value  # type: ignore[no-any-return]
     if isinstance(done, WatchAnswer | NodeAnswer):
         raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
     if isinstance(done, JsonAnswer) and done.code >= 400:

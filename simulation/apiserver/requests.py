@@ -163,9 +163,14 @@ class Call:
         return value
 
 
+_NO_QUERY: Mapping[str, str] = {}
+
+
 def call_of(request: Request) -> Call:
     """Raises StatusError."""
     target = target_of(request.path)
+    if not request.query:
+        return Call(request, target, verb_of(request, target, watch=False), _NO_QUERY)
     query = dict(request.query)
     verb = verb_of(request, target, watch=query.get("watch", "") in ("true", "1"))
     dry_run = query.get("dryRun", "")

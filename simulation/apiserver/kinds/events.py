@@ -64,19 +64,11 @@ class EventRules(KindRules):
         self._ends: dict[tuple[str, str], int] = {}
 
     def prepare(self, call: Call, value: Json) -> None:
-        value.setdefault("type", "Normal")
+        if "type" not in value:
+            value["type"] = "Normal"
 
     def created(self, version: Version) -> None:
-        self._expect(version)
-
-    def changed(self, old: Version, new: Version) -> None:
-        self._expect(new)
-
-    def removed(self, last: Version) -> None:
-        self._ends.pop((last.namespace, last.name), None)
-
-    def _expect(self, version: Version) -> None:
-        """One timer for all of them: they end in the order in which they were written last."""
+        """One timer ends all of them: they end in the order in which they were written last."""
         lasts_ns = self.core.options.event_lasts_ns
         if not lasts_ns:
             return
@@ -85,6 +77,12 @@ class EventRules(KindRules):
         key = (version.namespace, version.name)
         self._ends.pop(key, None)
         self._ends[key] = self.core.now_ns() + lasts_ns
+
+    def changed(self, old: Version, new: Version) -> None:
+        self.created(new)
+
+    def removed(self, last: Version) -> None:
+        self._ends.pop((last.namespace, last.name), None)
 
     def _end_the_old(self) -> None:
         now_ns = self.core.now_ns()

@@ -22,7 +22,9 @@ def create(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
     value = typed(resource.kind, resource.api_version, call.object_body())
-    return context.answer(call, create_value(context, call, stored_of(resource, value)), 201)
+    if resource.storage:
+        value = stored_of(resource, value)
+    return context.answer(call, create_value(context, call, value), 201)
 
 
 def create_value(context: Context, call: Call, value: Json) -> Version:
@@ -47,9 +49,9 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     check_metadata(resource, metadata)
     check_fields(call, rules, value)
     rules.prepare(call, value)
-    check_node_object(call, None, value)
-    collection = context.collection(resource)
-    if collection.get((metadata.get("namespace", ""), name)) is not None:
+    if call.user.node:
+        check_node_object(call, None, value)
+    if core.store.get(resource.store_key, metadata.get("namespace", ""), name) is not None:
         raise already_exists(resource, name)
     version = context.put(call, value)
     if not call.dry_run:

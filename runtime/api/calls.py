@@ -243,9 +243,7 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:
     """The same call, for whom it is enough that it was done."""
-    return ApiCall(
-        call.method, call.path, call.what, call.where, nothing, call.query, call.body, call.content_type
-    )
+    return ApiCall(call.method, call.path, call.what, call.where, nothing, call.query, call.body, call.content_type)
 
 
 def nothing(_: bytes) -> None:

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.patches import PatchError, apply_json_patch, apply_strategic, is_bare, make_strategic, merge_patch, schema_for
+from config.patches import (
+    PatchError,
+    apply_json_patch,
+    apply_strategic,
+    is_bare,
+    make_strategic,
+    merge_patch,
+    schema_for,
+)
 from simulation.apiserver.kinds.events import seen_in, stored_of
 from simulation.apiserver.metadata import typed
 from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer, media_of
@@ -40,7 +48,8 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if media == APPLY and isinstance(document, dict):
             patched = _applied(context, call, old, document)
         else:
-            patched = _patched(call, media, seen_in(call.resource, old).object, document, bare=is_bare(call.request.body))
+            before, bare = seen_in(call.resource, old).object, is_bare(call.request.body)
+            patched = _patched(call, media, before, document, bare=bare)
     except PatchError as error:
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None

@@ -67,8 +67,15 @@ class Node:
         return self.system.stop(timeout_ns)
 
     def pods(self) -> tuple[Pod, ...]:
-        """Every pod of this node with its published status, by namespace and name."""
-        pods: tuple[Pod, ...] = self._ask("status-manager", ListPods(), ())
+        """Every pod of this node with its published status, by namespace and name; none where nobody can say."""
+        return self.pods_if_known() or ()
+
+    def pods_if_known(self) -> tuple[Pod, ...] | None:
+        """The same; None: nobody can say now, which is not to say that there are none."""
+        unknown: tuple[Pod, ...] | None = None
+        pods = self._ask("status-manager", ListPods(), unknown)
+        if pods is None:
+            return None
         return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
 
     def events(self) -> tuple[RecordedEvent, ...]:

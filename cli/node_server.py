@@ -84,8 +84,8 @@ class NodeWindow:
     def withdraw(self, namespace: str, name: str) -> Reply:
         return NodeManifests(self.node).withdraw(namespace, name)
 
-    def pods(self) -> tuple[Pod, ...]:
-        return () if self.node is None else self.node.pods()
+    def pods(self) -> tuple[Pod, ...] | None:
+        return None if self.node is None else self.node.pods_if_known()
 
     def late(self) -> tuple[str, ...]:
         late = () if self.node is None else self.node.late_actors()

@@ -57,8 +57,8 @@ _VAR_LOG = SystemLogPlaces()
 class NodeView(ObserverView, ManifestDoor, NumbersView, Protocol):
     """What the actors know, and what they take. Each method may wait, and is called on a thread."""
 
-    def pods(self) -> tuple[Pod, ...]:
-        """Every pod of the node, with its status; mirror pods are not among them."""
+    def pods(self) -> tuple[Pod, ...] | None:
+        """Every pod of the node, with its status; mirror pods are not among them. None: nobody can say now."""
         ...
 
     def late(self) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ class NodeEndpoints:
     async def _checked(
         self, request: web.BaseRequest, names: Mapping[str, str], checks: tuple[str, ...]
     ) -> web.Response:
-        query = query_of(request.query_string)
+        query = query_of(request.rel_url.raw_query_string)
         checks = wanted_checks(checks, names.get("check"), query)
         late = await self._on_thread(self._view.late) if asks_actors(checks) else ()
         unlogged = await self._on_thread(why_unlogged) if "log" in checks else ""
@@ -245,7 +245,7 @@ class NodeEndpoints:
         return _json(pod_list(await running_pods(self._cri)))
 
     async def _log(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.StreamResponse:
-        options, previous = log_request(query_of(request.query_string), time.time_ns())
+        options, previous = log_request(query_of(request.rel_url.raw_query_string), time.time_ns())
         pod = pod_named(await self._pods(), names)
         container_id = logged_container(pod, names["container"], previous=previous)
         return await self._logs.answer(request, container_id, options)
@@ -253,7 +253,7 @@ class NodeEndpoints:
     async def _run(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
         pod = pod_named(await self._pods(), names)
         check_container(pod, names["container"])
-        command = first_of(query_of(request.query_string)).get("cmd", "")
+        command = first_of(query_of(request.rel_url.raw_query_string)).get("cmd", "")
         if not command and request.body_exists:
             command = first_of(query_of((await request.read()).decode(errors="replace"))).get("cmd", "")
         if not command.split():
@@ -267,16 +267,16 @@ class NodeEndpoints:
     async def _checkpoint(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
         pod = pod_named(await self._pods(), names)
         check_container(pod, names["container"])
-        return await self._checkpoints.answer(pod, names["container"], query_of(request.query_string))
+        return await self._checkpoints.answer(pod, names["container"], query_of(request.rel_url.raw_query_string))
 
     async def _system_log(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.StreamResponse:
-        return await self._system_logs.answer(request, names.get("file"), query_of(request.query_string))
+        return await self._system_logs.answer(request, names.get("file"), query_of(request.rel_url.raw_query_string))
 
     async def _configuration(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
         return _json(msgspec.json.encode({"kubeletconfig": self._facts.configuration}))
 
     async def _profile(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
-        return await self._profiles.answer(names["profile"], query_of(request.query_string))
+        return await self._profiles.answer(names["profile"], query_of(request.rel_url.raw_query_string))
 
     async def _set_verbosity(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
         text = (await request.read()).decode(errors="replace").strip()
@@ -301,7 +301,11 @@ class NodeEndpoints:
         return _json(told)
 
     async def _pods(self) -> tuple[Pod, ...]:
-        return await self._on_thread(self._view.pods)
+        """Raises Refusal: an empty list, or that there is no such pod, would be taken for the truth."""
+        pods = await self._on_thread(self._view.pods)
+        if pods is None:
+            raise Refusal(503, "the node cannot say now which pods it has; ask again", (("Retry-After", "1"),))
+        return pods
 
     async def _status_page(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
         up = int(time.time() - self._began)

@@ -12,6 +12,8 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote
 
 Query = tuple[tuple[str, str], ...]
+FIELDS_AT_MOST = 1 << 16
+"""Every word of a command is one: as many as a head has room for, and bodies are no worse."""
 
 
 class Refusal(Exception):  # noqa: N818  # an answer, not a mishap
@@ -64,9 +66,9 @@ class Head:
 
 
 def query_of(text: str) -> Query:
-    """The pairs of a query. Raises Refusal."""
+    """The pairs of a query as it was sent. Raises Refusal."""
     try:
-        return tuple(parse_qsl(text, keep_blank_values=True, max_num_fields=1000))
+        return tuple(parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_AT_MOST))
     except ValueError as error:
         raise Refusal(400, f"the query cannot be read: {error}") from None
 

@@ -64,7 +64,7 @@ class Numbers:
 
     async def summary(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
         """Raises Refusal."""
-        asked = first_of(query_of(request.query_string)).get("only_cpu_and_memory", "")
+        asked = first_of(query_of(request.rel_url.raw_query_string)).get("only_cpu_and_memory", "")
         body = await self._on_thread(partial(self._view.summary, only_cpu_and_memory=asked in _TRUE))
         if body is None:
             raise Refusal(500, "nothing is known of what this node uses; the log of the agent may say why")

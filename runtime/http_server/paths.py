@@ -75,7 +75,8 @@ class Route:
         if wanted[-1].startswith("{*"):
             if len(given) < len(wanted):
                 return None
-            names[wanted.pop()[2:-1]] = "/".join(given[len(wanted) :])
+            name = wanted.pop()[2:-1]
+            names[name] = "/".join(given[len(wanted) :])
             given = given[: len(wanted)]
         if len(wanted) != len(given):
             return None

@@ -182,6 +182,15 @@ def test_with_rights_methods_are_those_that_there_are(there: Served, path: str) 
     assert allowed == THERE[path]
 
 
+def test_files_among_the_logs_of_the_node_and_profiles_are_what_is_asked_for(there: Served) -> None:
+    assert there.ask("/logs/deep/file").body == "a line of the node\n"
+    assert '<a href="file">file</a>' in there.ask("/logs/deep/").body
+    assert there.ask("/logs/deep").status == 301
+    assert there.ask("/logs/none").status == 404
+    assert "MainThread:\n" in there.ask("/debug/pprof/goroutine").body
+    assert there.ask("/debug/pprof/none").status == 404
+
+
 @pytest.mark.parametrize("path", NOT_THERE)
 def test_what_is_not_there_is_not_found(there: Served, path: str) -> None:
     assert there.ask(path).status == 404

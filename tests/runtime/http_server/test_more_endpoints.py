@@ -14,10 +14,10 @@ import pytest
 from cli.node_server import Serving, switches_of
 from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import Head, Refusal
 from runtime.http_server.paths import EVERYTHING, Switch, asked
 from tests.runtime.http_server.clients import Client, Said, ask, said
-from tests.runtime.http_server.test_endpoints import MANIFEST, Served, served
+from tests.runtime.http_server.test_endpoints import LOG, MANIFEST, Served, served
 
 CHECKPOINT = "/checkpoint/default/web-n/main"
 
@@ -39,6 +39,27 @@ def test_a_runtime_that_makes_no_checkpoints_says_so(there: Served) -> None:
     assert there.ask(f"{CHECKPOINT}?timeout=soon", "POST").status == 404
     assert there.ask("/checkpoint/default/none/main", "POST").status == 404
     assert there.ask("/checkpoint/default/web-n/none", "POST").status == 404
+
+
+def test_what_nobody_can_say_is_no_empty_list(tmp_path: Path) -> None:
+    """Whoever asks would take every pod for gone, and kubectl say that there is none of this name."""
+    with served(tmp_path) as silent:
+        assert silent.ask("/pods").status == silent.ask(LOG).status == 200
+        silent.node.stop()
+        for target in ("/pods", LOG):
+            answer = silent.ask(target)
+            assert (answer.status, answer.body) == (503, "the node cannot say now which pods it has; ask again")
+
+
+def test_a_query_is_decoded_once(there: Served) -> None:
+    answer = there.ask("/debug/pprof/profile?seconds=%2541")
+    assert answer.body == "seconds: '%41' is no number from 1 to 300"
+
+
+def test_a_command_may_have_many_words() -> None:
+    names = [str(number) for number in range(5000)]
+    head = Head("POST", "/exec/a/b/c?" + "&".join(f"command={each}" for each in names), ())
+    assert [value for _, value in head.query] == names
 
 
 def test_the_verbosity_of_the_log_is_set(there: Served) -> None:

@@ -52,7 +52,7 @@ def serving(places: SystemLogPlaces) -> Iterator[HttpListener]:
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         path = None if request.path == "/logs" else request.path.removeprefix("/logs/")
-        return await logs.answer(request, path, query_of(request.query_string))
+        return await logs.answer(request, path, query_of(request.rel_url.raw_query_string))
 
     with listening(answer) as listener:
         yield listener

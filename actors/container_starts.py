@@ -64,14 +64,13 @@ from actors.start.outline import outline_of
 from actors.start.refusal import StartRefusedError
 from actors.start.security import with_groups
 from actors.start.target import target_id
+from actors.volume_messages import VolumesPrepared
 from config.objects import Container, Pod
 from runtime.cri import CriError
 from runtime.cri.messages import ContainerConfig, Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
 from runtime.cri.verbs import IMAGE_STATUS
 from runtime.metrics import kubelet as names
 from runtime.pod_files import StartFiles
-
-HostPaths = Mapping[str, str]
 
 _NOBODY: frozenset[str] = frozenset()
 REFUSED_RETRY_NS = 10_000_000_000
@@ -82,17 +81,13 @@ RUN_ERROR = "RunContainerError"
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where containers are started: the sandbox of the pod, its volumes, by name, on the host, and what the runtime can
-    do with mounts.
-    """
+    """Where containers are started: the sandbox of the pod, its volumes, and what the runtime can do with mounts."""
 
     attempt: int
     id: str
     config: PodSandboxConfig
-    host_paths: HostPaths
+    volumes: VolumesPrepared
     mount_abilities: MountAbilities = MountAbilities()
-    groups: tuple[int, ...] = ()
-    """That volumes want the pod's processes to be in."""
 
 
 class _Try(msgspec.Struct):
@@ -287,8 +282,9 @@ class ContainerStarts:
     async def _gather(self, this: _Try) -> Event:
         assert this.image is not None, "its image was found in this very pass"
         pod, container, start, place = this.pod, this.container, this.start, this.place
+        volumes = place.volumes
         try:
-            sources = await self._sources.of(pod, container, place.host_paths)
+            sources = await self._sources.of(pod, container, volumes.host_paths)
             path = outline_of(pod, container).path
             parts = None if sources is None else await self.mounts.of(pod, container, path, sources)
             if sources is None or parts is None:
@@ -296,13 +292,14 @@ class ContainerStarts:
             hosts = await self._names.hosts(pod, sources.pod_ips)
             this.attempt = await self._prepare(pod, start, hosts)
             this.config = container_config(
-                with_groups(pod, place.groups),
+                with_groups(pod, volumes.groups),
                 container,
                 Making(
                     attempt=this.attempt,
                     sandbox_attempt=place.attempt,
                     image=this.image,
-                    host_paths=place.host_paths,
+                    host_paths=volumes.host_paths,
+                    foreign=volumes.foreign,
                     sub_paths=parts.sub_paths,
                     volume_images=parts.images,
                     mount_abilities=place.mount_abilities,

@@ -301,7 +301,6 @@ class PodSync:
         if not (actions.create_sandbox or actions.start_ephemeral or actions.start_init or actions.start):
             return
         sandbox_id = actions.sandbox_id
-        host_paths = self._volumes.host_paths if self._volumes is not None else {}
         ids = self._ids(pod)
         if ids is None and self.users.wanted(pod):
             return
@@ -326,8 +325,7 @@ class PodSync:
             return
         sandboxes = self._view.seen().sandboxes
         able = mount_abilities(self._runtime, sandboxes[0].handler if sandboxes else "")
-        groups = self._volumes.groups if self._volumes is not None else ()
-        place = Place(actions.sandbox_attempt, sandbox_id, config, host_paths, able, groups)
+        place = Place(actions.sandbox_attempt, sandbox_id, config, self._volumes or VolumesPrepared({}), able)
         failure: CriError | None = None
         ending = self._view.stops.not_gone()
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):

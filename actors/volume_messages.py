@@ -43,12 +43,14 @@ class VolumeReconcilerStarted(Message, frozen=True):
 class VolumesPrepared(Message, frozen=True):
     """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there.
 
-    `groups`: that the pod's processes are to be in, because its persistent volumes ask for it.
+    `groups`: that the pod's processes are to be in, because its persistent volumes ask for it. `foreign`: names of the
+    volumes whose files keep their SELinux labels.
     """
 
     host_paths: Mapping[str, str]
     error: str = ""
     groups: tuple[int, ...] = ()
+    foreign: frozenset[str] = frozenset()
 
 
 class ReleaseVolumes(Message, frozen=True):

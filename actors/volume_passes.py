@@ -26,6 +26,7 @@ from actors.volume_plan import POD_ITSELF, PodPlan, Step, is_for_one_pod, plan_w
 from actors.volume_state import is_usable
 from config.objects import Pod
 from runtime.volumes.capability import NodeVolumes
+from runtime.volumes.pod_volumes import keeps_labels
 
 SECOND_NS = 1_000_000_000
 REFRESH_AT_LEAST_NS = 5 * SECOND_NS
@@ -211,7 +212,9 @@ class VolumePasses:
                 self._events.tell(pod_event(known.pod, "Warning", plan.troubles[name].reason, text, path))
         # What can be used is no error, though something may be wrong with it: it has its old content.
         errors = [text for name, text in texts.items() if name not in plan.host_paths]
-        answer = VolumesPrepared(plan.host_paths, "; ".join(errors), groups_of(each.spec for each in known.volumes))
+        groups = groups_of(each.spec for each in known.volumes)
+        foreign = frozenset(each.name for each in known.volumes if keeps_labels(each.spec)) & plan.host_paths.keys()
+        answer = VolumesPrepared(plan.host_paths, "; ".join(errors), groups, foreign)
         if known.asked or answer != known.answer:
             known.worker.tell(answer)
         known.asked, known.answer = False, answer

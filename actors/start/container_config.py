@@ -58,7 +58,8 @@ class NodeRules(msgspec.Struct, frozen=True):
 class Making(msgspec.Struct, frozen=True):
     """Of one container that is being made. `image`: as found on the node. `host_paths`: volume name -> host path.
 
-    `sub_paths`: index of the mount -> host path, of parts of volumes; `volume_images`: volume name -> image.
+    `foreign`: names of volumes whose files keep their SELinux labels. `sub_paths`: index of the mount -> host path, of
+    parts of volumes; `volume_images`: volume name -> image.
     `back_off_ns`: from its `Start`. `target_id`: of the container that an ephemeral one looks at.
     `recursive_read_only`: whether the runtime can make mounts so.
     """
@@ -67,6 +68,7 @@ class Making(msgspec.Struct, frozen=True):
     sandbox_attempt: int
     image: Image
     host_paths: Mapping[str, str] = {}
+    foreign: frozenset[str] = frozenset()
     sub_paths: Mapping[int, str] = {}
     volume_images: Mapping[str, ImageSpec] = {}
     mount_abilities: MountAbilities = MountAbilities()
@@ -99,6 +101,7 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
             VolumesInside(
                 paths=making.host_paths,
                 of_agent=agent_volumes(pod),
+                foreign=making.foreign,
                 sub_paths=making.sub_paths,
                 images=making.volume_images,
                 able=making.mount_abilities,

@@ -34,13 +34,14 @@ BIDIRECTIONAL = "Bidirectional"
 class VolumesInside(msgspec.Struct, frozen=True):
     """What is known of a pod's volumes when one of its containers is made.
 
-    `paths`: volume name -> path on the host; `of_agent`: names of those that nobody else writes to; `sub_paths`: index
-    of the mount -> path on the host of the part that it is of; `images`: volume name -> image; `able`: what the runtime
-    can do.
+    `paths`: volume name -> path on the host; `of_agent`: names of those that nobody else writes to; `foreign`: of those
+    whose files keep their SELinux labels; `sub_paths`: index of the mount -> path on the host of the part that it is
+    of; `images`: volume name -> image; `able`: what the runtime can do.
     """
 
     paths: Mapping[str, str] = {}
     of_agent: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
     sub_paths: Mapping[int, str] = {}
     images: Mapping[str, ImageSpec] = {}
     able: MountAbilities = MountAbilities()
@@ -96,7 +97,7 @@ def _mount(mount: VolumeMount, place: str, host_path: str | None, volumes: Volum
         host_path=host_path,
         readonly=mount.name in volumes.of_agent or bool(mount.read_only),
         recursive_read_only=is_recursive(mount, f"{place}.recursiveReadOnly", volumes.able.recursive_read_only),
-        selinux_relabel=True,
+        selinux_relabel=mount.name not in volumes.foreign,
         propagation=propagation,
     )
 

@@ -66,6 +66,18 @@ def json_name_of(source: str) -> str:
     return _ALL_JSON_NAMES.get(source, source)
 
 
+_LABELLED = frozenset({"empty_dir", "config_map", "secret", "downward_api", "projected", "local", "csi"})
+"""Kinds of volumes whose files are the pod's, so that SELinux is to let it have them."""
+
+
+def keeps_labels(spec: VolumeSpec) -> bool:
+    """Whether its files keep the SELinux labels that they have: they are the host's or a server's, or only to be read.
+
+    A `hostPath` of /etc with the label of one pod would be closed to the host itself.
+    """
+    return spec.source not in _LABELLED or spec.read_only
+
+
 def field_path_of(index: int, volume: Volume) -> str:
     """Where the volume stands in its pod: `spec.volumes[2].nfs`."""
     source = source_of(volume)

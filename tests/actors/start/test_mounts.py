@@ -32,7 +32,7 @@ from tests.actors.pod_pictures import container, pod
 
 DATA = VolumesInside(
     paths={"data": "/pods/data"},
-    sub_paths={0: "/parts/0"},
+    sub_paths={0: "/parts/0", 1: "/parts/1"},
     images={"pictures": ImageSpec(image="sha256:1", user_specified_image="pictures:1")},
 )
 OF_AGENT = VolumesInside(paths={"data": "/pods/data"}, of_agent=frozenset({"data"}), sub_paths={0: "/parts/0"})
@@ -53,6 +53,12 @@ def test_a_mount_says_where_and_how() -> None:
     [made] = mounts(data(read_only=True, mount_propagation="HostToContainer"))
     assert (made.container_path, made.host_path, made.readonly) == ("/d", "/pods/data", True)
     assert made.propagation == MountPropagation.PROPAGATION_HOST_TO_CONTAINER
+
+
+@pytest.mark.parametrize(("foreign", "relabelled"), [((), True), (("data",), False)])
+def test_files_that_are_not_the_pods_keep_their_labels(foreign: tuple[str, ...], relabelled: bool) -> None:
+    volumes = msgspec.structs.replace(DATA, foreign=frozenset(foreign))
+    assert [made.selinux_relabel for made in mounts(data(), data(sub_path="a"), volumes=volumes)] == [relabelled] * 2
 
 
 def test_mounts_of_a_privileged_container_may_reach_the_host() -> None:

@@ -46,6 +46,14 @@ def test_a_container_starts_only_when_all_its_volumes_are_there():
     assert world.running() == ["web/app"]
 
 
+def test_what_is_the_hosts_or_a_servers_keeps_its_selinux_labels():
+    world = World({"web": with_volumes("web", FIVE)}).start()
+    world.until(lambda: world.running() == ["web/app"])
+    [made] = world.node.containers()
+    relabelled = {mount.container_path for mount in made.config.mounts if mount.selinux_relabel}
+    assert relabelled == {"/disk", "/memory", "/labels", "/etc/hosts", "/dev/termination-log"}
+
+
 def starts_and_ends(*, hung: int) -> tuple[list[float], list[float]]:
     """How long a hundred pods take to run and to be gone, one by one, beside so many pods with a dead volume."""
     world = World({f"dead{number}": with_volumes(f"dead{number}", FIVE, f"dead{number}") for number in range(hung)})

@@ -5,7 +5,9 @@ asked. A disk is given as a device (`device_maps`), or, where a file system is a
 `<root>/plugins/kubernetes.io/local-volume/mounts/<volume>`, formatted first if it is blank, and bound from there. The
 path itself is never made: a disk that has not been mounted must not be taken for an empty one.
 
-Files are given to the fsGroup by the first pod that has the volume; a later one with another group gets a warning.
+Files are given to the fsGroup by the first pod that has the volume; a later one with another group gets a warning. That
+comes before the bind, so that who has the mount has had all of it: an agent that begins anew leaves the modes that
+containers have given to their files.
 """
 
 from __future__ import annotations
@@ -51,9 +53,9 @@ class LocalPlugin:
             raise VolumeError(f"{path} is no directory of this node; a local volume is not made by the agent")
         make_directory(place.directory)
         if not os.path.samefile(source, place.directory):
+            if not spec.read_only:
+                self._own(pod, spec, source, place, say)
             self._mounts.bind(source, place.directory, read_only=spec.read_only)
-        if not spec.read_only:
-            self._own(pod, spec, place, say)
         return place.directory
 
     def is_usable(self, place: VolumePlace) -> bool:
@@ -65,14 +67,14 @@ class LocalPlugin:
         else:
             self._mounts.unmount(place.directory)
 
-    def _own(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> None:
+    def _own(self, pod: Pod, spec: VolumeSpec, source: str, place: VolumePlace, say: Say) -> None:
         wanted = ownership_of(pod)
         if wanted is None:
             return
         if not self._others(place):
-            give_to_group(place.directory, wanted, Progress(say, spec.volume.name))
+            give_to_group(source, wanted, Progress(say, spec.volume.name))
             return
-        found = os.stat(place.directory).st_gid
+        found = os.stat(source).st_gid
         if found != wanted.group:
             text = f"the requested fsGroup is {wanted.group}, but volume {spec.name}, which other pods have, belongs to"
             say("Warning", ALREADY_MOUNTED, f"{text} group {found}; it may not be shareable")

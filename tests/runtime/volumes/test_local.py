@@ -121,6 +121,14 @@ def test_a_path_that_is_not_there_is_never_made(world: World, path: str, said: s
     assert not (world.base / "missing").exists()
 
 
+def test_a_volume_that_its_pod_has_is_given_to_the_group_no_second_time(world: World):
+    (world.source / "key").write_text("x")
+    world.prepare(local(world.source), fs_group=777)
+    (world.source / "key").chmod(0o600)
+    world.prepare(local(world.source), fs_group=777)
+    assert stat.S_IMODE((world.source / "key").stat().st_mode) == 0o600, "its containers have closed it"
+
+
 def test_the_first_pod_gives_its_files_to_its_group_and_another_group_is_warned(world: World):
     (world.source / "file").write_text("")
     world.prepare(local(world.source), fs_group=777)

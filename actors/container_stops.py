@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from actors.kernel import Actor
     from actors.pod_view import PodView
 
+_NOBODY: frozenset[str] = frozenset()
 SECOND_NS = 1_000_000_000
 ASK_AGAIN_NS = 60 * SECOND_NS
 RETRY_NS = 10 * SECOND_NS
@@ -62,7 +63,8 @@ class StopEnded(Message, frozen=True):
 class _End(msgspec.Struct):
     """One that is under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then.
 
-    `hook`: its preStop hook, until it has ended; `in_hook`: it runs. `noted`: that it ends is on the disk.
+    `hook`: its preStop hook, until it has ended; `in_hook`: it runs. `noted`: that it ends is on the disk. `outlived`:
+    it was seen to run after its stop had ended, and a timer looks again.
     """
 
     ending: Ending
@@ -76,6 +78,7 @@ class _End(msgspec.Struct):
     timeout_seconds: int = 0
     asked_wall_ns: int = 0
     retry_at_ns: int | None = None
+    outlived: bool = False
 
 
 class ContainerStops:
@@ -94,11 +97,13 @@ class ContainerStops:
 
     def busy(self) -> frozenset[str]:
         """Names of containers that are being ended: nothing is decided about them until that has come to something."""
+        if not self._ends:
+            return _NOBODY
         return frozenset(end.ending.name for end in self._ends.values() if end.retry_at_ns is None)
 
     def not_gone(self) -> frozenset[str]:
         """Names of containers that are to end and may still run, those included whose stop is to be tried again."""
-        return frozenset(end.ending.name for end in self._ends.values())
+        return frozenset(end.ending.name for end in self._ends.values()) if self._ends else _NOBODY
 
     def under_way(self) -> bool:
         return bool(self._ends)
@@ -154,8 +159,7 @@ class ContainerStops:
             wait_ns = RETRY_NS
             text = f"error killing container {end.ending.name}: {message.error}"
             self._view.say("Warning", "FailedKillPod", text)
-        end.retry_at_ns = self._worker.now_ns() + wait_ns
-        self._worker.after(wait_ns, LookAgain(), key=f"stop {message.container_id}")
+        end.retry_at_ns, end.outlived = self._worker.now_ns() + wait_ns, False
 
     def settle(self, observed: ObservedPod) -> None:
         """Take note of those that have ended."""
@@ -163,15 +167,29 @@ class ContainerStops:
         if not self._ends and not decided.killed and not decided.ends:
             return
         known = {each.id: each for each in observed.containers()}
-        for container_id in [each for each in self._ends if each not in known or not known[each].may_run]:
+        for container_id, end in tuple(self._ends.items()):
+            if container_id in known and known[container_id].may_run:
+                self._look_when_due(container_id, end)
+                continue
             del self._ends[container_id]
-            self._hooks.drop(container_id, HookKind.PRE_STOP)
-            self._worker.cancel_timer(f"stop {container_id}")
+            if end.in_hook:
+                self._hooks.drop(container_id, HookKind.PRE_STOP)
+            if end.outlived:
+                self._worker.cancel_timer(f"stop {container_id}")
         if decided.ends or decided.killed:
             decided.forget_others_than(known, {group[0].id for group in observed.by_name.values()})
 
+    def _look_when_due(self, container_id: str, end: _End) -> None:
+        """It is seen to run. Where its stop has ended, somebody looks when that is to be tried again."""
+        if end.retry_at_ns is not None and not end.outlived:
+            end.outlived = True
+            wait_ns = max(0, end.retry_at_ns - self._worker.now_ns())
+            self._worker.after(wait_ns, LookAgain(), key=f"stop {container_id}")
+
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
+        if not self._ends:
+            return ()
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
         return tuple([_wait(end, ahead_ns) for end in self._ends.values() if end.noted])
 

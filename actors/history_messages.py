@@ -81,15 +81,16 @@ class NoteHistory(Message, frozen=True):
 
     def merged(self, waiting: Self) -> Self:
         named, staged = (self if self.name else waiting), (self if self.stage else waiting)
-        return msgspec.structs.replace(
-            self,
-            namespace=named.namespace,
-            name=named.name,
-            stage=staged.stage,
-            since_wall_ns=staged.since_wall_ns,
-            entries=waiting.entries + self.entries,
-            waits=waiting.waits if self.waits is None else self.waits,
-            past=waiting.past or self.past,
+        return type(self)(
+            self.uid,
+            named.namespace,
+            named.name,
+            staged.stage,
+            staged.since_wall_ns,
+            waiting.entries + self.entries,
+            waiting.waits if self.waits is None else self.waits,
+            waiting.past or self.past,
+            self.gone_wall_ns,
         )
 
 

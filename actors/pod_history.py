@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
-from actors.history_words import begins, cause_of, decision, end, found, past, shortened
+from actors.history_words import begins, cause_of, decision, end, found, is_short, past, shortened
 from actors.observed import ObservedPod
 from actors.pod_action_types import PodActions
 from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
@@ -69,7 +69,9 @@ class PodHistory:
         """Something has happened, now or then."""
         at_wall_ns = at_wall_ns or self._worker.wall_ns()
         self._decided = ""
-        self._entries.append(HistoryEntry(kind, shortened(text), shortened(detail), at_wall_ns, at_wall_ns))
+        if not is_short(text + detail):  # as nearly all are together
+            text, detail = shortened(text), shortened(detail)
+        self._entries.append(HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns))
 
     def moved(self, event: Event, step: Step) -> None:
         """The pod has met an event."""
@@ -140,18 +142,8 @@ class PodHistory:
         if not self._entries and self._waits == self._said:
             return
         life = self._life
-        namespace, name = self._name
         self._historian.tell(
-            NoteHistory(
-                uid=self._uid,
-                namespace=namespace,
-                name=name,
-                stage=life.stage,
-                since_wall_ns=_since(life),
-                entries=tuple(self._entries),
-                waits=self._waits,
-                past=self._past,
-            )
+            NoteHistory(self._uid, *self._name, life.stage, _since(life), tuple(self._entries), self._waits, self._past)
         )
         self._entries.clear()
         self._past = ()

@@ -307,7 +307,9 @@ def advance(life: PodLife, event: Event, now_ns: int) -> Step:
         raise IllegalTransitionError(life.stage, type(event))
     if type(event) in _ENDS_OF_A_PASS:  # they say nothing of the pod, and there is no pass to cancel
         rule = _first_that_holds(rules, life, event)
-        return Step(_moved(life, rule, life.grace_seconds, now_ns), rule, rule.target is not life.stage, False)
+        if rule.target is life.stage:
+            return Step(life, rule, False, False)
+        return Step(_moved(life, rule, life.grace_seconds, now_ns), rule, True, False)
     life = _noted(life, event)
     rule = _first_that_holds(rules, life, event)
     target, stage, grace = rule.target, life.stage, life.grace_seconds

@@ -11,7 +11,7 @@ A pod that needs nothing asks nobody. Who was asked may have been restarted: a q
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -146,13 +146,34 @@ class PodReferences:
         self._worker = worker
         self._services = services
         self._view = view
-        self._objects: _Asked[ObjectsRead] = _Asked(worker, "objects", self._ask_for_objects)
-        self._secrets: _Asked[ObjectsRead] = _Asked(worker, "pull secrets", self._ask_for_secrets)
-        self._around: _Asked[SurroundingsRead] = _Asked(worker, "surroundings", self._ask_for_surroundings)
-        self._class: _Asked[RuntimeClassRead] = _Asked(worker, "runtime class", self._ask_for_class)
-        self._questions = (self._objects, self._secrets, self._around, self._class)
+        self._questions: dict[str, _Asked[Any]] = {}
+        """Those that were ever asked: most pods ask one of the four, or none."""
         self._held: tuple[Reference, ...] = ()
         self._said: tuple[str, ...] = ()
+
+    # --- the four questions, each made when it is first asked -------------------------------------------------------
+
+    def _asked(self, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> _Asked[Any]:
+        asked = self._questions.get(what)
+        if asked is None:
+            asked = self._questions[what] = _Asked(self._worker, what, ask)
+        return asked
+
+    @property
+    def _objects(self) -> _Asked[ObjectsRead]:
+        return self._asked("objects", self._ask_for_objects)
+
+    @property
+    def _secrets(self) -> _Asked[ObjectsRead]:
+        return self._asked("pull secrets", self._ask_for_secrets)
+
+    @property
+    def _around(self) -> _Asked[SurroundingsRead]:
+        return self._asked("surroundings", self._ask_for_surroundings)
+
+    @property
+    def _class(self) -> _Asked[RuntimeClassRead]:
+        return self._asked("runtime class", self._ask_for_class)
 
     # --- the pod's coming and going ---------------------------------------------------------------------------------
 
@@ -200,13 +221,13 @@ class PodReferences:
 
     def rest(self) -> None:
         """Nothing is to be started now."""
-        for each in self._questions:
+        for each in self._questions.values():
             each.drop()
 
     def waiting(self) -> frozenset[str]:
         """Names of containers that wait for an answer."""
         every = _NOBODY
-        for each in self._questions:
+        for each in self._questions.values():
             if each.waiters:
                 every |= each.waiting()
         return every - _THE_SANDBOX if every else every

@@ -25,7 +25,7 @@ from actors.pod_status.container_statuses import Waiting
 from actors.pod_status.final import final_status
 from actors.pod_status.ips import family_differs
 from actors.pod_view import PodView
-from actors.restart_all import in_progress
+from actors.restart_all import has_rule, in_progress
 from actors.start.termination_message import (
     LOG_TAIL_BYTES,
     LOG_TAIL_LINES,
@@ -37,6 +37,8 @@ from actors.status_messages import PodStatusChanged
 from config.objects import Pod, PodStatus
 from config.pod_identity import is_static
 
+_NOBODY: frozenset[str] = frozenset()
+
 
 class PodShow:
     """See the module. One per worker."""
@@ -46,7 +48,7 @@ class PodShow:
         self._services = services
         self._view = view
         self._probes = probes
-        self._removed: frozenset[str] = frozenset()
+        self._removed = _NOBODY
         self._node = NodeView(services.node.host_ips, services.node.runtime_name)
         self._computed: PodStatus | None = None
         self._computed_from: tuple[object, ...] = ()
@@ -91,7 +93,9 @@ class PodShow:
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
         """Of what is known now. Computed from its own outcome it would say the same, so that is not tried."""
         view = self._view
-        coming = coming_again(pod, observed, view.stops.killed) | self._restarted_with_all(pod, observed)
+        coming = self._restarted_with_all(pod, observed) if has_rule(pod) or self._removed else _NOBODY
+        if view.decided.killed:
+            coming |= coming_again(pod, observed, view.decided.killed)
         waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
         made_of = (pod, observed, waiting, probes, ended, forced, coming, self._node)
         if self._computed is not None and view.published is self._computed and made_of == self._computed_from:

@@ -232,6 +232,16 @@ class PodSync:
             self._view.say("Warning", "FieldsNotHonoured", unhonoured_warning(paths))
         self._warned = paths
 
+    def goes_on_to_volumes(self) -> bool:
+        """The node takes the pod that has waited for that: ask for its volumes, as one more pass would do.
+
+        False where it might do more, since something may be different by now.
+        """
+        pod = self._view.pod
+        if pod is None or pod is not self._checked or self._volumes is not None or self._view.observer.in_doubt():
+            return False
+        return not self._volumes_are_ready(pod)
+
     def _volumes_are_ready(self, pod: Pod) -> bool:
         """Ask for the volumes once. What fails is tried again without being asked for, and told when it changes."""
         prepared = self._volumes
@@ -331,7 +341,7 @@ class PodSync:
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
             if start.container.name in ending:
                 continue  # its turn comes when the one before it has ended
-            if self._view.start_lives.unstarted() and start not in actions.start_ephemeral:
+            if self._view.start_lives.unstarted and start not in actions.start_ephemeral:
                 break  # a start has ended when its postStart hook has
             try:
                 await self.starts.start(pod, start, place)

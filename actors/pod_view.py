@@ -97,8 +97,10 @@ class PodView:
         self.post_starts = PostStarts(self, self.hooks, self.stops)
         self._seen: ObservedPod | None = None
         self._seen_changes = 0
-        self._seen_starting = self.start_lives.unstarted()
+        self._seen_starting = self.start_lives.unstarted
         """What it was put together from."""
+        self._settled: ObservedPod | None = None
+        """Those who follow ends and hooks have taken note of this one."""
         self._orphan = orphan
         self._worker = worker
         self._services = services
@@ -125,17 +127,20 @@ class PodView:
 
     async def look(self) -> ObservedPod:
         """Everything of this pod; the runtime is asked for what is in doubt of it. Raises CriError."""
-        sandboxes, _ = await self.observer.look()
+        if self.observer.in_doubt():
+            await self.observer.look()
         if not self.decided.recalled:
-            await self.decided.recall(anything=bool(sandboxes))
+            await self.decided.recall(anything=bool(self.seen().sandboxes))
         observed = self.seen()
-        self.stops.settle(observed)
-        self.post_starts.settle(observed)
-        return self.seen()
+        if observed is not self._settled:
+            self.stops.settle(observed)
+            self.post_starts.settle(observed)
+            observed = self._settled = self.seen()  # how far a start has come is part of what is seen
+        return observed
 
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
-        seen, changes, starting = self._seen, self.observer.changes, self.start_lives.unstarted()
+        seen, changes, starting = self._seen, self.observer.changes, self.start_lives.unstarted
         if seen is None or changes != self._seen_changes or starting is not self._seen_starting:
             sandboxes, containers = self.observer.seen()
             seen = self._seen = with_starting(observe(self.uid, sandboxes, containers), starting)

@@ -333,7 +333,11 @@ class PodWorker(Actor):
 
     @handles(PodAdmitted)
     def admitted(self, message: PodAdmitted) -> Pass | None:
-        return self._go_on_if(self._sync.admission.admitted(message))
+        waited = self._sync.admission.admitted(message)
+        if waited and self._life.stage is SYNCING and self._sync.goes_on_to_volumes():
+            self._tell_history(None)
+            return None
+        return self._go_on_if(waited)
 
     @handles(PodRejected)
     def rejected(self, message: PodRejected) -> Pass | None:

@@ -85,6 +85,8 @@ class PostStarts:
 
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
+        if not self._containers:
+            return ()
         return tuple(
             PodWait(
                 f"container {each.name}", "ContainerCreating", "its postStart hook is running", "it has started then"

@@ -59,7 +59,9 @@ def liveness_failed(container: Container, observed: ObservedContainer, results: 
 
 def is_started(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:
     """Whether it runs, its postStart hook has ended, and its startup probe, if it has one, has succeeded."""
-    return observed.running and not observed.starting and startup_of(container, observed, results) is True
+    if not observed.running or observed.starting:
+        return False
+    return container.startup_probe is None or startup_of(container, observed, results) is True
 
 
 def is_ready(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:

@@ -106,13 +106,12 @@ def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> 
 
 def marked(statuses: Iterable[ContainerStatus]) -> frozenset[str]:
     """Names of containers that were published as being restarted with all others."""
-    return frozenset(
-        [
-            each.name
-            for each in statuses
-            if each.state is not None and each.state.waiting is not None and each.state.waiting.reason == RESTARTING_ALL
-        ]
-    )
+    names = _NOBODY
+    for each in statuses:
+        waiting = each.state.waiting if each.state is not None else None
+        if waiting is not None and waiting.reason == RESTARTING_ALL:
+            names |= {each.name}
+    return names
 
 
 def _is_source(container: Container, last: ObservedContainer) -> bool:

@@ -16,14 +16,15 @@ class StartLives:
 
     def __init__(self) -> None:
         self._lives: dict[str, StartLife] = {}
-        self._unstarted: frozenset[str] = frozenset()
+        self.unstarted: frozenset[str] = frozenset()
+        """Ids of containers that run and whose postStart hook has not ended well."""
 
     def meet(self, name: str, event: Event) -> StartLife:
         """Walk one event of container `name`."""
         before = self._lives.get(name, BEGINNING)
         life = self._lives[name] = advance(before, event)
         if before.stage in RUNS_UNSTARTED or life.stage in RUNS_UNSTARTED:
-            self._unstarted = frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)
+            self.unstarted = frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)
         return life
 
     def of(self, name: str) -> StartLife:
@@ -32,7 +33,3 @@ class StartLives:
     def all(self) -> Mapping[str, StartLife]:
         """Those that were ever wanted."""
         return self._lives
-
-    def unstarted(self) -> frozenset[str]:
-        """Ids of containers that run and whose postStart hook has not ended well."""
-        return self._unstarted

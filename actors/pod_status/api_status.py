@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 
 import msgspec
 
@@ -27,13 +28,14 @@ from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.phase import TERMINAL, pod_phase
 from actors.pod_status.times import api_time, seconds_of
 from actors.probe_results import NO_RESULTS, ProbeResults
-from actors.restart_all import in_progress, marked
+from actors.restart_all import has_rule, in_progress, marked
 from actors.sandbox_changes import sandbox_change
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
 from config.pod_identity import CONFIG_SEEN, is_sidecar, qos_class
 from runtime.cri.enums import ContainerState as CriState
 
 NO_WAITING: Mapping[str, Waiting] = {}
+_NONE: Mapping[str, ContainerStatus] = {}
 _NOBODY: frozenset[str] = frozenset()
 
 
@@ -93,7 +95,8 @@ def compute_pod_status(
     spec = pod.spec
     inits = spec.init_containers
     initialized = bool(inits) and any(container.name in observed.by_name for container in spec.containers)
-    restarting_all = not ended and in_progress(pod, observed, previous)
+    ruled = has_rule(pod)
+    restarting_all = ruled and not ended and in_progress(pod, observed, previous)
     if restarting_all:
         coming = frozenset(each.name for each in (*inits, *spec.containers))
     handler = observed.sandboxes[0].handler if observed.sandboxes else ""
@@ -102,7 +105,9 @@ def compute_pod_status(
         pod, observed, probes, waiting, node.runtime_name, initialized, ended, coming, restarting_all, able
     )
     init = _group(view, inits, INIT, previous.init_container_statuses) if inits else ()
-    regular = _sorted(_group(view, spec.containers, REGULAR, previous.container_statuses))
+    regular = _group(view, spec.containers, REGULAR, previous.container_statuses)
+    if len(regular) > 1:
+        regular = _sorted(regular)
     ephemeral: tuple[ContainerStatus, ...] = ()
     if spec.ephemeral_containers:
         known = previous.ephemeral_container_statuses
@@ -131,7 +136,7 @@ def compute_pod_status(
                 phase,
                 {status.name: status for status in everyone},
                 sandbox_ready=sandbox_ready,
-                restarting_all=restarting_all,
+                restarting_all=restarting_all if ruled else None,
                 previous=previous.conditions,
                 generation=generation,
                 now=now,
@@ -159,8 +164,11 @@ def _pod_ips(
     pod: Pod, observed: ObservedPod, previous: tuple[PodIP, ...], node_ips: tuple[str, ...]
 ) -> tuple[PodIP, ...]:
     """The addresses to show; `previous` itself when they are the same."""
+    shown = observed.ips()
+    if len(shown) == 1 and not pod.spec.host_network:  # as nearly all are
+        return previous if len(previous) == 1 and previous[0].ip == shown[0] else (PodIP(ip=shown[0]),)
     before = tuple([each.ip for each in previous])
-    ips = pod_ips(bool(pod.spec.host_network), observed.ips(), before, node_ips, observed.any_sandbox_ready())
+    ips = pod_ips(bool(pod.spec.host_network), shown, before, node_ips, observed.any_sandbox_ready())
     return previous if ips == before else tuple([PodIP(ip=ip) for ip in ips])
 
 
@@ -191,23 +199,17 @@ def _start_time(pod: Pod, observed: ObservedPod, wall_ns: int) -> str:
 def _group(
     view: StatusView, containers: Iterable[Container], kind: Kind, previous: tuple[ContainerStatus, ...]
 ) -> tuple[ContainerStatus, ...]:
-    old = {status.name: status for status in previous}
-    return tuple(
-        [
-            container_status(
-                view,
-                container,
-                SIDECAR if kind is INIT and is_sidecar(container) else kind,
-                old.get(container.name),
-            )
-            for container in containers
-        ]
-    )
+    old = {status.name: status for status in previous} if previous else _NONE
+    statuses = []
+    for container in containers:
+        of_kind = SIDECAR if kind is INIT and is_sidecar(container) else kind
+        statuses.append(container_status(view, container, of_kind, old.get(container.name)))
+    return tuple(statuses)
 
 
 def _sorted(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
     """By name, so that the order in the spec makes no difference."""
-    return statuses if len(statuses) < 2 else tuple(sorted(statuses, key=lambda status: status.name))
+    return tuple(sorted(statuses, key=attrgetter("name")))
 
 
 def _phase(

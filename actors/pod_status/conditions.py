@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from actors.pod_status.phase import FAILED, SUCCEEDED
-from actors.restart_all import ALL_RESTARTING, has_rule
+from actors.restart_all import ALL_RESTARTING
 from config.objects import ContainerStatus, Pod, PodCondition
 from config.pod_identity import is_sidecar, lasting_containers
 
@@ -36,12 +36,15 @@ def pod_conditions(
     statuses: Mapping[str, ContainerStatus],
     *,
     sandbox_ready: bool,
-    restarting_all: bool = False,
+    restarting_all: bool | None = None,
     previous: tuple[PodCondition, ...],
     generation: int | None,
     now: str | None,
 ) -> tuple[PodCondition, ...]:
-    """All conditions to publish: ours first, then those of others from the pod's own object."""
+    """All conditions to publish: ours first, then those of others from the pod's own object.
+
+    `restarting_all`: whether all containers are being restarted (`actors.restart_all`); None where nothing asks for it.
+    """
     before = {condition.type: condition for condition in previous}
     others = _foreign(pod, previous)
     containers = containers_ready(pod, phase, statuses)
@@ -52,7 +55,7 @@ def pod_conditions(
         (CONTAINERS_READY, containers),
         (SCHEDULED, _YES),
     )
-    if has_rule(pod):
+    if restarting_all is not None:
         verdicts = (*verdicts, (ALL_RESTARTING, _YES if restarting_all else (_FALSE, None, None)))
     own = tuple([_condition(kind, verdict, before.get(kind), generation, now) for kind, verdict in verdicts])
     return own + others if others else own
@@ -72,7 +75,7 @@ def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatu
             unknown.append(container.name)
         elif not status.ready:
             unready.append(container.name)
-    return _verdict(unknown, unready, "ContainersNotReady", "unready")
+    return _verdict(unknown, unready, "ContainersNotReady", "unready") if unknown or unready else _YES
 
 
 def initialized(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
@@ -89,7 +92,7 @@ def initialized(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -
             unknown.append(container.name)
         elif not (status.started if is_sidecar(container) else status.ready):
             waiting.append(container.name)
-    return _verdict(unknown, waiting, "ContainersNotInitialized", "incomplete")
+    return _verdict(unknown, waiting, "ContainersNotInitialized", "incomplete") if unknown or waiting else _YES
 
 
 def pod_ready(pod: Pod, containers: _Verdict, others: Iterable[PodCondition]) -> _Verdict:
@@ -110,8 +113,7 @@ def pod_ready(pod: Pod, containers: _Verdict, others: Iterable[PodCondition]) ->
 
 
 def _verdict(unknown: list[str], unready: list[str], reason: str, word: str) -> _Verdict:
-    if not unknown and not unready:
-        return _YES
+    """Why not, where there is somebody in one of the two."""
     parts = []
     if unknown:
         parts.append(f"containers with unknown status: [{' '.join(unknown)}]")

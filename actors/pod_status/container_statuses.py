@@ -26,6 +26,7 @@ from config.objects import (
     ContainerStateWaiting,
     ContainerStatus,
     ContainerUser,
+    Lifecycle,
     LinuxContainerUser,
     Pod,
     VolumeMount,
@@ -277,7 +278,7 @@ def _status(
     started: bool,
 ) -> ContainerStatus:
     asked, resources = container.resources, container.resources
-    if newest is not None and newest.running:
+    if asked is not None and newest is not None and newest.running:
         resources = actual_resources(container, newest.resources)
     return ContainerStatus(
         name=container.name,
@@ -292,15 +293,14 @@ def _status(
         resources=resources,
         allocated_resources=asked.requests if asked is not None else {},
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
-        stop_signal=_stop_signal(container, newest),
+        stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,
         user=_user(newest.user) if newest is not None and newest.user is not None else None,
     )
 
 
-def _stop_signal(container: Container, newest: ObservedContainer | None) -> str | None:
+def _stop_signal(lifecycle: Lifecycle, newest: ObservedContainer | None) -> str | None:
     """As the runtime knows it; told where the pod asks for one (KEP-4960)."""
-    asked = container.lifecycle is not None and container.lifecycle.stop_signal is not None
-    return newest.stop_signal or None if asked and newest is not None else None
+    return newest.stop_signal or None if lifecycle.stop_signal is not None and newest is not None else None
 
 
 def _mounts(container: Container, able: bool) -> tuple[VolumeMountStatus, ...]:

@@ -60,10 +60,11 @@ def pod_phase(
     by_name = {status.name: status for status in regular}
     for container in spec.containers:
         _count_regular(counts, pod, container, by_name.get(container.name), coming)
-    return _decide(counts, ended and not is_static(pod), started_here)
+    comes_again = counts.restartable > 0 and not (ended and not is_static(pod))
+    return _decide(counts, comes_again, started_here)
 
 
-def _decide(counts: _Counts, ended: bool, started_here: bool) -> str:
+def _decide(counts: _Counts, comes_again: bool, started_here: bool) -> str:
     if counts.failed_init:
         return FAILED
     if counts.pending_init or (counts.pending_sidecars and not started_here):
@@ -73,7 +74,7 @@ def _decide(counts: _Counts, ended: bool, started_here: bool) -> str:
     if counts.running and not counts.unknown:
         return RUNNING
     if counts.stopped and not counts.running and not counts.unknown:
-        if counts.restartable and not ended:
+        if comes_again:
             return RUNNING
         return SUCCEEDED if counts.stopped == counts.succeeded else FAILED
     return PENDING

@@ -178,12 +178,12 @@ def test_the_book_knows_who_runs_and_has_not_started() -> None:
     for event in HOOKED:
         lives.meet("web", event)
     lives.meet("other", WANTED)
-    assert lives.unstarted() == {"c1"}
+    assert lives.unstarted == {"c1"}
     assert (lives.of("web").stage, lives.of("nobody")) == (Stage.HOOKED, BEGINNING)
     lives.meet("web", HookEnded("c1", ERROR))
-    assert lives.unstarted() == {"c1"}, "it is being ended"
+    assert lives.unstarted == {"c1"}, "it is being ended"
     lives.meet("web", Gone("c1"))
-    assert lives.unstarted() == frozenset()
+    assert lives.unstarted == frozenset()
 
 
 def test_nothing_new_is_the_very_same_start() -> None:

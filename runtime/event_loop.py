@@ -2,7 +2,8 @@
 
 `LoopThread.submit` takes a coroutine from any thread and gives a `concurrent.futures.Future`, which is a `Pending`.
 `post` takes a plain function: who makes thousands of calls in a second hands them over for less. The thread starts with
-the first of either and is a daemon: what hangs on the network does not hold up the end of the process.
+the first of either and is a daemon, as are those for what blocks (`asyncio.to_thread`, looking up names): what hangs on
+the network does not hold up the end of the process.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
+from runtime.daemon_threads import DaemonThreads
+
 T = TypeVar("T")
+
+BLOCKING_THREADS = 8
+"""For what would hold up the loop: names that are looked up, large answers that are read."""
 
 
 class LoopThread:
@@ -80,6 +86,7 @@ class LoopThread:
                 raise RuntimeError(f"{self._name} is closed")
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
+                self._loop.set_default_executor(DaemonThreads(BLOCKING_THREADS, f"{self._name}-blocking"))
                 self._thread = threading.Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
             return self._loop

@@ -19,13 +19,13 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from aiohttp import web
 
+from runtime.daemon_threads import DaemonThreads
 from runtime.event_loop import LoopThread
 
 SOCKET_NAME = "actorlet.sock"
@@ -86,7 +86,7 @@ class LocalEndpoint:
         self._views = dict(views)
         self._questions = dict(questions)
         self._loop = loop
-        self._threads = ThreadPoolExecutor(VIEWS_AT_ONCE, thread_name_prefix="local-endpoint")
+        self._threads = DaemonThreads(VIEWS_AT_ONCE, "local-endpoint")
         self._runner: web.AppRunner | None = None
         self._inode: int | None = None
 

@@ -11,7 +11,6 @@ import asyncio
 import hmac
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
@@ -22,6 +21,7 @@ from aiohttp import web
 from config.codec import encode
 from config.objects import Pod
 from runtime.cri import Cri, CriError
+from runtime.daemon_threads import DaemonThreads
 from runtime.http_server import manifest_door
 from runtime.http_server.checkpoints import Checkpoints
 from runtime.http_server.doorman import Way
@@ -105,7 +105,7 @@ class NodeEndpoints:
         self._system_logs = SystemLogs(facts.system_logs)
         self._profiles = Profiles()
         self._observer = Observer(view, self._on_thread)
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="http-server")
+        self._threads = DaemonThreads(THREADS, "http-server")
         self._began = time.time()
         self._answers: dict[Endpoint, Answer] = {
             Endpoint.HEALTH: self._health,

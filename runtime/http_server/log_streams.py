@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from aiohttp import web
 
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatusRequest
 from runtime.cri.verbs import CONTAINER_STATUS
+from runtime.daemon_threads import DaemonThreads
 from runtime.disk_turns import DiskTurns
 from runtime.http_server.heads import Refusal
 from runtime.http_server.reviews import settled
@@ -34,7 +34,7 @@ class LogStreams:
     def __init__(self, cri: Cri, source: LogSource) -> None:
         self._cri = cri
         self._source = source
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="log-reading")
+        self._threads = DaemonThreads(THREADS, "log-reading")
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

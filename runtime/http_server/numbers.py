@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Protocol, TypeVar
 
 from aiohttp import web
 
+from runtime.daemon_threads import DaemonThreads
 from runtime.http_server.heads import Refusal, query_of
 from runtime.http_server.targets import first_of
 from runtime.metrics import slis
@@ -49,7 +49,7 @@ class Numbers:
 
     def __init__(self, view: NumbersView) -> None:
         self._view = view
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="http-numbers")
+        self._threads = DaemonThreads(AT_ONCE, "http-numbers")
         self._checks = slis.Checks()
         self._pages: Mapping[str, Callable[[], bytes]] = {
             "": view.metrics,

@@ -14,7 +14,6 @@ import html
 import os
 import stat
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
@@ -22,6 +21,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from runtime.beneath import is_directory, open_beneath
+from runtime.daemon_threads import DaemonThreads
 from runtime.disk_turns import DiskTurns
 from runtime.http_server.heads import Query, Refusal
 from runtime.http_server.log_query import LogQuery, files_of, is_log_query, journal_command, log_query
@@ -50,7 +50,7 @@ class SystemLogs:
 
     def __init__(self, places: SystemLogPlaces) -> None:
         self._places = places
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="system-logs")
+        self._threads = DaemonThreads(THREADS, "system-logs")
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,10 @@ def test_a_lock_file_is_held_by_one_at_a_time(tmp_path: Path) -> None:
 def test_a_lock_file_that_cannot_be_is_told(tmp_path: Path) -> None:
     with pytest.raises(LockFileError, match=r"--lock-file: .*: No such file or directory"):
         LockFile(str(tmp_path / "missing/lock")).try_acquire()
+
+
+def test_the_unit_file_lets_a_start_take_as_long_as_an_approval() -> None:
+    unit = ConfigParser(strict=False, interpolation=None)
+    unit.read(Path(__file__).parents[2] / "deploy" / "actorlet.service")
+    assert unit["Service"]["Type"] == "notify"
+    assert unit["Service"]["TimeoutStartSec"] == "infinity"

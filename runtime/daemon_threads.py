@@ -1,0 +1,92 @@
+"""`DaemonThreads`: an executor whose threads hold nobody up.
+
+Python waits at its end for every thread of a `ThreadPoolExecutor`. A disk that hangs, or a name server that is gone,
+would keep the agent from ending until systemd kills it. The threads here are daemons: what hangs is left behind. They
+are made as they are needed, up to a number, and stay. Deeds begin in the order they came.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class DaemonThreads(ThreadPoolExecutor):
+    """See the module. `size`: how many threads at most.
+
+    A `ThreadPoolExecutor` by its name alone, since asyncio takes no other kind for its own; no thread of that is made.
+    """
+
+    def __init__(self, size: int, name: str) -> None:
+        super().__init__(size, thread_name_prefix=name)
+        self._size = size
+        self._name = name
+        self._news = threading.Condition()
+        self._deeds: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._workers: list[threading.Thread] = []
+        self._free = 0
+        """How many of the workers wait for a deed."""
+        self._ended = False
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Raises RuntimeError after `shutdown`."""
+        answer: Future[T] = Future()
+        with self._news:
+            if self._ended:
+                raise RuntimeError(f"{self._name} takes no more")
+            self._deeds.append((answer, partial(fn, *args, **kwargs)))
+            if len(self._deeds) > self._free and len(self._workers) < self._size:
+                name = f"{self._name}-{len(self._workers)}"
+                worker = threading.Thread(target=self._work, name=name, daemon=True)
+                self._workers.append(worker)
+                worker.start()
+            else:
+                self._news.notify()
+        return answer
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more. What waits is done still, or cancelled."""
+        with self._news:
+            self._ended = True
+            left = list(self._deeds) if cancel_futures else []
+            if cancel_futures:
+                self._deeds.clear()
+            self._news.notify_all()
+        for answer, _ in left:
+            answer.cancel()
+        if wait:
+            for worker in self._workers:
+                worker.join()
+
+    def _work(self) -> None:
+        while (deed := self._next()) is not None:
+            _do(*deed)
+            del deed  # or what it gave would be kept until the next one
+
+    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._news:
+            while not self._deeds:
+                if self._ended:
+                    return None
+                self._free += 1
+                self._news.wait()
+                self._free -= 1
+            return self._deeds.popleft()
+
+
+def _do(answer: Future[Any], deed: Callable[[], Any]) -> None:
+    if not answer.set_running_or_notify_cancel():
+        return
+    try:
+        result = deed()
+    except BaseException as failure:
+        answer.set_exception(failure)
+    else:
+        answer.set_result(result)

@@ -354,7 +354,8 @@ class KnownPods(Message, frozen=True):
 
     Sent when the last source has become ready and the runtime has been listed (a pod it still runs is an orphan with a
     worker by then), and every minute or so from then on. What is left of any other pod is removed, unless its worker
-    has announced itself since.
+    has announced itself since. `HistorianActor` hears it, too, and keeps no history for ever of one that is not among
+    them.
     """
 
     uids: frozenset[str]

@@ -6,6 +6,9 @@ end. Nobody waits for it, so what it is told waits for more: a start tells ten t
 are one message then. All of it is lost with the agent: what is true can be looked up, and this is only how it came
 about. Of the time before it began it takes from the workers what can be seen in the runtime, and says that there is no
 more.
+
+Whoever is missing in two of the sync loop's regular words on all pods (`KnownPods`), and was not heard of in between, is
+gone: the word on its end was lost on the way.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from actors.history_messages import (
     PodStory,
     PodWait,
     TellHistory,
+    gone,
 )
 from actors.history_ring import HistoryRing
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
+from actors.messages import KnownPods
 
 SECOND_NS = 1_000_000_000
 GONE_MAX = 100
@@ -58,12 +63,15 @@ class HistorianActor(Actor):
         self._histories: dict[str, _History] = {}
         self._gone: dict[str, None] = {}
         """UIDs of those that are gone, in the order of their going."""
+        self._missed: set[str] = set()
+        """Who is not among the known, and was not heard of since: it may be gone, or what was told of it is late."""
 
     def on_start(self) -> None:
         self._sync_loop.tell(HistorianStarted())
 
     @handles(NoteHistory)
     def note(self, message: NoteHistory) -> None:
+        self._missed.discard(message.uid)
         history = self._histories.get(message.uid)
         if history is None:
             if not message.name:
@@ -88,6 +96,15 @@ class HistorianActor(Actor):
         if len(self._gone) > GONE_MAX:
             oldest = next(iter(self._gone))
             del self._gone[oldest], self._histories[oldest]
+
+    @handles(KnownPods)
+    def known_pods(self, message: KnownPods) -> None:
+        """Whose end was lost on the way here ends now."""
+        histories = self._histories.items()
+        missing = {uid for uid, each in histories if each.gone_wall_ns is None and uid not in message.uids}
+        for uid in [each for each in self._histories if each in missing and each in self._missed]:
+            self.note(gone(uid, self.wall_ns()))
+        self._missed = missing
 
     def _remember_past(self, history: _History, past: tuple[HistoryEntry, ...]) -> None:
         history.past = True

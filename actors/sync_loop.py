@@ -405,7 +405,7 @@ class SyncLoopActor(SyncPartners):
         known = KnownPods(frozenset(self._entries))
         services = self._services
         owners = (services.container_gc, services.volumes, services.resources, services.image_gc, services.cgroups)
-        for listener in owners:
+        for listener in (*owners, services.historian):
             if listener is not None:
                 listener.tell(known)
         self.after(KNOWN_PODS_NS, TellKnownPods())

@@ -19,6 +19,7 @@ from actors.history_messages import (
     gone,
 )
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
+from actors.messages import KnownPods
 from actors.pod_historian import BEGAN, GONE_MAX, HistorianActor
 from tests.actors.probes import Recorder
 
@@ -99,6 +100,19 @@ def test_a_pod_that_comes_back_is_not_gone(world: World):
     assert story is not None
     assert story.gone_wall_ns is None
     assert [entry.text for entry in story.entries] == ["x", "again"]
+
+
+def test_a_pod_whose_end_was_lost_on_the_way_is_gone_when_nobody_knows_it_any_more(world: World):
+    world.tell(note("here"), note("lost", waits=(WAIT,)), note("late"))
+    world.tell(KnownPods(frozenset({"here"})))
+    assert [each.gone for each in world.known()] == [False] * 3, "a word on them may be older than they are"
+    world.tell(note("late", "begins"), KnownPods(frozenset({"here"})))
+    assert {each.uid: each.gone for each in world.known()} == {"here": False, "lost": True, "late": False}
+    story = world.story("lost")
+    assert story is not None
+    assert (story.waits, story.gone_wall_ns) == ((), world.dispatcher.wall_ns())
+    world.tell(KnownPods(frozenset({"here", "late"})), KnownPods(frozenset({"here", "late"})))
+    assert {each.uid: each.gone for each in world.known()} == {"here": False, "lost": True, "late": False}
 
 
 def test_what_happens_within_a_moment_is_one_message_and_nothing_of_it_is_lost():

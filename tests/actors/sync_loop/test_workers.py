@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from actors.messages import Operation, SyncPod
+from actors.history_messages import NoteHistory
+from actors.messages import KnownPods, Operation, SyncPod
 from actors.reference_messages import SurroundingsChanged
 from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, StatusManagerStarted
 from actors.surroundings import Surroundings
@@ -78,11 +79,12 @@ def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):
     world.tell(changed(ADD, pod("1")))
     world.tell(changed(REMOVE, pod("1")))
     assert world.workers() == []
-    (told,) = world.kept["historian"]
+    (told,) = only(world.kept["historian"], NoteHistory)
     assert (told.uid, told.gone_wall_ns) == ("1", world.dispatcher.wall_ns())
     assert world.kept["status_manager"][-1] == PodForgotten("1")
     world.run(KNOWN_PODS_NS)
     assert world.last_known() == set()
+    assert only(world.kept["historian"], KnownPods)[-1].uids == frozenset()
 
 
 def test_spec_2_6_a_uid_that_comes_back_while_its_worker_ends_starts_anew_after_that(world: World):

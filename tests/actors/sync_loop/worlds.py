@@ -125,7 +125,7 @@ class World:
             "tokens": (ReleaseObjects,),
             "ids": (),
             "cluster": (ReadSurroundings,),
-            "historian": (NoteHistory,),
+            "historian": (NoteHistory, KnownPods),
             "resources": (PodWorkerStarted, KnownPods),
             "storage": (PublishAgain,),
         }

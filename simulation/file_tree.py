@@ -169,8 +169,11 @@ class FileTree(SickPaths, FileFinder):
         """Make a symbolic link, or turn the one that is there."""
         with self._lock:
             directory, name = self._parent(path)
-            if isinstance(directory.entries.get(name), Directory):
+            replaced = directory.entries.get(name)
+            if isinstance(replaced, Directory):
                 raise error_at(errno.EISDIR, path)
+            if replaced is not None:
+                self._free(replaced)
             self.version += 1
             directory.entries[name] = Link(target)
         self._tell(path)

@@ -42,6 +42,16 @@ def test_the_size_of_a_plain_file_is_true_after_whatever_was_done_to_it_and_to_t
     assert tree.plain_size("/other/b/log") == 4
 
 
+def test_what_a_link_takes_the_place_of_is_free_again():
+    tree = FileTree(capacity_bytes=10)
+    tree.write("/log", b"0123456789")
+    old = tree.open("/log")
+    tree.link("/log", "/elsewhere")
+    assert (tree.used_bytes, old.linked) == (0, False)
+    tree.link("/log", "/other")
+    tree.write("/new", b"0123456789")
+
+
 def test_links_that_lead_nowhere_are_told_where_they_lead_below_a_path():
     tree = FileTree()
     tree.make_directories("/links")

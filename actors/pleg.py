@@ -5,8 +5,9 @@ pod that changed. It never says *what* happened: the worker looks for itself, so
 harm. It does pass on how far things have come, and a worker that has seen them so far leaves the look out
 (`runtime_shown`): most of what a runtime tells is the echo of what the worker has just done. Where the runtime serves
 an event stream, each event is one more hint, at once where a container has ended and gathered for a second otherwise
-(`event_gatherer`), and the full list becomes a slow safety net, silent of what events have told already; where it does
-not, the list is taken every second (spec 2.1, 2.5).
+(`event_gatherer`), and the full list becomes a slow safety net; where it does not, the list is taken every second (spec
+2.1, 2.5). The list says again what events have told: whether a runtime shows what it tells of at once, or only after
+that, is nowhere promised, and a worker that looked too soon looks again then.
 
 What may fail: a list (kept as "not known", never as "nothing runs"), the stream (opened again with back-off). A list
 that does not come back is given up after its deadline, and hints are passed on meanwhile; one pod's hanging status
@@ -71,7 +72,6 @@ EVERYBODY_NS = SECOND_NS
 """From the loss of a hint until everybody looks: while hints are lost, more will be."""
 STREAM_RETRY_NS = 5 * SECOND_NS
 GATHERER = "events"
-_UNTOLD: Shown = {}
 UNHEALTHY_NS = 180 * SECOND_NS
 """Since the last good list; from then on the node is not ready (spec 2.1)."""
 
@@ -148,8 +148,6 @@ class PlegActor(Actor):
         self._picture: Picture = NOTHING
         self._lists: tuple[ListPodSandboxResponse, ListContainersResponse] | None = None
         """What the picture was made of."""
-        self._told: dict[str, Shown] = {}
-        """By UID: what events have told its worker since the last list. The same in a list is nothing new."""
         self._all_known = False
         """Each pod that runs in the picture has a worker."""
         self._listed_at_ns: int | None = None
@@ -184,7 +182,6 @@ class PlegActor(Actor):
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
         self._workers[message.uid] = message.worker
-        self._told.pop(message.uid, None)  # to the one before it
         self.watch(message.worker)
 
     @handles(ActorStopped)
@@ -192,7 +189,6 @@ class PlegActor(Actor):
         uid = message.ref.name
         if self._workers.get(uid) is message.ref:
             del self._workers[uid]
-            self._told.pop(uid, None)
             self._all_known = False
 
     @handles(MailboxOverflowed)
@@ -283,14 +279,13 @@ class PlegActor(Actor):
         self._meters.put(names.PLEG_LAST_SEEN, self.wall_ns() // SECOND_NS)
         if self._node_status is not None:
             self._node_status.tell(RuntimeListed(self._listed_at_ns))
-        told, self._told = self._told, {}
         before = self._picture
         if self._lists is None or self._lists[0] is not sandboxes or self._lists[1] is not containers:
             # A runtime that hands out what it has handed out before (a simulated one does) has nothing new to say.
             self._lists = (sandboxes, containers)
             self._picture = picture_of(sandboxes.items, containers.containers, before)
         if self._picture is not before:
-            self._tell(difference(before, self._picture), told)
+            self._tell(difference(before, self._picture))
             self._all_known = False
         if not self._all_known:
             self._tell_strangers(anyway=first)
@@ -302,11 +297,11 @@ class PlegActor(Actor):
         if unknown or anyway:
             self._sync_loop.tell(UnknownPodsObserved(unknown))
 
-    def _tell(self, changes: Difference, told: dict[str, Shown]) -> None:
+    def _tell(self, changes: Difference) -> None:
         workers = self._workers
         for uid, shown in changes.changed.items():
             worker = workers.get(uid)
-            if worker is not None and not shown.items() <= told.get(uid, _UNTOLD).items():
+            if worker is not None:
                 worker.tell(RuntimeTold(shown))
         if changes.died:
             self._gc.tell(ContainersDied(changes.died))
@@ -345,7 +340,7 @@ class PlegActor(Actor):
         elif message.shown is None:
             worker.tell(LookAgain())
         else:
-            self._pass_on(message.uid, worker, message.shown)
+            worker.tell(RuntimeTold(message.shown))
 
     @handles(EventsGathered)
     def events_gathered(self, message: EventsGathered) -> None:
@@ -353,14 +348,9 @@ class PlegActor(Actor):
         for uid, shown in message.shown.items():
             worker = self._workers.get(uid)
             if worker is not None:
-                self._pass_on(uid, worker, shown)
+                worker.tell(RuntimeTold(shown))
             elif not nothing_is_left(shown):
                 self._list_within(RELIST_NS)
-
-    def _pass_on(self, uid: str, worker: ActorRef, shown: Shown) -> None:
-        worker.tell(RuntimeTold(shown))
-        before = self._told.get(uid)
-        self._told[uid] = shown if before is None else both(shown, before)
 
     @handles(StreamEnded)
     def stream_ended(self, message: StreamEnded) -> None:

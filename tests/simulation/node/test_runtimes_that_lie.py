@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from runtime.cri.enums import ContainerState
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 MINUTE = 60 * SECOND
@@ -52,3 +55,38 @@ def test_a_container_that_is_removed_and_shown_still_is_removed_less_and_less_of
     assert 6 <= removals() <= 10
     world.until(lambda: world.running() == ["web/app"], 5 * MINUTE)
     assert len(world.starts_of("web", "app")) == 2
+
+
+def test_a_container_whose_sandbox_was_lost_goes_with_its_pod_though_the_next_sandbox_has_the_number_of_the_first():
+    world = World({"web": manifest("web", [container("app")])}).start()
+    world.until(lambda: world.running() == ["web/app"])
+    state = world.cri.state
+    [lost], [container_of_it] = state.sandboxes.values(), state.containers.values()
+    world.cri.kill_container(container_of_it.id)
+    state.drop_sandbox(lost)
+    world.until(lambda: world.running() == ["web/app"], 5 * MINUTE)
+    [sandbox] = state.sandboxes.values()
+    assert (sandbox.name, len(state.containers)) == (lost.name, 2)
+    world.node.remove_manifest("web")
+    world.run(3 * MINUTE)
+    assert (state.sandboxes, state.containers) == ({}, {})
+    assert world.node.host.pod_logs.list_pods() == ()
+
+
+def test_a_runtime_that_tells_of_an_end_before_it_can_be_seen_delays_a_restart_and_does_not_lose_it():
+    world = World({"web": manifest("web", [container("app")], behaviour={"run-for": "23s,forever"})}).start()
+    do: Any = world.cri._do
+
+    def late(name: str, request: Any) -> Any:
+        answer = do(name, request)
+        status = getattr(answer, "status", None)
+        if name != "ContainerStatus" or status.state != ContainerState.CONTAINER_EXITED:
+            return answer
+        if world.dispatcher.wall_ns() - status.finished_at > SECOND:
+            return answer
+        shown = msgspec.structs.replace(status, state=ContainerState.CONTAINER_RUNNING, finished_at=0)
+        return msgspec.structs.replace(answer, status=shown)
+
+    world.cri._do = late  # type: ignore[method-assign]
+    world.run(40 * SECOND)
+    assert len(world.starts_of("web")) == 2

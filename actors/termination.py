@@ -146,6 +146,9 @@ def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:
 def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:
     """The containers of a pod of which nothing runs, where each of them goes with a sandbox of the pod; None: the look
     has shown something else, which is no end of a pod yet.
+
+    A sandbox that the runtime has lost leaves its attempt to the next one: a container of it seems to go with that,
+    stays, and is removed by the next regular pass as what is left of a pod that nobody knows.
     """
     attempts = {sandbox.attempt for sandbox in observed.sandboxes if not sandbox.ready}
     containers = tuple(observed.containers())

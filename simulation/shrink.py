@@ -145,6 +145,9 @@ def _without(knobs: Mapping[str, str], knob: str) -> dict[str, str]:
 
 
 def _fewer_faults(search: _Search) -> None:
+    """Without the last of them fewer calls are late (`play.LATE_CALLS`), as in any scenario without faults. What is
+    found then is what is replayed, and it fails alike by the same invariant.
+    """
     fewest(search.best.faults, lambda faults: search.take(faults=faults))
 
 

@@ -7,8 +7,8 @@ are one message then. All of it is lost with the agent: what is true can be look
 about. Of the time before it began it takes from the workers what can be seen in the runtime, and says that there is no
 more.
 
-Whoever is missing in two of the sync loop's regular words on all pods (`KnownPods`), and was not heard of in between, is
-gone: the word on its end was lost on the way.
+Whoever is missing in two of the sync loop's regular words on all pods (`KnownPods`), and was not heard of in between,
+is gone: the word on its end was lost on the way.
 """
 
 from __future__ import annotations

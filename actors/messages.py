@@ -354,8 +354,7 @@ class KnownPods(Message, frozen=True):
 
     Sent when the last source has become ready and the runtime has been listed (a pod it still runs is an orphan with a
     worker by then), and every minute or so from then on. What is left of any other pod is removed, unless its worker
-    has announced itself since. `HistorianActor` hears it, too, and keeps no history for ever of one that is not among
-    them.
+    has announced itself since. Also the answer to `WantKnownPods`.
     """
 
     uids: frozenset[str]
@@ -365,6 +364,12 @@ class KnownPods(Message, frozen=True):
 
 
 # --- questions from the edges -----------------------------------------------------------------------------------------
+
+
+class WantKnownPods(Message, frozen=True):
+    """HistorianActor -> SyncLoopActor: which pods are there? Answered by `KnownPods`, not before that can be known."""
+
+    asker: ActorRef
 
 
 class ListPods(Message, frozen=True):

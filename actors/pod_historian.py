@@ -7,8 +7,8 @@ are one message then. All of it is lost with the agent: what is true can be look
 about. Of the time before it began it takes from the workers what can be seen in the runtime, and says that there is no
 more.
 
-Whoever is missing in two of the sync loop's regular words on all pods (`KnownPods`), and was not heard of in between,
-is gone: the word on its end was lost on the way.
+Of the words that a full mailbox has refused only the last one on a pod matters: it would be kept for ever as one that
+is here. So after such a loss the sync loop is asked whom it knows.
 """
 
 from __future__ import annotations
@@ -28,12 +28,18 @@ from actors.history_messages import (
     gone,
 )
 from actors.history_ring import HistoryRing
-from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
-from actors.messages import KnownPods
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
+from actors.messages import KnownPods, WantKnownPods
 
 SECOND_NS = 1_000_000_000
+ASK_NS = 60 * SECOND_NS
+"""From the loss of words to the question who is there; by then what waits has been taken."""
 GONE_MAX = 100
 BEGAN = "the agent remembers nothing of the time before; the runtime tells what is above"
+
+
+class AskWhoIsKnown(Message, frozen=True):
+    """To itself: words were lost a while ago."""
 
 
 class _History:
@@ -63,15 +69,12 @@ class HistorianActor(Actor):
         self._histories: dict[str, _History] = {}
         self._gone: dict[str, None] = {}
         """UIDs of those that are gone, in the order of their going."""
-        self._missed: set[str] = set()
-        """Who is not among the known, and was not heard of since: it may be gone, or what was told of it is late."""
 
     def on_start(self) -> None:
         self._sync_loop.tell(HistorianStarted())
 
     @handles(NoteHistory)
     def note(self, message: NoteHistory) -> None:
-        self._missed.discard(message.uid)
         history = self._histories.get(message.uid)
         if history is None:
             if not message.name:
@@ -97,15 +100,6 @@ class HistorianActor(Actor):
             oldest = next(iter(self._gone))
             del self._gone[oldest], self._histories[oldest]
 
-    @handles(KnownPods)
-    def known_pods(self, message: KnownPods) -> None:
-        """Whose end was lost on the way here ends now."""
-        histories = self._histories.items()
-        missing = {uid for uid, each in histories if each.gone_wall_ns is None and uid not in message.uids}
-        for uid in [each for each in self._histories if each in missing and each in self._missed]:
-            self.note(gone(uid, self.wall_ns()))
-        self._missed = missing
-
     def _remember_past(self, history: _History, past: tuple[HistoryEntry, ...]) -> None:
         history.past = True
         before = [each for each in past if each.last_wall_ns < self._began_wall_ns]
@@ -115,10 +109,28 @@ class HistorianActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:
-        """What was lost is not told again. Every worker tells anew what it waits for as soon as that changes."""
+        """What was lost is not told again. Every worker tells anew what it waits for as soon as that changes; who has
+        none any more is asked for.
+        """
         self.log.warning(
             "%d entries of pods' histories are lost: more happened than could be taken down", message.dropped
         )
+        self.after(ASK_NS, AskWhoIsKnown())
+
+    @handles(AskWhoIsKnown)
+    def ask_who_is_known(self, _: AskWhoIsKnown) -> None:
+        """Until there is an answer: a sync loop that has just begun does not know yet."""
+        self._sync_loop.tell(WantKnownPods(self.ref))
+        self.after(ASK_NS, AskWhoIsKnown())
+
+    @handles(KnownPods)
+    def known_pods(self, message: KnownPods) -> None:
+        """Whose end was lost on the way here ends now."""
+        self.cancel_timer(AskWhoIsKnown)
+        here = [uid for uid, each in self._histories.items() if each.gone_wall_ns is None]
+        for uid in here:
+            if uid not in message.uids:
+                self.note(gone(uid, self.wall_ns()))
 
     @handles(TellHistory)
     def tell_history(self, question: TellHistory) -> PodStory | None:

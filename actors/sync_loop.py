@@ -33,7 +33,6 @@ from actors.kernel import (
 )
 from actors.messages import (
     AnnounceYourself,
-    KnownPods,
     Operation,
     PodChanged,
     PodWorkerStarted,
@@ -400,12 +399,12 @@ class SyncLoopActor(SyncPartners):
     @handles(TellKnownPods)
     def tell_known_pods(self, _: TellKnownPods) -> None:
         """Whoever removes remains must know whose they are; only once nobody can still turn up (spec 1.5)."""
-        if not self._all_ready or self._unknown is None:
+        known = self._known_pods()
+        if known is None:
             return
-        known = KnownPods(frozenset(self._entries))
         services = self._services
         owners = (services.container_gc, services.volumes, services.resources, services.image_gc, services.cgroups)
-        for listener in (*owners, services.historian):
+        for listener in owners:
             if listener is not None:
                 listener.tell(known)
         self.after(KNOWN_PODS_NS, TellKnownPods())

@@ -13,11 +13,13 @@ from actors.history_messages import HistorianStarted
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages import (
     AnnounceYourself,
+    KnownPods,
     Operation,
     PlegStarted,
     PodWorkerStarted,
     RuntimePod,
     RuntimeStateObserved,
+    WantKnownPods,
     WorkersKnown,
 )
 from actors.mirror_messages import MirrorActorStarted, MirrorPodChanged, StaticPodDesired, StaticSourcesReady
@@ -152,6 +154,16 @@ class SyncPartners(Actor):
             if each.pod is not None
         )
         message.asker.tell(PodsHere(tuple(here), self._all_ready and self._unknown is not None))
+
+    def _known_pods(self) -> KnownPods | None:
+        """None as long as somebody can still turn up."""
+        return KnownPods(frozenset(self._entries)) if self._all_ready and self._unknown is not None else None
+
+    @handles(WantKnownPods)
+    def want_known_pods(self, message: WantKnownPods) -> None:
+        known = self._known_pods()
+        if known is not None:
+            message.asker.tell(known)
 
     @handles(CountPods)
     def count_pods(self, _: CountPods) -> PodCount:

@@ -19,8 +19,8 @@ from actors.history_messages import (
     gone,
 )
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import KnownPods
-from actors.pod_historian import BEGAN, GONE_MAX, HistorianActor
+from actors.messages import KnownPods, WantKnownPods
+from actors.pod_historian import ASK_NS, BEGAN, GONE_MAX, SECOND_NS, HistorianActor
 from tests.actors.probes import Recorder
 
 WAIT = PodWait("the pod", "", "something", "it goes on")
@@ -30,7 +30,7 @@ class World:
     def __init__(self) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
-        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", HistorianStarted)
+        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", HistorianStarted, WantKnownPods)
         self.historian: ActorRef = self.system.spawn(HistorianActor, sync_loop, name="historian")
         self.dispatcher.run_for(0)
 
@@ -102,17 +102,21 @@ def test_a_pod_that_comes_back_is_not_gone(world: World):
     assert [entry.text for entry in story.entries] == ["x", "again"]
 
 
-def test_a_pod_whose_end_was_lost_on_the_way_is_gone_when_nobody_knows_it_any_more(world: World):
-    world.tell(note("here"), note("lost", waits=(WAIT,)), note("late"))
-    world.tell(KnownPods(frozenset({"here"})))
-    assert [each.gone for each in world.known()] == [False] * 3, "a word on them may be older than they are"
-    world.tell(note("late", "begins"), KnownPods(frozenset({"here"})))
-    assert {each.uid: each.gone for each in world.known()} == {"here": False, "lost": True, "late": False}
+def test_a_pod_whose_end_was_lost_in_a_full_mailbox_is_gone_all_the_same(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(world.historian._cell.mailbox, "capacity", 2)
+    world.tell(note("here"), note("lost", waits=(WAIT,)))
+    world.dispatcher.run_for(2 * SECOND_NS)
+    world.told.clear()
+    world.tell(note("here", "busy"), note("other"), gone("lost", 1))
+    world.dispatcher.run_for(2 * ASK_NS + 2 * SECOND_NS)
+    assert world.told == [WantKnownPods(world.historian)] * 2, "nobody has answered"
+    world.tell(KnownPods(frozenset({"here", "other"})))
+    assert {each.uid: each.gone for each in world.known()} == {"here": False, "lost": True, "other": False}
     story = world.story("lost")
     assert story is not None
     assert (story.waits, story.gone_wall_ns) == ((), world.dispatcher.wall_ns())
-    world.tell(KnownPods(frozenset({"here", "late"})), KnownPods(frozenset({"here", "late"})))
-    assert {each.uid: each.gone for each in world.known()} == {"here": False, "lost": True, "late": False}
+    world.dispatcher.run_for(10 * ASK_NS)
+    assert len(world.told) == 2
 
 
 def test_what_happens_within_a_moment_is_one_message_and_nothing_of_it_is_lost():

@@ -6,15 +6,14 @@ from typing import Any
 
 import msgspec
 
-from actors.history_messages import NoteHistory
-from actors.messages import KnownPods, Operation, SyncPod
+from actors.messages import KnownPods, Operation, SyncPod, WantKnownPods
 from actors.reference_messages import SurroundingsChanged
 from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, StatusManagerStarted
 from actors.surroundings import Surroundings
 from actors.sync_loop import KNOWN_PODS_NS, SyncLoopActor
 from config.objects import Pod, PodCondition, PodStatus
 from config.pod_identity import SOURCE_API, SOURCE_FILE
-from tests.actors.probes import only
+from tests.actors.probes import Recorder, only
 from tests.actors.sync_loop.worlds import (
     ADD,
     DELETE,
@@ -79,12 +78,20 @@ def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):
     world.tell(changed(ADD, pod("1")))
     world.tell(changed(REMOVE, pod("1")))
     assert world.workers() == []
-    (told,) = only(world.kept["historian"], NoteHistory)
+    (told,) = world.kept["historian"]
     assert (told.uid, told.gone_wall_ns) == ("1", world.dispatcher.wall_ns())
     assert world.kept["status_manager"][-1] == PodForgotten("1")
     world.run(KNOWN_PODS_NS)
     assert world.last_known() == set()
-    assert only(world.kept["historian"], KnownPods)[-1].uids == frozenset()
+
+
+def test_who_asks_which_pods_are_known_is_answered_when_nobody_can_turn_up_any_more(world: World):
+    historian, kept = Recorder.spawn_in(world.system, "another", KnownPods)
+    world.tell(changed(ADD, pod("1")), WantKnownPods(historian))
+    assert kept == []
+    world.ready()
+    world.tell(WantKnownPods(historian))
+    assert kept == [KnownPods(frozenset({"1"}))]
 
 
 def test_spec_2_6_a_uid_that_comes_back_while_its_worker_ends_starts_anew_after_that(world: World):

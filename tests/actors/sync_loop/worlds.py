@@ -125,7 +125,7 @@ class World:
             "tokens": (ReleaseObjects,),
             "ids": (),
             "cluster": (ReadSurroundings,),
-            "historian": (NoteHistory, KnownPods),
+            "historian": (NoteHistory,),
             "resources": (PodWorkerStarted, KnownPods),
             "storage": (PublishAgain,),
         }

@@ -43,6 +43,8 @@ class Endpoint(enum.Enum):
 
 
 UPGRADED = frozenset({Endpoint.EXEC, Endpoint.ATTACH, Endpoint.PORT_FORWARD})
+STREAMED = frozenset({Endpoint.LOGS, Endpoint.OBSERVER_STREAM})
+"""Answers whose length is not known when they begin: nobody can have the head of one alone."""
 
 
 class Switch(enum.Enum):
@@ -152,7 +154,7 @@ def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:
         for need in route.needs:
             if need not in on:
                 raise Refusal(*need.value)
-        if method in route.methods or (method == "HEAD" and "GET" in route.methods):
+        if method in route.methods or (method == "HEAD" and "GET" in route.methods and route.endpoint not in STREAMED):
             return Asked(route.endpoint, names, route.pattern)
         allowed += route.methods
     if allowed:

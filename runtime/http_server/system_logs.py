@@ -106,6 +106,8 @@ class SystemLogs:
     async def _query(self, request: web.BaseRequest, query: LogQuery) -> web.StreamResponse:
         if query.file:
             return await self._file(request, query.file)
+        if request.method == "HEAD":
+            raise Refusal(405, "the answer to a query has no head alone", (("Allow", "GET"),))
         output = self._journal(query)
         try:
             first = await anext(output, b"")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.http_server.heads import Refusal
 from runtime.http_server.paths import EVERYTHING, Endpoint, asked
 
 
@@ -30,3 +31,12 @@ from runtime.http_server.paths import EVERYTHING, Endpoint, asked
 def test_the_names_in_a_path(path: str, endpoint: Endpoint, names: dict[str, str]) -> None:
     found = asked("POST" if endpoint is Endpoint.EXEC else "GET", path, EVERYTHING)
     assert (found.endpoint, found.names) == (endpoint, names)
+
+
+def test_of_what_is_streamed_there_is_no_head_alone() -> None:
+    """Its length is not known, and who follows a log would wait for ever."""
+    assert asked("HEAD", "/pods", EVERYTHING).endpoint is Endpoint.PODS
+    for path in ("/containerLogs/ns/web/main", "/ui/live/stream"):
+        with pytest.raises(Refusal) as refused:
+            asked("HEAD", path, EVERYTHING)
+        assert (refused.value.status, refused.value.headers) == (405, (("Allow", "GET"),))

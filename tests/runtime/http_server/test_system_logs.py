@@ -119,6 +119,7 @@ def test_a_service_without_a_journal_may_have_a_file(places: SystemLogPlaces) ->
         assert "No entries" in ask(listener.port, "/logs/?query=none&tailLines=3").body
         assert ask(listener.port, "/logs/?query=/messages").body.startswith("line\n")
         assert ask(listener.port, "/logs/?query=/../secret").status == 403
+        assert ask(listener.port, "/logs/?query=kubelet", "HEAD").status == 405
 
 
 def test_without_the_switch_a_query_is_no_query(places: SystemLogPlaces) -> None:

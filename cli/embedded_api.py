@@ -91,7 +91,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
             ),
         )
         front = HttpFront(server, loop, host=HOST, port=options.port, tls=context, node_client=towards_agents)
-        front.start()
+        _listen(front, options.port)
         after.callback(front.close)
         scheduler = Scheduler(server, dispatcher)
         scheduler.start()
@@ -106,6 +106,14 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
             after.callback(_remove, path)
         nodes = dict(zip(options.nodes, paths[1:], strict=True))
         yield EmbeddedApi(server, front.url, paths[0], nodes, authority_path)
+
+
+def _listen(front: HttpFront, wanted: int) -> None:
+    try:
+        front.start()
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(f"the API server cannot listen on {HOST}:{wanted}: {reason}; choose another --port") from None
 
 
 def write_kubeconfig(path: str, url: str, user: str, token: str, authority: Pem) -> None:

@@ -17,6 +17,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.status import Status
 
+from cli.file_errors import why
 from cli.main import own_version
 from cli.play_watch import Interrupt, few_collections, silence
 from cli.simulation_report import of
@@ -59,7 +60,7 @@ def tell_failure(play: Play, played: Played, interrupt: Interrupt, out: TextIO) 
         with open(path, "wb") as file:
             file.write(written(saved(small, actorlet=own_version(), found_in=found_in)))
     except OSError as error:
-        print(f"  it could not be saved: {error}", file=out)
+        print(f"  it could not be saved: {why(error)}", file=out)
         print(f"  again: {played.again}", file=out, flush=True)
         return
     print(f"  again: actorlet replay {shlex.quote(os.path.normpath(path))}", file=out, flush=True)

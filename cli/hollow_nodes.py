@@ -204,7 +204,9 @@ def _access(kubeconfig: str) -> ApiAccess:
     try:
         return read_access(kubeconfig)
     except DocumentError as error:
-        raise _RefusedError(str(error)) from None
+        # A fault of the flag or of the file's path says so itself; one in the document knows only its place in it.
+        place = f"{kubeconfig}: " if error.path.startswith("$") else ""
+        raise _RefusedError(f"{place}{error}") from None
 
 
 def _parser() -> argparse.ArgumentParser:

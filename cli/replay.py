@@ -11,6 +11,7 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 
+from cli.file_errors import why
 from cli.main import own_version
 from cli.play_watch import Interrupt, few_collections, interruptible, silence
 from cli.replay_steps import Stepper, UnknownActorError, Until, parse_until
@@ -32,8 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             with open(options.file, "rb") as file:
                 saved = read_saved_run(file.read())
             trace = stack.enter_context(open(options.trace, "w", encoding="utf-8")) if options.trace else None
-        except (ScenarioError, OSError) as error:
+        except ScenarioError as error:
             print(f"actorlet replay: {options.file}: {error}", file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(f"actorlet replay: {why(error)}", file=sys.stderr)
             return 2
         for manager in (interruptible(interrupt), few_collections(), silence()):
             stack.enter_context(manager)

@@ -19,6 +19,7 @@ from actors.id_ranges import IdRangeError, node_range
 from actors.kernel import PoolDispatcher
 from actors.node import Node
 from actors.node_plan import NodeCapabilities
+from cli.file_errors import why
 from cli.joining import JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.local_views import questions_of, views_of
 from cli.log_lines import log_to
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         start = configuration_of(flags, cgroup_version=cgroup_version())
         return run(start)
     except (ConfigurationRejected, StartRefusedError, LockFileError, RootDirectoryTakenError, OSError) as error:
-        for line in str(error).splitlines():
+        for line in why(error).splitlines():
             print(f"actorlet run: {line}", file=sys.stderr)
         return 1
     finally:
@@ -165,7 +166,7 @@ def _share_mounts(root: str, after: ExitStack) -> None:
         if mounts.make_shared(root):
             after.callback(leave)
     except OSError as error:
-        LOG.warning("mounts do not travel between containers and the node: %s", error)
+        LOG.warning("mounts do not travel between containers and the node: %s", why(error))
 
 
 def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread, wall_ns: int) -> bool:
@@ -287,7 +288,7 @@ def _id_faults(configuration: KubeletConfiguration, files: IdFiles) -> tuple[str
     try:
         node_range(*files.subordinate(), configuration.ids_per_pod, configuration.max_pods)
     except (IdRangeError, OSError) as fault:
-        return (f"$.userNamespaces.idsPerPod: {fault}",)
+        return (f"$.userNamespaces.idsPerPod: {why(fault)}",)
     return ()
 
 

@@ -18,6 +18,7 @@ from typing import TextIO
 from cli import hollow_nodes
 from cli.argument_kinds import duration, number_from
 from cli.failed_runs import Played, tell_failure
+from cli.file_errors import unwritable, why
 from cli.play_watch import Interrupt, interruptible, watch
 from cli.simulation_report import Json, all_seeds_line, report_lines, report_of
 from simulation.play import Play, with_nodes
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         scenario = _scenario(options)
     except (ScenarioError, OSError) as error:
-        print(f"actorlet simulate: {error}", file=sys.stderr)
+        print(f"actorlet simulate: {why(error)}", file=sys.stderr)
         return 2
     interrupt = Interrupt()
     with contextlib.ExitStack() as stack:
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             trace = stack.enter_context(open(options.trace, "w", encoding="utf-8")) if options.trace else None
         except OSError as error:
-            print(f"actorlet simulate: {error}", file=sys.stderr)
+            print(f"actorlet simulate: --trace: {why(error)}", file=sys.stderr)
             return 2
         return _run(scenario, options, trace, interrupt)
 
@@ -99,7 +100,7 @@ def _one_seed_of(
     told = sys.stderr if options.json else sys.stdout
     if not broken <= known:
         # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
-        played = Played(options.scenario, _again(options, seed), options.failures, options.quiet)
+        played = Played(options.scenario, _again(options, seed), options.failures or ".", options.quiet)
         tell_failure(play, played, interrupt, told)
     elif broken:
         print(f"  again: {_again(options, seed)}", file=told, flush=True)
@@ -125,7 +126,11 @@ def _scenario(options: argparse.Namespace) -> Scenario:
         scenario = library_scenario(named)
     elif "/" in named or named.endswith((".yaml", ".yml", ".json")):
         with open(named, "rb") as file:
-            scenario = read_scenario(file.read())
+            data = file.read()
+        try:
+            scenario = read_scenario(data)
+        except ScenarioError as error:
+            raise ScenarioError(f"{named}: {error}") from None
     else:
         raise ScenarioError(f"there is no scenario {named!r}; there are {', '.join(library())}, or give a YAML file")
     if options.nodes is not None:
@@ -153,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="one JSON object per seed and line")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     parser.add_argument(
-        "--failures", default=".", metavar="DIR", help="where runs that failed are saved (default: here)"
+        "--failures", type=_directory, metavar="DIR", help="where runs that failed are saved (default: here)"
     )
     parser.add_argument("--quiet", action="store_true", help="no bar")
     parser.add_argument(
@@ -166,8 +171,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _one_seed(text: str) -> range:
-    seed = int(text)
+    try:
+        seed = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; several are --seeds 1..200") from None
     return range(seed, seed + 1)
+
+
+def _directory(text: str) -> str:
+    # Asked before anything is played: a failure may have taken an hour to find and to shrink.
+    refusal = unwritable(text)
+    if refusal is not None:
+        raise argparse.ArgumentTypeError(refusal)
+    return text
 
 
 def _seeds(text: str) -> range:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
+from cli.file_errors import why
 from config.name_rules import dns_subdomain
 from runtime.lock_file import LockFileError
 from runtime.passing_directory import passing_directory
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(f"export KUBECONFIG={api.kubeconfig}", flush=True)
                 signal.sigwait(signals)
     except (OSError, LockFileError) as error:
-        print(f"actorlet simulated-apiserver: {error}", file=sys.stderr)
+        print(f"actorlet simulated-apiserver: {why(error)}", file=sys.stderr)
         return 1
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)

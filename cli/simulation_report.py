@@ -52,7 +52,8 @@ def report_lines(report: Json) -> Iterator[str]:
     )
     yield f"  trace {report['trace_hash']}"
     startup = report["startup_seconds"]
-    yield "  start of pods: " + ", ".join(f"{name} {value} s" for name, value in startup.items() if value is not None)
+    times = [f"{name} {value} s" for name, value in startup.items() if value is not None]
+    yield f"  start of pods: {', '.join(times) or 'none ran'}"
     yield f"  sometimes: {counted(report['sometimes']) or 'nothing rare'}"
     yield f"  {'all became as desired' if report['converged'] else 'it did not come to what is desired'}"
     violations = report["violations"]

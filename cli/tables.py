@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,8 @@ from config.pod_words import PodLine
 
 _GOOD = frozenset({"Running", "Completed", "Succeeded"})
 _UNDER_WAY = frozenset({"Pending", "ContainerCreating", "PodInitializing", "Terminating"})
+_SHORT = 28
+"""Columns of a screen, for the name of an actor; longer ones may be cut."""
 _QUIET_STATES = frozenset({"idle", "waiting", "handling"})
 
 
@@ -30,24 +33,32 @@ def pod_table(lines: Iterable[PodLine]) -> Table:
 def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: int | None = None) -> Table:
     """The tree, indented; `names` has what to call actors that are named by the UID of a pod.
 
-    With `at_most`, that many rows: the troubled and the busy before those that do nothing.
+    With `at_most`, that many rows of one line each: the troubled and the busy before those that do nothing. On a
+    narrow screen the names of messages give way first; without a failure there is no column of failures.
     """
-    table = _table("ACTOR", "STATE", "MAIL", "OLDEST", "HANDLED", "RESTARTS", "SLOWEST", "LAST FAILURE")
     shown = _most_telling(actors, at_most)
-    for actor in shown:
+    failures = any(actor.last_failure for actor in shown)
+    table = _table("ACTOR", "STATE", "MAIL", "OLDEST", "HANDLED", "RESTARTS", "SLOWEST", *["LAST FAILURE"] * failures)
+    paths = [_indented(actor.path, names) for actor in shown]
+    # Numbers, and names of common length, keep their width.
+    table.columns[0].no_wrap = all(len(path) <= _SHORT for path in paths)
+    for column in table.columns[2:6]:
+        column.no_wrap = True
+    for path, actor in zip(paths, shown, strict=True):
         state = actor.state if not actor.waiting_for else f"waiting for {actor.waiting_for}"
-        table.add_row(
-            Text(_indented(actor.path, names), no_wrap=True),
-            Text(state, style="" if actor.state in _QUIET_STATES else "yellow"),
+        slowest = f"{actor.slowest_ns / 1e6:.1f} ms {actor.slowest_handler.partition('(')[0]}"
+        row: list[RenderableType] = [
+            Text(path, no_wrap=True),
+            Text(state, style="" if actor.state in _QUIET_STATES else "yellow", no_wrap=at_most is not None),
             str(actor.mailbox_depth),
             _age(actor.oldest_age_ns) if actor.mailbox_depth else "",
             str(actor.handled),
             Text(str(actor.restarts), style="yellow" if actor.restarts else ""),
-            f"{actor.slowest_ns / 1e6:.1f} ms {actor.slowest_handler.partition('(')[0]}"
-            if actor.slowest_handler
-            else "",
-            Text(_first_line(actor.last_failure), style="red"),
-        )
+            Text(slowest if actor.slowest_handler else "", no_wrap=True),
+        ]
+        if failures:
+            row.append(Text(_first_line(actor.last_failure), style="red", no_wrap=at_most is not None))
+        table.add_row(*row)
     if len(shown) < len(actors):
         table.add_row(f"... and {len(actors) - len(shown)} more", style="dim")
     return table
@@ -65,7 +76,7 @@ def pull_table(pulls: Iterable[PullInProgress]) -> Table:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="ellipsis")
+        table.add_column(Text(column, no_wrap=True), overflow="ellipsis")
     return table
 
 

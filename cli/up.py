@@ -28,6 +28,7 @@ from actors.node import Node
 from actors.node_plan import NodeCapabilities, NodePlan
 from actors.source import decoder_of
 from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
+from cli.file_errors import why
 from cli.log_lines import log_to
 from cli.node_server import NodeWindow, Serving, node_server
 from cli.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _root_directory(options) as root:
             return _run(options, root, signals)
     except (ConfigurationRejected, LockFileError, OSError) as error:
-        print(f"actorlet up: {error}", file=sys.stderr)
+        print(f"actorlet up: {why(error)}", file=sys.stderr)
         return 1
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
@@ -108,10 +109,11 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
         window = NodeWindow()
         plan, link = _served(plan, embedded, root, window, capabilities, after)
         window.node = node = Node(dispatcher, plan, capabilities)
-        node.start()
-        after.callback(node.stop, STOP_TIMEOUT_NS)
         wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
         with _screen(options, title, kubeconfig, link) as screen:
+            # Not before: it warns at once, of a runtime that is not there for one.
+            node.start()
+            after.callback(node.stop, STOP_TIMEOUT_NS)
             outcome = _watch(node, dispatcher, screen, options, wanted, signals)
     return _verdict(options, outcome, len(wanted))
 

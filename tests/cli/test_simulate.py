@@ -75,10 +75,13 @@ def test_for_a_program_failures_go_to_standard_error(impossible: Path, capsys: p
     assert len(list(Path().glob("*.failed.yaml"))) == 1
 
 
-def test_where_nothing_can_be_saved_the_seed_is_told(impossible: Path, capsys: pytest.CaptureFixture[str]):
-    assert main([str(impossible), "--for", "3s", "--failures", "/no/such/directory"]) == 1
+def test_where_nothing_can_be_saved_the_seed_is_told(
+    impossible: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir("/proc")
+    assert main([str(impossible), "--for", "3s"]) == 1
     out = capsys.readouterr().out
-    assert "it could not be saved" in out
+    assert "it could not be saved: ./impossible-seed-1.failed.yaml: No such file or directory" in out
     assert f"again: actorlet simulate {impossible} --seed 1 --for 3s --trace trace.txt" in out
 
 
@@ -111,8 +114,11 @@ def test_the_trace_is_a_line_for_each_message(tmp_path: Path, capsys: pytest.Cap
     ("arguments", "told"),
     [
         (["no-such-one"], "there is no scenario 'no-such-one'; there are"),
-        (["/no/such/file.yaml"], "No such file"),
-        (["one-hung-pod", "--pods", "1", "--trace", "/no/such/directory/trace"], "No such file"),
+        (["/no/such/file.yaml"], "simulate: /no/such/file.yaml: No such file or directory"),
+        (
+            ["one-hung-pod", "--pods", "1", "--trace", "/no/such/directory/trace"],
+            "--trace: /no/such/directory/trace: No",
+        ),
     ],
 )
 def test_what_cannot_be_played_is_said_in_one_line(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]):
@@ -122,10 +128,28 @@ def test_what_cannot_be_played_is_said_in_one_line(arguments: list[str], told: s
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [["--seeds", "3..1"], ["--seeds", "3"], ["--for", "soon"], ["--nodes", "0"]])
-def test_a_wrong_option_is_refused(arguments: list[str]):
+def test_a_fault_of_a_scenario_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "mine.yaml"
+    file.write_text("about: x\npods: [{name: a, count: many}]\n")
+    assert main([str(file)]) == 2
+    assert f"{file}: Expected `int`, got `str` - at `$.pods[0].count`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--seeds", "3..1"], "'3..1' is no A..B with A <= B"),
+        (["--seeds", "3"], "'3' is no A..B with A <= B"),
+        (["--seed", "3..9"], "'3..9' is no whole number; several are --seeds 1..200"),
+        (["--for", "soon"], "soon"),
+        (["--nodes", "0"], "'0' is no number from 1 to 1000"),
+        (["--failures", "/no/such/directory"], "/no/such/directory: No such file or directory"),
+    ],
+)
+def test_a_wrong_option_is_refused(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
+    assert told in capsys.readouterr().err
     assert ended.value.code == 2
 
 

@@ -117,7 +117,8 @@ def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[
         assert main(["--port", str(taken.getsockname()[1])]) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "in use" in error
+    assert "cannot listen on 127.0.0.1:" in error
+    assert "Address already in use; choose another --port" in error
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,21 @@ def test_a_short_screen_shows_the_troubled_first_and_says_what_it_leaves_out() -
     assert rows[4] == ["...", "and", "2", "more"]
 
 
+def test_a_narrow_screen_has_a_line_for_each_actor_and_keeps_its_name() -> None:
+    actors = [
+        actor("/node"),
+        actor("/node/status-manager", slowest_ns=1_400_000, slowest_handler="PodStatusChanged(pod)"),
+        actor("/node/sync-loop", waiting_for="storage", handled=1_000),
+    ]
+    out = io.StringIO()
+    Console(file=out, width=80).print(actor_table(actors, {}, at_most=9))
+    heading, _, manager, loop = out.getvalue().splitlines()
+    assert "LAST FAILURE" not in heading
+    assert manager.startswith("  status-manager ")
+    assert manager.rstrip().endswith("…")
+    assert (loop.split()[0], loop.split()[-2:]) == ("sync-loop", ["1000", "0"])
+
+
 def test_pulls_say_whether_they_have_begun() -> None:
     pulls = [
         PullInProgress("busybox", 1_500_000_000, True, ("a/b", "a/c")),

@@ -1,0 +1,22 @@
+"""What to tell a person of a call of the system that failed: the file and why, without Python's `[Errno 2]`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+
+def why(error: Exception) -> str:
+    """`FILE: reason` of a call of the system that failed; the text of all others, which were written for people."""
+    if not isinstance(error, OSError) or error.errno is None or error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{os.fsdecode(error.filename)}: {error.strerror}"
+
+
+def unwritable(directory: str) -> str | None:
+    """Why no file can be made in `directory`; None when one can. Leaves nothing behind."""
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            return None
+    except OSError as error:
+        return f"{directory}: {error.strerror or error}"

@@ -10,7 +10,8 @@ own, it goes through a pass, one step per message:
     SAVING     who goes is on the disk before it is told; what an agent has decided the next one carries out
     ENDING     until the pod has ended, half a minute at most; then the next pass, at once
 
-A step that is not answered ends the pass; the next one begins anew. For one reading of a signal one pod goes at most.
+A step that is not answered ends the pass; the next one begins anew. So does a sample without pods, because the runtime
+did not answer: whoever went by it would go by chance. For one reading of a signal one pod goes at most.
 A critical pod never goes. A disk that cannot be written to keeps no pod alive. The file has the conditions as well, so
 that what is to stay stays when the agent begins anew.
 """
@@ -163,18 +164,20 @@ class EvictionActor(Actor):
             return
         sample = message.sample
         self._layout = Layout(sample.image_fs_apart, sample.containers_apart)
-        readings = signals_of(sample)
+        readings, decides = signals_of(sample), message.pods and not sample.blind
         if self._freed:
             self._decisive = tuple(each for each in self._decisive if _still_met(each, readings))
             self._state = msgspec.structs.replace(self._state, readings=readings)
         else:
-            self._follow(readings, decides=message.pods)
+            self._follow(readings, decides=decides)
         if not message.pods and self._state.due:
             self._look(pods=True)  # somebody may have to go: by a sample that shows who
-        elif message.pods and (self._decisive or (self._has_limits and not self._freed)):
+        elif decides and (self._decisive or (self._has_limits and not self._freed)):
             self._sample = sample
             self._ask_for_pods()
         else:
+            if message.pods and self._state.due and not decides:
+                self.log.warning("the node is short, and nobody is evicted: the runtime does not say what there is")
             self._end_pass()
 
     def _follow(self, readings: Mapping[str, SignalReading], *, decides: bool) -> None:

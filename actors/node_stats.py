@@ -121,7 +121,7 @@ class NodeStatsActor(Actor):
     async def _take(self) -> NodeSample:
         self._problems = []
         taken_ns = self.now_ns()
-        listed, images = await self._ask_runtime()
+        listed, images, blind = await self._ask_runtime()
         await self._find_processes(listed)
         of_processes = {id_: self._pids[id_] for id_ in listed.ids() if self._pids.get(id_)}
         readings: dict[int, ProcessReading] = dict(
@@ -143,6 +143,7 @@ class NodeStatsActor(Actor):
             image_fs_apart=_differ(root_fs, image_fs),
             containers_apart=apart,
             pods=pods,
+            blind=blind,
             problems=tuple(self._problems),
         )
         self._rates = rates.now
@@ -168,7 +169,8 @@ class NodeStatsActor(Actor):
             problems=tuple(self._problems),
         )
 
-    async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None]:
+    async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None, bool]:
+        """What it has told, and whether it has not said what there is."""
         call = self._cri.call
         answers = await self.gather(
             call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=CALL_NS),
@@ -185,7 +187,7 @@ class NodeStatsActor(Actor):
             {} if stats is None else {each.attributes.id: each for each in stats.stats if each.attributes},
             {} if pod_stats is None else {each.attributes.id: each for each in pod_stats.stats if each.attributes},
         )
-        return listed, images
+        return listed, images, sandboxes is None or containers is None
 
     def _answer(self, outcome: Outcome[Any]) -> Any:
         """What came of a call; None, and a problem, where nothing did. A verb that is not served is no problem."""

@@ -78,7 +78,8 @@ class NodeSample(msgspec.Struct, frozen=True):
     """Everything. `taken_ns` monotonic. None: it could not be had. `problems`: why, for people.
 
     `image_fs` and `container_fs`: `used` is what the images and the layers take, the rest is of their file systems.
-    `containers_apart`: whether layers lie on another file system than images.
+    `containers_apart`: whether layers lie on another file system than images. `blind`: the runtime has not said which
+    pods there are, so that nothing is known of any that is not in `pods`.
     """
 
     taken_ns: int
@@ -89,6 +90,7 @@ class NodeSample(msgspec.Struct, frozen=True):
     image_fs_apart: bool = False
     containers_apart: bool = False
     pods: tuple[PodSample, ...] = ()
+    blind: bool = False
     problems: tuple[str, ...] = ()
 
 

@@ -51,6 +51,7 @@ class Scene:
         self.orders: dict[str, list[TerminatePod]] = {}
         self.pods: list[PodHere] = []
         self.left, self.disk = 8 * GIB, 50
+        self.runtime_answers = True
         self.configuration = KubeletConfiguration(enforce_node_allocatable=(), **configuration)
         self.lives = 0
         self.actor = self._begin()
@@ -105,11 +106,12 @@ class Scene:
         node = NodeReading(at_ns, 0, 4, group, TOTAL, 0, 0, network, None, None)
         disk = FsReading(at_ns, 100 * GIB, self.disk * GIB, (100 - self.disk) * GIB, 100, self.disk, 0)
         pods = tuple(
-            PodSample("s", each.pod.metadata.uid, "", "", 0, memory=MemoryReading(at_ns, GIB)) for each in self.pods
+            PodSample("s", each.pod.metadata.uid, "", "", 0, memory=MemoryReading(at_ns, GIB))
+            for each in self.pods
+            if asked.pods and self.runtime_answers
         )
-        sample = NodeSample(
-            0, node=node, root_fs=disk, image_fs=disk, container_fs=disk, pods=pods if asked.pods else ()
-        )
+        blind = asked.pods and not self.runtime_answers
+        sample = NodeSample(0, node=node, root_fs=disk, image_fs=disk, container_fs=disk, pods=pods, blind=blind)
         asked.asker.tell(StatsTaken(sample, asked.pods))
         self.run(0.01)
 
@@ -117,6 +119,18 @@ class Scene:
         """The pods that were asked for."""
         self.questions.pop(0).asker.tell(PodsHere(tuple(self.pods), complete))
         self.run(0.01)
+
+    def until_somebody_is_to_go_or_not(self) -> None:
+        """A pass by the book, as far as it comes."""
+        self.run(0.01)
+        while self.looks or self.questions:
+            if self.decided():
+                return
+            if self.questions:
+                self.answer_question()
+            else:
+                self.answer_look()
+            self.run(0.1)
 
     def until_somebody_is_to_go(self) -> None:
         """A pass by the book, up to the decision."""
@@ -165,6 +179,19 @@ def test_the_conditions_are_told_and_the_decision_is_on_the_disk_before_a_worker
     (order,) = scene.orders["web"]
     assert (order.grace_seconds, order.evicted, order.disrupted, order.reason) == (1, True, True, "Evicted")
     assert [each.reason for each in scene.said] == ["EvictionThresholdMet", "Evicted"]
+
+
+def test_nobody_goes_while_the_runtime_does_not_say_what_there_is(scenes: list[Scene]) -> None:
+    scene = short_scene(scenes)
+    scene.pod("web")
+    scene.runtime_answers = False
+    scene.until_somebody_is_to_go_or_not()
+    assert scene.told[-1] == NodePressureObserved(True, False, False), "that it is short is known all the same"
+    assert (scene.questions, scene.decided(), scene.ordered()) == ([], [], [])
+    scene.runtime_answers = True
+    scene.run(PASS_NS / SECOND_NS)
+    scene.until_somebody_is_to_go_or_not()
+    assert scene.decided() == ["web"]
 
 
 def test_one_goes_and_the_next_look_comes_when_it_has_ended(scenes: list[Scene]) -> None:

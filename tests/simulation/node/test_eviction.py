@@ -8,6 +8,7 @@ import pytest
 
 from actors.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration
+from runtime.cri import CriError, StatusCode
 from simulation.shortages import Scarce, give_back, leave
 from simulation.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
@@ -284,6 +285,28 @@ def _decided(world):
     tree, path = world.node.host.tree, "/var/lib/actorlet/evictions"
     document = json.loads(tree.read(path)) if tree.exists(path) else {}
     return [each["uid"] for each in document.get("victims", [])]
+
+
+def test_a_runtime_that_does_not_say_what_there_is_costs_no_pod_its_life_by_chance():
+    world = cluster()
+    world.create("greedy", annotations={MEMORY: "2Gi"}, containers=asking("1Gi"))
+    world.create("modest", annotations={MEMORY: "200Mi"}, containers=asking("100Mi"))
+    world.until(lambda: world.all_are("Running", 2))
+    inner, away = world.node.cri._do, True
+
+    def do(name, request):
+        if away and name == "ListPodSandbox":
+            raise CriError(StatusCode.UNAVAILABLE, "as the test wants it", name)
+        return inner(name, request)
+
+    world.node.cri._do = do
+    squeeze(world, 512 * MIB)
+    world.run(MINUTE)
+    assert conditions(world)["MemoryPressure"] == "True"
+    assert not {"Evicted", "Killing"} & {*world.events("greedy"), *world.events("modest")}
+    away = False
+    world.until(lambda: evicted(world) == ["greedy"], 30 * SECOND)
+    assert "Evicted" not in world.events("modest")
 
 
 def test_an_evicted_pod_whose_worker_fails_is_evicted_all_the_same(monkeypatch):

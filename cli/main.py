@@ -61,6 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader, such as `head`, has seen enough. Python would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        # Before the command has begun to listen for it, or once more while it ends.
+        return 130
     return status
 
 

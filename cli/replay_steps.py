@@ -172,10 +172,12 @@ class Stepper:
             with contextlib.suppress(KeyboardInterrupt):
                 if words.isatty():
                     print(PROMPT, end="", flush=True)
-                line = words.readline()
-                return line.strip() if line else None
+                if line := words.readline():
+                    return line.strip()
         finally:
             signal.signal(signal.SIGINT, before)
+        if words.isatty():
+            print()  # ends the line of the prompt
         return None
 
 

@@ -21,8 +21,9 @@ from cli.up_progress import Look, Progress, as_document
 from config.pod_words import pod_line
 
 LINES_OF_LOG = 5
-_ROWS_AROUND = 8
-"""Headings and blank lines of the live table."""
+_ROWS_OF_TABLE = 3
+"""Of the actors: the heading, how many are not shown, and the line of the cursor."""
+_ACTORS_AT_LEAST = 1
 
 
 class Screen(Protocol):
@@ -69,19 +70,18 @@ class LiveScreen:
         if self._link:
             parts.append(Text(observer_line(self._link), style="bold cyan", overflow="fold"))
         parts += ["", pod_table(pod_line(pod, look.wall_ns) for pod in look.pods)]
-        rows = _ROWS_AROUND + len(look.pods) + bool(self._kubeconfig) + bool(self._link)
         if look.pulls:
             parts += ["", pull_table(look.pulls)]
-            rows += len(look.pulls) + 2
         told = [_cut(str(problem), "red" if problem.fatal else "yellow") for problem in look.problems]
         known = {str(problem) for problem in look.problems}
         news = [line for line in self._warnings.lines if line not in known]
         told += [_cut(line, "yellow") for line in news]
-        rows += len(told) + bool(told)
-        parts += ["", actor_table(look.report.actors, names_of(look.pods), max(self._console.height - rows, 5))]
-        if told:
-            parts += ["", *told]
-        return Group(*parts)
+        # The cursor rests in a line of its own: behind a full one the ^C of the terminal would move everything by a line.
+        below: list[RenderableType] = ["", *told, ""] if told else [""]
+        # Measured, not counted: on a narrow screen any of it may be wrapped.
+        taken = len(self._console.render_lines(Group(*parts, "", *below), pad=False))
+        rows = max(self._console.height - taken - _ROWS_OF_TABLE, _ACTORS_AT_LEAST)
+        return Group(*parts, "", actor_table(look.report.actors, names_of(look.pods), rows), *below)
 
     def __enter__(self) -> Self:
         logging.getLogger().addHandler(self._warnings)

@@ -10,6 +10,7 @@ from rich.console import Console
 from actors.kernel import SystemReport
 from cli.up_progress import Look, Progress
 from cli.up_screens import JsonScreen, LineScreen, LiveScreen
+from tests.cli.test_tables import actor
 from tests.config.pods_made import pod, running
 
 PATH = "/tmp/actorlet-with-a-name-that-is-longer-than-the-terminal-is-wide/kubeconfig"
@@ -29,6 +30,18 @@ def test_the_live_table_has_it_below_the_title() -> None:
     assert lines[0] == "a node"
     assert "".join(lines[1 : lines.index("")]).replace(" ", "") == f"exportKUBECONFIG={PATH}"
     assert "KUBECONFIG" not in live("")
+
+
+def test_it_fits_a_small_screen_however_long_the_title_is() -> None:
+    console = Console(file=io.StringIO(), width=40, height=24)
+    actors = tuple(actor(f"/node/actor-{number}") for number in range(30))
+    look = Look(LOOK.pods, (), (), SystemReport(actors, (), (), 0), 0)
+    with console.capture() as captured:
+        console.print(LiveScreen(console, "a node " * 20, PATH, f"http://{PATH}").drawn(look, OUTCOME))
+    lines = captured.get().splitlines()
+    assert len(lines) < 24
+    assert lines[-2].startswith("... and")
+    assert not lines[-1]
 
 
 def test_lines_begin_with_it() -> None:

@@ -76,7 +76,7 @@ class LiveScreen:
         known = {str(problem) for problem in look.problems}
         news = [line for line in self._warnings.lines if line not in known]
         told += [_cut(line, "yellow") for line in news]
-        # The cursor rests in a line of its own: behind a full one the ^C of the terminal would move everything by a line.
+        # The cursor rests in a line of its own: behind a full one the ^C of the terminal would move all by a line.
         below: list[RenderableType] = ["", *told, ""] if told else [""]
         # Measured, not counted: on a narrow screen any of it may be wrapped.
         taken = len(self._console.render_lines(Group(*parts, "", *below), pad=False))

@@ -27,14 +27,9 @@ def seconds(ns: int) -> str:
     return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
-def is_short(text: str, limit: int = DETAIL_LIMIT) -> bool:
-    """Whether it is one line of at most `limit` characters."""
-    return len(text) <= limit and text.isprintable()
-
-
 def shortened(text: str, limit: int = DETAIL_LIMIT) -> str:
     """One line of at most `limit` characters."""
-    if is_short(text, limit):  # as nearly all are
+    if len(text) <= limit and text.isprintable():  # as nearly all are
         return text
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 3]}..."

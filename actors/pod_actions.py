@@ -102,6 +102,24 @@ def compute_pod_actions(
     )
 
 
+def all_started(pod: Pod, observed: ObservedPod, actions: PodActions) -> bool:
+    """Whether `actions` were to start all that the pod has, and all of it runs now in a sandbox that can be used.
+
+    Then nothing more is to be done, and `compute_pod_actions` need not be asked: what had run before would not have
+    been started, and nobody has said anything of the new ones yet.
+    """
+    spec, starts = pod.spec, actions.start
+    if actions.kill_pod or actions.kill or len(starts) < len(spec.containers):
+        return False
+    if spec.init_containers or spec.ephemeral_containers:
+        return False
+    for start in starts:
+        newest = observed.newest(start.container.name)
+        if newest is None or not newest.running or newest.starting or start.created_id:
+            return False
+    return not sandbox_change(pod, observed).needed
+
+
 def _with_new_sandbox(view: View, change: SandboxChange) -> PodActions:
     """The sandbox is missing or unusable: end what is left of it and, if there is work, begin with a new one."""
     pod, observed = view.pod, view.observed

@@ -56,13 +56,14 @@ class PodEnd:
             view.history.tell()  # the runtime is asked first, and that may take long
         observed = await view.look()
         view.post_starts.drop()
-        sandboxes = () if observed.anything_runs() else sandboxes_to_stop(observed)
+        runs = observed.anything_runs()
+        sandboxes = () if runs else sandboxes_to_stop(observed)
         for sandbox_id in sandboxes:
             await self._stop_sandbox(sandbox_id, observed, life)
         begun = view.deeds.under_way()
         if sandboxes and not begun and view.pod is not None:
             observed = await view.look()
-        runs = observed.anything_runs()
+            runs = observed.anything_runs()
         await self._show.publish(observed, life, last=not runs and not begun)
         if runs:
             raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))

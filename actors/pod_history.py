@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
-from actors.history_words import begins, cause_of, decision, end, found, is_short, past, shortened
+from actors.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
 from actors.observed import ObservedPod
 from actors.pod_action_types import PodActions
 from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
@@ -69,7 +69,8 @@ class PodHistory:
         """Something has happened, now or then."""
         at_wall_ns = at_wall_ns or self._worker.wall_ns()
         self._decided = ""
-        if not is_short(text + detail):  # as nearly all are together
+        both = text + detail
+        if len(both) > DETAIL_LIMIT or not both.isprintable():  # nearly all are short, even together
             text, detail = shortened(text), shortened(detail)
         self._entries.append(HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns))
 
@@ -126,6 +127,10 @@ class PodHistory:
                 if (wait.subject, wait.text) not in known:
                     self.note(_WAIT, begins(wait), wait.text if wait.reason else "")
             self._waits = waits
+
+    def waits_no_longer(self, subject: str) -> None:
+        """What this one has waited for is there."""
+        self._waits = tuple([wait for wait in self._waits if wait.subject != subject])
 
     def anew(self) -> None:
         """Whoever keeps the history has forgotten it: what can be seen is told again with the next look."""

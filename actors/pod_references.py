@@ -153,27 +153,25 @@ class PodReferences:
 
     # --- the four questions, each made when it is first asked -------------------------------------------------------
 
-    def _asked(self, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> _Asked[Any]:
-        asked = self._questions.get(what)
-        if asked is None:
-            asked = self._questions[what] = _Asked(self._worker, what, ask)
+    def _first(self, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> _Asked[Any]:
+        asked = self._questions[what] = _Asked(self._worker, what, ask)
         return asked
 
     @property
     def _objects(self) -> _Asked[ObjectsRead]:
-        return self._asked("objects", self._ask_for_objects)
+        return self._questions.get("objects") or self._first("objects", self._ask_for_objects)
 
     @property
     def _secrets(self) -> _Asked[ObjectsRead]:
-        return self._asked("pull secrets", self._ask_for_secrets)
+        return self._questions.get("pull secrets") or self._first("pull secrets", self._ask_for_secrets)
 
     @property
     def _around(self) -> _Asked[SurroundingsRead]:
-        return self._asked("surroundings", self._ask_for_surroundings)
+        return self._questions.get("surroundings") or self._first("surroundings", self._ask_for_surroundings)
 
     @property
     def _class(self) -> _Asked[RuntimeClassRead]:
-        return self._asked("runtime class", self._ask_for_class)
+        return self._questions.get("runtime class") or self._first("runtime class", self._ask_for_class)
 
     # --- the pod's coming and going ---------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from actors.messages import LookAgain, RuntimeStateObserved
 from actors.observed import ObservedPod
 from actors.passes_in_a_row import PassesInARow
 from actors.pod_action_types import BackingOff, Kill, KillCause, PodActions, in_flight_of
-from actors.pod_actions import compute_pod_actions
+from actors.pod_actions import all_started, compute_pod_actions
 from actors.pod_admission import PodAdmission
 from actors.pod_leases import PodLeases
 from actors.pod_lifecycle import PodLife
@@ -156,8 +156,8 @@ class PodSync:
         failure: CriError | None = None
         then: PodActions | None = None
         if not actions.idle:
-            view.history.waits(self.waits())  # what was waited for before is over, and a deed may take long
-            view.history.tell()
+            view.history.waits_no_longer("the pod")
+            view.history.tell()  # a deed may take long
             begun = view.deeds.begun
             try:
                 await self._do(pod, observed, actions)
@@ -165,7 +165,7 @@ class PodSync:
                 failure = raised
             observed = view.seen()
             waits_for_nobody = failure is None and self._held_up is None  # an answer is a reason to look of its own
-            if waits_for_nobody and view.deeds.begun > begun:
+            if waits_for_nobody and view.deeds.begun > begun and not all_started(pod, observed, actions):
                 then = self._actions(pod, observed)
         else:
             self._row.ended()

@@ -85,6 +85,7 @@ RETRY_JITTER = 0.5
 
 
 _GO_ON = LookAgain(runtime=False)
+_SYNCED = Synced()
 
 
 class AskAgain(Message, frozen=True):
@@ -278,7 +279,7 @@ class PodWorker(Actor):
         stage = self._life.stage
         if stage is SYNCING:
             terminal = await self._sync.sync(self._life, self._runtime)
-            self._meet(Synced(terminal))
+            self._meet(Synced(terminal) if terminal else _SYNCED)
         elif stage is TERMINATING:
             await self._end.terminate(self._life)
             self._meet(ContainersStopped())
@@ -449,7 +450,8 @@ class PodWorker(Actor):
     @handles(StopEnded)
     def stop_ended(self, message: StopEnded) -> Pass | None:
         self._view.stops.stop_ended(message)
-        return self._go_on()
+        # The runtime tells of this end too; who has seen it by then need not be told.
+        return self._go_on() if self._view.stops.busy() else self.look(_GO_ON)
 
     @handles(HistorianStarted)
     def tell_history_anew(self, _: HistorianStarted) -> Pass | None:

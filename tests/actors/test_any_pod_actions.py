@@ -7,11 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.observed import ObservedPod
-from actors.pod_action_types import InFlight
+from actors.pod_action_types import InFlight, PodActions
+from actors.pod_actions import all_started
 from tests.actors.any_pictures import pictures
 from tests.actors.pod_decisions import FIRST, SECOND, SIDE, act
 from tests.actors.pod_pictures import (
+    EXITED,
+    RUNNING,
     pod,
+    sandbox,
+    seen,
 )
 
 _POLICIES = st.sampled_from(["Always", "OnFailure", "Never"])
@@ -67,3 +72,43 @@ def test_what_is_done_is_not_asked_for_again(policy: str, observed: ObservedPod)
 def test_the_same_picture_gives_the_same_answer(policy: str, observed: ObservedPod) -> None:
     the_pod = pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy)
     assert act(the_pod, observed) == act(the_pod, msgspec.structs.replace(observed))
+
+
+def _after(observed: ObservedPod, actions: PodActions, states: dict[str, bool], ip: str) -> ObservedPod:
+    """What is seen when the sandbox has been made and each start has come to a container: it runs, or has ended."""
+    boxes = observed.sandboxes
+    if actions.create_sandbox:
+        over = (msgspec.structs.replace(each, ready=False) for each in boxes)
+        boxes = (sandbox(actions.sandbox_attempt, ip=ip), *over)
+    by_name = dict(observed.by_name)
+    for start in actions.start:
+        name = start.container.name
+        attempt = 7 if start.attempt is None else start.attempt
+        state = RUNNING if states[name] else EXITED
+        new = seen(name, state, attempt, id=f"new-{name}", sandbox_attempt=actions.sandbox_attempt)
+        by_name[name] = (new, *by_name.get(name, ()))
+    return msgspec.structs.replace(observed, sandboxes=boxes, by_name=by_name)
+
+
+@settings(max_examples=400)  # the pictures that ask for both are not many
+@given(_POLICIES, pictures(), st.booleans(), st.booleans(), st.sampled_from(["10.0.0.7", ""]))
+def test_where_all_was_started_and_runs_nothing_more_is_to_be_done(
+    policy: str, observed: ObservedPod, a_runs: bool, b_runs: bool, ip: str
+) -> None:
+    the_pod = pod("a", "b", policy=policy)
+    actions = act(the_pod, observed)
+    after = _after(observed, actions, {"a": a_runs, "b": b_runs}, ip)
+    if all_started(the_pod, after, actions):
+        assert act(the_pod, after).idle
+    begun = {each.container.name for each in actions.start}
+    fails = not (a_runs and b_runs) or begun != {"a", "b"} or bool(actions.kill) or actions.kill_pod
+    assert not (fails and all_started(the_pod, after, actions))
+
+
+def test_all_is_started_in_a_sandbox_with_an_address_only() -> None:
+    the_pod, nothing = pod("a", "b"), ObservedPod("uid-1")
+    actions = act(the_pod, nothing)
+    runs = {"a": True, "b": True}
+    assert all_started(the_pod, _after(nothing, actions, runs, "10.0.0.7"), actions)
+    assert not all_started(the_pod, _after(nothing, actions, runs, ""), actions)
+    assert not all_started(the_pod, _after(nothing, actions, {"a": True, "b": False}, "10.0.0.7"), actions)

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import Operation, RuntimeStateObserved, SyncPod, TerminatePod
+from actors.admission_messages import PodAdmitted
+from actors.kernel import ActorRef, ActorSystem, Pending, SimulatedDispatcher
+from actors.messages import Operation, RuntimeStateObserved, RuntimeTold, SyncPod, TerminatePod
 from actors.pod_services import NodeFacts, PodServices
 from actors.pod_sync import VOLUME_ASK_AGAIN_NS
 from actors.pod_worker import PodWorker
@@ -27,11 +28,13 @@ from config.objects import (
     Volume,
     VolumeMount,
 )
+from runtime.cri import Cri
+from runtime.cri.verbs import Req, Res, Verb
 from simulation.cri import Settings, SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedHost
 from simulation.prober import SimulatedProber
-from tests.actors.pod_pictures import PERIODS, container, pod
+from tests.actors.pod_pictures import PERIODS, RUNNING, container, pod
 from tests.actors.probes import Recorder
 from tests.actors.services import TakesAll
 
@@ -58,16 +61,31 @@ def with_debugger(desired: Pod) -> Pod:
     return msgspec.structs.replace(desired, spec=spec)
 
 
+class CountedCri:
+    """The runtime, and how often it was asked anything."""
+
+    def __init__(self, cri: Cri) -> None:
+        self._cri = cri
+        self.calls = 0
+        self.stream = cri.stream
+
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+        self.calls += 1
+        return self._cri.call(verb, request, timeout_ns=timeout_ns)
+
+
 class World:
-    def __init__(self) -> None:
+    def __init__(self, *, node_is_slow: bool = False) -> None:
+        """`node_is_slow`: nobody says whether the node takes the pod."""
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         host = SimulatedHost()
         cri = SimulatedCri(self.dispatcher, Settings(images=("image:1",)), files=host.container_files)
+        self.cri = CountedCri(cri)
         volumes, self.asked = Recorder.spawn_in(self.system, "volumes", PrepareVolumes, ReleaseVolumes)
         others, _ = Recorder.spawn_in(self.system, "others", PodStatusChanged)
         services = PodServices(
-            cri=cri,
+            cri=self.cri,
             prober=SimulatedProber(self.dispatcher, cri, cri),
             hooks=SimulatedHookCaller(self.dispatcher, cri),
             files=host.pod_files,
@@ -86,7 +104,7 @@ class World:
             ids=others,
             cluster=others,
             historian=others,
-            resources=self.system.spawn(TakesAll, name="resources"),
+            resources=others if node_is_slow else self.system.spawn(TakesAll, name="resources"),
         )
         self.worker: ActorRef = self.system.spawn(PodWorker, "uid-1", services, None, name="worker")
         self.tell(RuntimeStateObserved("", "", "simulated"))
@@ -109,6 +127,36 @@ def world() -> Iterator[World]:
     world = World()
     yield world
     world.system.stop()
+
+
+@pytest.fixture
+def slow_world() -> Iterator[World]:
+    world = World(node_is_slow=True)
+    yield world
+    world.system.stop()
+
+
+def test_a_pod_that_the_node_takes_asks_at_once_and_looks_at_nothing_again(slow_world: World):
+    slow_world.desire(web(DOWN), Operation.ADD)
+    assert slow_world.renewals() == []
+    looks = slow_world.cri.calls
+    slow_world.tell(PodAdmitted())
+    assert (slow_world.renewals(), slow_world.cri.calls) == ([False], looks)
+
+
+def test_what_the_runtime_tells_before_the_node_takes_the_pod_is_looked_at(slow_world: World):
+    slow_world.desire(web(DOWN), Operation.ADD)
+    looks = slow_world.cri.calls
+    slow_world.tell(RuntimeTold({"never-seen": int(RUNNING)}), PodAdmitted(), seconds=0)
+    slow_world.tell()
+    assert slow_world.renewals() == [False]
+    assert slow_world.cri.calls > looks
+
+
+def test_an_order_to_end_the_pod_goes_before_what_the_node_says(slow_world: World):
+    slow_world.desire(web(DOWN), Operation.ADD)
+    slow_world.tell(TerminatePod(None, removed=True), PodAdmitted(), seconds=5)
+    assert [type(message) for message in slow_world.asked] == [ReleaseVolumes]
 
 
 def test_volumes_are_asked_for_once(world: World):

@@ -6,6 +6,7 @@ Pure: each function gives None for a good text, else (reason, hint). Refuses to 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import ip_address
 
 from config.places import Place
@@ -24,6 +25,9 @@ _LABEL_HINT = "use at most 63 of a-z, 0-9 and -, a letter or digit first and las
 _SUBDOMAIN_HINT = "use at most 253 of a-z, 0-9, - and ., a letter or digit at both ends of every part"
 _WORD_HINT = "use at most 63 of letters, digits, -, _ and ., a letter or digit first and last"
 
+WORDS_AT_MOST = 1024
+"""So many keys and values of labels are known again: the objects of a cluster have the same few."""
+
 
 def dns_label(text: str) -> Refusal:
     """RFC 1123 label: the name of a container, a volume, a namespace."""
@@ -36,6 +40,7 @@ def dns_subdomain(text: str) -> Refusal:
     return None if good else (f"{text!r} is no DNS name", _SUBDOMAIN_HINT)
 
 
+@lru_cache(maxsize=WORDS_AT_MOST)
 def qualified_name(text: str) -> Refusal:
     """Key of a label or annotation: a name, with or without the DNS name of its owner and a slash before it."""
     prefix, slash, name = text.rpartition("/")
@@ -45,6 +50,7 @@ def qualified_name(text: str) -> Refusal:
     return None if good else (f"{text!r} is no qualified name", _WORD_HINT)
 
 
+@lru_cache(maxsize=WORDS_AT_MOST)
 def label_value(text: str) -> Refusal:
     """Value of a label: empty, or like the name part of its key."""
     good = not text or (len(text) <= 63 and _WORD.fullmatch(text))

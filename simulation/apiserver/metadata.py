@@ -14,6 +14,7 @@ from simulation.apiserver.status import Json, bad_request, conflict, forbidden_f
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 _NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
+_TEXT = frozenset({str})
 _TEXT_OR_ABSENT = frozenset({str, type(None)})
 _NEVER_KEPT = frozenset({"managedFields", "selfLink"})
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
@@ -131,6 +132,6 @@ def check_metadata(resource: ServedResource, metadata: Json, before: Json = _NOT
 
 def _texts(metadata: Json, field: str) -> dict[str, str]:
     found: Any = metadata.get(field) or {}
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    if not isinstance(found, dict) or not _TEXT.issuperset(map(type, found.values())):
         raise bad_request(f"metadata.{field} is not a map of strings")
     return found

@@ -80,6 +80,22 @@ class Target(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=4096)
 def target_of(path: str) -> Target:
     """Raises StatusError (404)."""
+    parts = path.split("/")
+    if 7 <= len(parts) <= 8 and parts[3] == "namespaces" and parts[-1]:
+        # An object of the core, or a part of one: its name is new, and all else is as it was.
+        collection = _read_target("/".join(parts[:6]))
+        name = parts[6]
+        if name and not collection.name:
+            if len(parts) == 7:
+                return Target(collection.resource, collection.namespace, name)
+            sub = collection.resource.subresources.get(parts[7])
+            if sub is not None:
+                return Target(collection.resource, collection.namespace, name, parts[7], sub)
+    return _read_target(path)
+
+
+@lru_cache(maxsize=4096)
+def _read_target(path: str) -> Target:
     parts = path.strip("/").split("/")
     if "" in parts:
         parts = [part for part in parts if part]

@@ -243,13 +243,15 @@ class _Node:
 
     def add(self, demand: Demand) -> None:
         self.pods += 1
-        self.ports.update(demand.ports)
+        if demand.ports:
+            self.ports.update(demand.ports)
         for resource, amount in demand.amounts.items():
             self.used[resource] = self.used.get(resource, 0) + amount
 
     def subtract(self, demand: Demand) -> None:
         self.pods -= 1
-        self.ports -= Counter(demand.ports)
+        if demand.ports:
+            self.ports -= Counter(demand.ports)
         for resource, amount in demand.amounts.items():
             self.used[resource] -= amount
 

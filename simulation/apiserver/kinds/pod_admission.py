@@ -6,6 +6,7 @@ class that is not there (403).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from simulation.apiserver.core import Core
@@ -15,8 +16,11 @@ from simulation.apiserver.status import Json, forbidden
 TOKEN_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS = 3607
 PRIORITY_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-_BAD_NODE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _BAD_NODE_SECONDS = 300
+_BAD_NODE: tuple[Json, ...] = tuple(
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _BAD_NODE_SECONDS}
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
 
 
 def admit(core: Core, name: str, namespace: str, spec: Json, *, mirror: bool) -> Json:
@@ -101,15 +105,13 @@ def token_projection() -> Json:
 
 
 def _add_tolerations(spec: Json) -> None:
-    tolerations: list[Json] = list(spec.get("tolerations") or ())
-    for key in _BAD_NODE:
-        known = any(
-            one.get("key", "") in (key, "") and one.get("effect", "") in ("NoExecute", "")
-            for one in tolerations
-            if one.get("key") or one.get("operator") == "Exists"
-        )
-        if not known:
-            tolerations.append(
-                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _BAD_NODE_SECONDS}
-            )
-    spec["tolerations"] = tolerations
+    own = spec.get("tolerations") or ()
+    spec["tolerations"] = [*own, *[bad for bad in _BAD_NODE if not (own and _tolerates(own, bad["key"]))]]
+
+
+def _tolerates(tolerations: Iterable[Json], key: str) -> bool:
+    return any(
+        one.get("key", "") in (key, "") and one.get("effect", "") in ("NoExecute", "")
+        for one in tolerations
+        if one.get("key") or one.get("operator") == "Exists"
+    )

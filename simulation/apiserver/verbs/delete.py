@@ -6,9 +6,8 @@ last of them is done. A mark can be moved nearer, never away.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-from simulation.apiserver.core import seconds_of
+from actors.pod_status.times import api_time
+from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.kinds.events import shape_of
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target
 from simulation.apiserver.status import Json, bad_request, conflict, success
@@ -87,11 +86,10 @@ def _marked(context: Context, call: Call, old: Version, grace_s: int, options: J
             return old
         begun_s = seconds_of(metadata["deletionTimestamp"]) - before_s
     else:
-        begun_s = core.wall_ns() // 10**9
+        begun_s = core.wall_ns() // SECOND_NS
         if "generation" in metadata:
             metadata["generation"] += 1
-    end = datetime.fromtimestamp(begun_s + grace_s, UTC)
-    metadata["deletionTimestamp"] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
+    metadata["deletionTimestamp"] = api_time((begun_s + grace_s) * SECOND_NS)
     metadata["deletionGracePeriodSeconds"] = grace_s
     return core.store.put(call.resource.store_key, {**old.object, "metadata": metadata})
 

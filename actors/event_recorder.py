@@ -142,7 +142,7 @@ class EventRecorderActor(Actor):
     def _send(self, series: Series) -> None:
         api = self._api
         assert api is not None, "nothing is queued without an API server"
-        if not series.known and self._is_terminating(series.event.namespace):
+        if self._terminating and not series.known and self._is_terminating(series.event.namespace):
             return
         if not series.name:
             series.name = self._new_name(series.event.name)

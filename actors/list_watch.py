@@ -280,7 +280,8 @@ class Follower(Actor):
         if followed is None:
             attempt.close()  # it may be of an incarnation of this actor that is no more
             return
-        self._well(followed)
+        if followed.said:
+            self._well(followed)
         attempt.version = event.resource_version or attempt.version
         if event.object is not None:
             self.changed(attempt.key, event.type, event.object)

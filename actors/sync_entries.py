@@ -92,9 +92,11 @@ def concerns_worker(before: Pod | None, now: Pod) -> bool:
 
 def depends_on_others(before: Pod | None, now: Pod) -> bool:
     """Whether what others write into the status, as far as that is different now, is part of what the node computes."""
-    return bool(now.spec.readiness_gates) or _of_others(before) != _of_others(now)
+    if now.spec.readiness_gates:
+        return True
+    old, new = _conditions_of(before), _conditions_of(now)
+    return [each for each in old if each.type not in OWNED] != [each for each in new if each.type not in OWNED]
 
 
-def _of_others(pod: Pod | None) -> list[PodCondition]:
-    conditions = () if pod is None or pod.status is None else pod.status.conditions
-    return [each for each in conditions if each.type not in OWNED]
+def _conditions_of(pod: Pod | None) -> tuple[PodCondition, ...]:
+    return () if pod is None or pod.status is None else pod.status.conditions

@@ -56,8 +56,7 @@ def source_of(pod: Pod) -> str | None:
 
 def is_static(pod: Pod) -> bool:
     """Whether the node got the pod from a file or a URL, not from the API server."""
-    source = source_of(pod)
-    return source is not None and source != SOURCE_API
+    return pod.metadata.annotations.get(CONFIG_SOURCE, SOURCE_API) != SOURCE_API
 
 
 def is_mirror(pod: Pod) -> bool:

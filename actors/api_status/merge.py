@@ -65,8 +65,10 @@ def with_plain_status(pod: Pod) -> Pod:
 
 
 def _plain_status(status: PodStatus) -> PodStatus:
-    everyone = status.init_container_statuses + status.container_statuses + status.ephemeral_container_statuses
-    if not [each for each in everyone if each.last_state == _NO_STATE or each.resources == _NO_RESOURCES]:
+    for each in status.init_container_statuses + status.container_statuses + status.ephemeral_container_statuses:
+        if each.last_state == _NO_STATE or each.resources == _NO_RESOURCES:
+            break
+    else:
         return status
     return msgspec.structs.replace(
         status,

@@ -53,7 +53,10 @@ def urgency(api: PodStatus | None, wanted: PodStatus, *, ending: bool = False) -
 
 
 def _ready(status: PodStatus | None) -> bool:
-    return status is not None and any(each.type == READY and each.status == "True" for each in status.conditions)
+    for each in () if status is None else status.conditions:
+        if each.type == READY:
+            return each.status == "True"
+    return False
 
 
 def _troubles(status: PodStatus | None) -> set[tuple[str, str, int]]:

@@ -30,13 +30,14 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
         metadata = {}
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
-    metadata = without_nulls(metadata)
-    if not _NEVER_KEPT.isdisjoint(metadata):
-        metadata = {name: part for name, part in metadata.items() if name not in _NEVER_KEPT}
+    if None in metadata.values() or not _NEVER_KEPT.isdisjoint(metadata):
+        metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+    else:
+        metadata = metadata.copy()
     if not _TEXT_OR_ABSENT.issuperset(map(type, map(metadata.get, _TEXTS))):
         wrong = next(name for name in _TEXTS if type(metadata.get(name, "")) is not str)
         raise bad_request(f"metadata.{wrong} is no text")
-    own = without_nulls(value)
+    own = without_nulls(value) if None in value.values() else value.copy()
     own["kind"], own["apiVersion"], own["metadata"] = resource_kind, api_version, metadata
     return own
 
@@ -68,11 +69,12 @@ def check_namespace(resource: ServedResource, namespace: str, metadata: Json) ->
 
 def strip_new(metadata: Json) -> None:
     """What the client may not decide about a new object."""
+    if _NOT_IN_NEW.isdisjoint(metadata):
+        return
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
-    if not _NOT_IN_NEW.isdisjoint(metadata):
-        for name in [name for name in metadata if name in _NOT_IN_NEW]:
-            del metadata[name]
+    for name in [name for name in metadata if name in _NOT_IN_NEW]:
+        del metadata[name]
 
 
 def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patched: bool = False) -> None:

@@ -30,7 +30,7 @@ def create(context: Context, call: Call) -> ObjectAnswer:
 def create_value(context: Context, call: Call, value: Json) -> Version:
     """Store an object that is typed already. Its top and its metadata are the server's own. Raises StatusError."""
     resource, core = call.resource, context.core
-    rules = context.rules(resource)
+    rules = context.kinds[resource.store_key]
     metadata: dict[str, Any] = value["metadata"]
     check_namespace(resource, call.namespace, metadata)
     strip_new(metadata)
@@ -46,7 +46,8 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     metadata["creationTimestamp"] = core.timestamp()
     if rules.has_generation:
         metadata["generation"] = 1
-    check_metadata(resource, metadata)
+    if "labels" in metadata or "annotations" in metadata:
+        check_metadata(resource, metadata)
     check_fields(call, rules, value)
     rules.prepare(call, value)
     if call.user.node:

@@ -16,9 +16,9 @@ def check_fields(call: Call, rules: KindRules, value: Json) -> None:
     if directive not in _DIRECTIVES:
         raise bad_request(f'fieldValidation: Unsupported value: "{directive}": supported values: Ignore, Strict, Warn')
     read = rules.read(call.resource, value)
-    unknown = () if read is None else unknown_fields(read)
-    if not unknown or directive == "Ignore":
+    if read is None or getattr(read, "unknown", None) is None or directive == "Ignore":
         return
+    unknown = unknown_fields(read)
     texts = [f'unknown field "{path.removeprefix("$.")}"' for path in unknown]
     if directive == "Strict":
         kind, version = call.resource.kind, call.resource.version

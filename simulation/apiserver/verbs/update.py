@@ -40,7 +40,7 @@ def update(context: Context, call: Call) -> ObjectAnswer:
 def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     """Store `new`, whose top and metadata are the server's own, in place of `old`. Raises StatusError."""
     resource = call.resource
-    rules = context.rules(resource)
+    rules = context.kinds[resource.store_key]
     before = old.object
     metadata: Json = new["metadata"]
     keep_old(resource, call.name, before["metadata"], metadata, patched=call.request.method == "PATCH")

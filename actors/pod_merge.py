@@ -34,7 +34,16 @@ class Desired(msgspec.Struct, frozen=True, gc=False):
 class Desire(msgspec.Struct, frozen=True):
     """Everything desired: source -> uid -> pod. A source that has never spoken is not in it."""
 
-    sources: Mapping[str, Mapping[str, Desired]] = {}
+    sources: Mapping[str, dict[str, Desired]] = {}
+
+    def take(self, source: str, difference: Difference) -> None:
+        """Bring what is desired of `source` up to date, in place, as only its one owner may: on a node of hundreds of
+        pods a copy would cost more than the change of one.
+        """
+        pods = self.sources[source]
+        for uid in difference.gone:
+            pods.pop(uid, None)
+        pods.update(difference.now)
 
     def uids(self) -> frozenset[str]:
         """Of every pod of every source."""
@@ -49,6 +58,16 @@ class Change(msgspec.Struct, frozen=True):
 
     operation: Operation
     pod: Pod
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What is another in one source: who is gone, what is desired `now` of those that are new or have changed, and the
+    changes in telling order.
+    """
+
+    gone: tuple[str, ...]
+    now: Mapping[str, Desired]
+    changes: tuple[Change, ...]
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -83,22 +102,25 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
     return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), duplicates, first)
 
 
-def merge_changes(desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int) -> Merged:
-    """Take what has changed in the set of `source`, which has spoken before. Otherwise like `merge`.
+def merge_changes(
+    desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int
+) -> Difference:
+    """What becomes another when `source`, which has spoken before, tells what has changed. Otherwise like `merge`.
 
-    The source answers for names being unique. Cost is that of the changes, and one copy of the source's index.
+    The source answers for names being unique. Cost is that of the changes.
     """
     before = desire.sources[source]
-    now = dict(before)
+    left = tuple(sorted(gone))
     changes: list[Change] = []
-    for uid in sorted(gone):
-        known = now.pop(uid, None)
+    for uid in left:
+        known = before.get(uid)
         if known is not None:
             changes.append(Change(Operation.REMOVE, known.pod))
+    now: dict[str, Desired] = {}
     for read in changed:
         uid = read.metadata.uid
         now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
-    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), (), False)
+    return Difference(left, now, _in_telling_order(changes))
 
 
 def compare(known: Pod, read: Pod) -> Operation | None:

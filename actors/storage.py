@@ -76,10 +76,10 @@ class StorageActor(Actor):
         if source not in self._desire.sources:
             message.source_ref.tell(ReadAgain())
             return
-        merged = merge_changes(self._desire, source, message.changed, message.gone, self.wall_ns())
-        self._desire = merged.desire
+        difference = merge_changes(self._desire, source, message.changed, message.gone, self.wall_ns())
+        self._desire.take(source, difference)
         self._last_read.pop(source, None)
-        for change in merged.changes:
+        for change in difference.changes:
             self._sync_loop.tell(PodChanged(change.operation, change.pod, source))
 
     @handles(MailboxOverflowed)

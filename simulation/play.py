@@ -105,7 +105,7 @@ class Play:
         self._mixes: dict[str, PodMix] = {}
         self._staying: dict[str, dict[str, None]] = {mix.name: {} for mix in scenario.pods if mix.replaced_hourly}
         """Names of the living pods of mixes that are replaced by the hour, eldest first."""
-        self._bodies = {mix.name: body_of(mix) for mix in scenario.pods}
+        self._forms = {mix.name: _form_of(mix) for mix in scenario.pods}
         self._came = 0
         self._followers = 0
         self._to_come = 0
@@ -262,7 +262,8 @@ class Play:
             return
         self._came += 1
         self._mixes[name] = mix
-        uid = self.world.create_pod({**self._bodies[mix.name], "metadata": metadata_of(mix, name)})
+        form = self._forms[mix.name]
+        uid = self.world.create_pod({**form, "metadata": {**form["metadata"], "name": name}})
         if mix.disk_hangs and self._misfortunes is not None:
             self._misfortunes.hang(f"{ROOT}/pods/{uid}")
         if mix.replaced_hourly:
@@ -327,6 +328,12 @@ class Play:
     def _remove(self, name: str, node: str) -> None:
         self._to_go -= 1
         self.world.static_pods.remove(name, node)
+
+
+def _form_of(mix: PodMix) -> dict[str, Any]:
+    """What all pods of the mix are created as, but for their names; the spec is written down already."""
+    body = body_of(mix)
+    return {**body, "spec": msgspec.Raw(msgspec.json.encode(body["spec"])), "metadata": metadata_of(mix, "")}
 
 
 def with_nodes(scenario: Scenario, nodes: int) -> Scenario:

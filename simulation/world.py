@@ -218,7 +218,7 @@ class World:
         """Ask for its end; one that is gone already is no matter."""
         if self.server.store.get("pods", "default", name) is not None:
             self.note(f"deletes {name}")
-            self._ask("DELETE", f"{PODS}/{name}", {})
+            self._ask("DELETE", f"{PODS}/{name}")
 
     def create_settings(self, name: str) -> None:
         """A ConfigMap and a Secret of that name, for volumes."""
@@ -230,8 +230,8 @@ class World:
         for version in self.server.store.collection("events").all():
             yield version.object
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any]) -> None:
-        answer = self.server.handle(Request(method, path, (), msgspec.json.encode(body)))
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:
+        answer = self.server.handle(Request(method, path, (), b"" if body is None else msgspec.json.encode(body)))
         if isinstance(answer, JsonAnswer) and answer.code >= 300:
             raise RefusedError(f"{method} {path}: {answer.value.get('message')}")
 

@@ -46,7 +46,7 @@ from actors.container_removal import (
     Remover,
 )
 from actors.kernel import STOP, Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
-from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
+from actors.messages import CollectorStarted, CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
 from actors.reclaim_messages import ContainersReclaimed, ReclaimContainers
 from actors.status_messages import PodFinished
 from runtime.pod_logs import uid_of_log_directory
@@ -85,8 +85,9 @@ class ContainerGCActor(Actor):
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, tools: GcTools) -> None:
+    def __init__(self, sync_loop: ActorRef, tools: GcTools) -> None:
         super().__init__()
+        self._sync_loop = sync_loop
         self._tools = tools
         self._workers: set[str] = set()
         self._known: frozenset[str] | None = None
@@ -122,10 +123,13 @@ class ContainerGCActor(Actor):
         if LISTER not in self.children:
             self.spawn(DeadLister, self.ref, self._tools, name=LISTER)
         self.every(PASS_NS, BeginPass())
+        self._sync_loop.tell(CollectorStarted())
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        """Deaths were lost, or announcements: who is known has to be said anew before anything unknown is removed."""
+        """Deaths were lost, or announcements: who is known has to be said anew before anything unknown is removed. What
+        workers have asked for they ask again after a while.
+        """
         self._known = None
         self.ref.tell(BeginPass())
 

@@ -341,6 +341,13 @@ class CollectPod(Message, frozen=True):
         return self.uid
 
 
+class CollectorStarted(Message, frozen=True):
+    """ContainerGCActor -> SyncLoopActor -> PodWorker: I know of no remains (any more); tell again whose are to go."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
 class PodCollected(Message, frozen=True):
     """ContainerGCActor -> PodWorker: no container and no sandbox of the pod is left, or why one is."""
 

@@ -170,7 +170,7 @@ class NodeHandouts:
     def container_gc(self) -> Given:
         can = self._can
         places = Places(self._configuration.pod_logs_dir, self._plan.facts.container_logs_directory)
-        return (GcTools(can.cri, can.logs, self._plan.gc_policy, places),)
+        return self._refs["sync-loop"], GcTools(can.cri, can.logs, self._plan.gc_policy, places)
 
     def log_rotation(self) -> Given | None:
         can, limits = self._can, log_limits(self._configuration)

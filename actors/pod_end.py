@@ -186,6 +186,12 @@ class PodEnd:
         self._release.answered()
         return asked
 
+    def collect_again(self) -> bool:
+        """Whoever was asked for the remains has begun anew, and has forgotten it. Whether somebody was."""
+        asked = not self._collect.is_due()
+        self._collect.answered()
+        return asked
+
     def volumes_released(self, message: VolumesReleased) -> None:
         self._release.answered()
         if message.error:

@@ -28,6 +28,7 @@ from actors.image_messages import ImagePulled, ImagePullFailed, ImagesLeased, Pu
 from actors.kernel import Actor, DeadlineExceededError, MailboxOverflowed, Message, handles
 from actors.messages import (
     AnnounceYourself,
+    CollectorStarted,
     LookAgain,
     Operation,
     PodCollected,
@@ -423,6 +424,11 @@ class PodWorker(Actor):
     def volumes_released(self, message: VolumesReleased) -> Pass | None:
         self._end.volumes_released(message)
         return self._go_on()
+
+    @handles(CollectorStarted)
+    def collector_started(self, _: CollectorStarted) -> Pass | None:
+        self._tell_if_spent()
+        return self._go_on_if(self._end.collect_again())
 
     @handles(PodCollected)
     def pod_collected(self, message: PodCollected) -> Pass | None:

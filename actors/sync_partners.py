@@ -13,6 +13,7 @@ from actors.history_messages import HistorianStarted
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages import (
     AnnounceYourself,
+    CollectorStarted,
     KnownPods,
     Operation,
     PlegStarted,
@@ -92,6 +93,10 @@ class SyncPartners(Actor):
 
     @handles(HistorianStarted)
     def historian_started(self, message: HistorianStarted) -> None:
+        self._tell_workers(message)
+
+    @handles(CollectorStarted)
+    def collector_started(self, message: CollectorStarted) -> None:
         self._tell_workers(message)
 
     @handles(VolumeReconcilerStarted)

@@ -11,7 +11,15 @@ from actors.container_gc import IDLE_COLLECTORS, ContainerGCActor
 from actors.container_gc_rules import GcPolicy, Places
 from actors.container_removal import GcTools, PodCollector
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
-from actors.messages import CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted, Remains
+from actors.messages import (
+    CollectorStarted,
+    CollectPod,
+    ContainersDied,
+    KnownPods,
+    PodCollected,
+    PodWorkerStarted,
+    Remains,
+)
 from actors.reclaim_messages import ContainersReclaimed, ReclaimContainers
 from actors.status_messages import PodFinished
 from runtime.cri import CriError, StatusCode
@@ -129,7 +137,8 @@ class World:
         self.runtime = Runtime()
         self.logs = Logs()
         tools = GcTools(self.runtime, self.logs, policy or GcPolicy(), Places())
-        self.gc: ActorRef = self.system.spawn(ContainerGCActor, tools, name="gc")
+        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", CollectorStarted)
+        self.gc: ActorRef = self.system.spawn(ContainerGCActor, sync_loop, tools, name="gc")
         self.worker, self.answers = Recorder.spawn_in(self.system, "worker", PodCollected, ContainersReclaimed)
 
     def tell(self, *messages: Any, seconds: int = 0) -> None:
@@ -454,3 +463,4 @@ def test_who_is_restarted_while_it_collects_does_so_again(world: World, monkeypa
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
     assert world.answers[-1] == PodCollected("p")
     assert world.left() == set()
+    assert world.told == [CollectorStarted()] * 2, "whoever has asked the one before is told"

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from actors.container_gc import ContainerGCActor
 from actors.kernel import ActorRef, MailboxOverflowed
-from actors.messages import LookAgain, TerminatePod
+from actors.messages import CollectPod, LookAgain, TerminatePod
 from actors.pod_deeds import Deeds
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
@@ -214,3 +215,22 @@ def test_spec_3_10_a_sidecar_waits_no_longer_than_the_grace_and_has_its_two_seco
     world.run(MINUTE)
     ended_s = sorted(round((each.finished_at - began_ns) / SECOND) for each in world.made.values())
     assert ended_s == [6, 8] or ended_s == [7, 9], "the second in which the manifest's going is noticed"
+
+
+def test_the_next_static_pod_of_a_name_does_not_wait_for_a_minute_when_its_collector_has_begun_anew(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    handlers, asked = dict(ContainerGCActor._handlers), list[str]()
+
+    def fails_once(actor: ContainerGCActor, message: CollectPod) -> None:
+        asked.append(message.uid)
+        if len(asked) == 1:
+            raise RuntimeError("as the test wants it")
+        actor.collect_pod(message)
+
+    monkeypatch.setattr(ContainerGCActor, "_handlers", {**handlers, CollectPod: fails_once})
+    world = World({"web": manifest("web")}).start()
+    world.run(5 * SECOND)
+    world.node.put_manifest("web", manifest("web", [container("other")]))
+    assert world.until(lambda: world.running() == ["web/other"]) < SECOND
+    assert asked == [asked[0]] * 2

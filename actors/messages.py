@@ -241,7 +241,9 @@ class RuntimePod(msgspec.Struct, frozen=True):
 
 
 class SyncLoopStarted(Message, frozen=True):
-    """SyncLoopActor -> PlegActor: I do not know what the runtime runs (any more); answered by `UnknownPodsObserved`."""
+    """SyncLoopActor -> PlegActor, RuntimeMonitorActor: I know nothing of the runtime (any more); answered by
+    `UnknownPodsObserved` and `RuntimeStateObserved`, where they know more themselves.
+    """
 
     def coalesce_key(self) -> Hashable:
         return "sync loop started"

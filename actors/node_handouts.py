@@ -106,7 +106,7 @@ class NodeHandouts:
         return *self._all("sync-loop", "events"), self.source_names()
 
     def sync_loop(self, services: PodServices) -> Given:
-        return services, self._refs["storage"], self.source_names()
+        return services, *self._all("storage", "runtime-monitor"), self.source_names()
 
     def services(self, historian: ActorRef, began_ns: int) -> PodServices:
         """What every worker is handed."""

@@ -1,8 +1,9 @@
 """`RuntimeMonitorActor`: is there a runtime, is it ready, has it a network? (spec 2.1, 2.2, 2.12)
 
-Asks the runtime for its version once and for its status every five seconds. Tells the sync loop what came of it
-whenever that changes, and the node status each time. A runtime that is missing is waited for, and said so once; one
-that speaks another version is said so once and waited for as well, since an upgrade may fix it.
+Asks the runtime for its version once and for its status every five seconds. Tells the sync loop and the node status
+what came of it, and a sync loop that has begun anew what it knows already: no pod waits for the next answer. A runtime
+that is missing is waited for, and said so once; one that speaks another version is said so once and waited for as well,
+since an upgrade may fix it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
-from actors.messages import RuntimeStateObserved
+from actors.messages import RuntimeStateObserved, SyncLoopStarted
 from actors.node_messages import RuntimeDescribed
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import StatusRequest, StatusResponse, VersionRequest, VersionResponse
@@ -109,6 +110,11 @@ class RuntimeMonitorActor(Actor):
             self.log.info("the runtime is ready%s", f", but: {state.network_error}" if state.network_error else "")
         if state.error:
             self._version = None  # what comes back may be another one
+
+    @handles(SyncLoopStarted)
+    def sync_loop_started(self, _: SyncLoopStarted) -> None:
+        if self._told is not None:
+            self._sync_loop.tell(self._told)
 
     def _describe(self, version: VersionResponse, status: StatusResponse) -> None:
         """Tell who the runtime is and what it is able to do. Handlers come in any order."""

@@ -98,9 +98,12 @@ class SyncLoopActor(SyncPartners):
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
-    def __init__(self, services: PodServices, storage: ActorRef, sources: tuple[str, ...]) -> None:
+    def __init__(
+        self, services: PodServices, storage: ActorRef, runtime_monitor: ActorRef, sources: tuple[str, ...]
+    ) -> None:
         super().__init__(services)
         self._storage = storage
+        self._runtime_monitor = runtime_monitor
         self._sources = frozenset(sources)
         self._lines = NameLines()
         self._unheard: set[str] = set()
@@ -118,7 +121,8 @@ class SyncLoopActor(SyncPartners):
             worker.tell(AnnounceYourself())
         self._number = self.now_ns()
         self._ask_again()
-        self._services.pleg.tell(SyncLoopStarted())
+        for listener in (self._services.pleg, self._runtime_monitor):
+            listener.tell(SyncLoopStarted())
 
     @handles(StorageStarted)
     def storage_started(self, _: StorageStarted) -> None:
@@ -132,7 +136,8 @@ class SyncLoopActor(SyncPartners):
     def overflowed(self, _: MailboxOverflowed) -> None:
         self._around = None  # news of it may be among what was lost, and are not told again
         self._ask_again()
-        self._services.pleg.tell(SyncLoopStarted())
+        for listener in (self._services.pleg, self._runtime_monitor):
+            listener.tell(SyncLoopStarted())
         self._tell_workers(AnnounceYourself())
 
     # --- what is desired --------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, kept
-from actors.messages import RuntimeStateObserved
+from actors.messages import RuntimeStateObserved, SyncLoopStarted
 from actors.node_messages import RuntimeDescribed
 from actors.runtime_monitor import POLL_NS, TIMEOUT_NS, DescribeRuntime, RuntimeMonitorActor
 from runtime.cri import Cri, CriError, StatusCode
@@ -91,6 +91,16 @@ def test_a_ready_runtime_is_told_with_each_answer_and_described(world: World):
     assert (described.name, described.version) == (version.runtime_name, version.runtime_version)
     assert [handler.name for handler in described.handlers] == sorted(handler.name for handler in described.handlers)
     assert world.between.counts == {"Version": 1, "Status": 13}
+
+
+def test_a_sync_loop_that_begins_anew_is_told_at_once_what_is_known(world: World):
+    monitor = world.spawn()
+    monitor.tell(SyncLoopStarted())
+    world.run(SECOND_NS)
+    world.words.clear()
+    monitor.tell(SyncLoopStarted())
+    world.run(SECOND_NS)
+    assert [each.error for each in world.words] == [""]
 
 
 def test_trouble_of_the_network_and_of_the_runtime_is_told_when_it_changes(world: World):

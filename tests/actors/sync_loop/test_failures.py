@@ -31,7 +31,8 @@ def test_a_restart_keeps_the_workers_and_asks_for_everything_again(world: World)
     assert world.workers() == ["1", "2"]
     first, again = only(world.kept["storage"], PublishAgain)
     assert (again.known, again.number > first.number) == ((), True)
-    assert len(only(world.kept["pleg"], SyncLoopStarted)) == 2
+    for partner in ("pleg", "runtime_monitor"):
+        assert len(only(world.kept[partner], SyncLoopStarted)) == 2
     world.tell(changed(ADD, pod("1")))
     world.ready()
     assert world.workers() == ["1"], "the one that no source desired any more was let go when all had spoken"

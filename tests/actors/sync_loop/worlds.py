@@ -128,11 +128,12 @@ class World:
             "historian": (NoteHistory,),
             "resources": (PodWorkerStarted, KnownPods),
             "storage": (PublishAgain,),
+            "runtime_monitor": (SyncLoopStarted,),
         }
         partners = {name: Recorder.spawn_in(self.system, name, *kinds) for name, kinds in everyone.items()}
         refs = {name: ref for name, (ref, _) in partners.items()}
         self.kept = {name: kept for name, (_, kept) in partners.items()}
-        storage = refs.pop("storage")
+        storage, monitor = refs.pop("storage"), refs.pop("runtime_monitor")
         host = SimulatedHost(pod_logs="/var/log/pods", container_logs="/var/log/containers")
         cri = SimulatedCri(self.dispatcher)
         services = PodServices(
@@ -146,7 +147,7 @@ class World:
             sync_loop=storage,
             **refs,
         )
-        self.loop = self.system.spawn(Loop, services, storage, sources or (SOURCE_FILE,), name="sync-loop")
+        self.loop = self.system.spawn(Loop, services, storage, monitor, sources or (SOURCE_FILE,), name="sync-loop")
         self.run()
 
     def run(self, ns: int = 0) -> None:

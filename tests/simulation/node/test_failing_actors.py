@@ -18,6 +18,7 @@ from actors.kernel import Actor
 from simulation.play import Outcome, Play
 from simulation.scenario import Scenario, library_scenario, with_pods
 from tests.seeds import over_seeds
+from tests.simulation.node.worlds import SECOND, World, manifest
 
 Kind = tuple[str, str]
 """Names of an actor class and of a message class."""
@@ -119,3 +120,11 @@ def test_failures_that_did_harm(handlings: Handlings, mix: str, kind: Kind, whic
     outcome = _played(mix, 7)
     assert handlings.seen[kind] >= which
     assert _harm(outcome) == []
+
+
+@pytest.mark.parametrize("kind", ["RuntimeStateObserved", "UnknownPodsObserved", "PodChanged", "SourceReady"])
+def test_a_sync_loop_that_fails_as_it_begins_is_told_again_at_once_what_the_runtime_is(handlings: Handlings, kind: str):
+    handlings.fails = (("SyncLoopActor", kind), 1, False)
+    world = World({"web": manifest("web")}).start()
+    assert world.until(lambda: world.running() == ["web/app"]) < SECOND
+    assert handlings.seen["SyncLoopActor", kind] >= 1

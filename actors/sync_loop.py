@@ -10,11 +10,14 @@ and has ended. It decides no more than that:
 - A pod that the runtime runs and no source desires is an orphan and is ended, once every source has spoken (2.10).
 
 What is lost on the way here (a full mailbox, a restart of this actor) is asked for again: `PublishAgain`. What it says
-to those who begin anew themselves, or ask, stands in `sync_partners`; who waits for which name in `name_lines`.
+to those who begin anew themselves, or ask, stands in `sync_partners`; who waits for which name in `name_lines`; which
+pods it leaves alone since it has failed on them itself, in `set_aside`.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import ClassVar
 
 from actors.event_messages import pod_event
@@ -55,6 +58,7 @@ from actors.mirror_messages import (
 from actors.name_lines import NameLines
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
+from actors.set_aside import TRY_AGAIN_NS, PodsFailed, SetAside, TryAgain
 from actors.status_messages import (
     PodForgotten,
     PodLeftApi,
@@ -65,8 +69,8 @@ from actors.surroundings import Surroundings
 from actors.sync_entries import Entry, Standing, concerns_worker
 from actors.sync_notes import waits_for_its_turn, worker_failed
 from actors.sync_partners import EndOnceMore, SyncPartners
-from config.objects import PodStatus
-from config.pod_identity import SOURCE_API, is_mirror
+from config.objects import Pod, PodStatus
+from config.pod_identity import SOURCE_API, full_name, is_mirror, is_static
 from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
@@ -108,6 +112,7 @@ class SyncLoopActor(SyncPartners):
         self._lines = NameLines()
         self._unheard: set[str] = set()
         self._ready: set[str] = set()
+        self._set_aside = SetAside()
         self._number = 0
         """Of its questions to the storage. Answers to the life before this one may still wait."""
 
@@ -144,6 +149,11 @@ class SyncLoopActor(SyncPartners):
 
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
+        if not self._set_aside.holds(message):
+            with self._on_behalf_of(message.pod):
+                self._meet(message)
+
+    def _meet(self, message: PodChanged) -> None:
         uid = message.pod.metadata.uid
         entry = self._entries.get(uid)
         if message.source == SOURCE_API:
@@ -158,7 +168,7 @@ class SyncLoopActor(SyncPartners):
                     entry.pod = message.pod  # its last form says how fast it is to end
                 self._remove(uid, entry)
             return
-        if entry is None:
+        if entry is None or (entry.pod is None and entry.worker is None):  # or it was set aside before it could begin
             entry = self._entries[uid] = Entry()
             entry.adopt(message.pod, message.source)
             self._start_if_allowed(uid, entry)
@@ -175,6 +185,36 @@ class SyncLoopActor(SyncPartners):
                 # If it has run since before a restart of this actor, it is ahead of whoever came since.
                 self._lines.goes_first(entry.name, uid)
             self._tell_desired(entry, message.operation)
+
+    @contextlib.contextmanager
+    def _on_behalf_of(self, pod: Pod) -> Iterator[None]:
+        """What fails here fails because of this pod."""
+        try:
+            yield
+        except Exception as failure:
+            word = self._set_aside.failed(pod, failure)
+            if word is not None:
+                self.ref.tell(word)
+            raise
+
+    @handles(PodsFailed)
+    def pods_failed(self, message: PodsFailed) -> None:
+        """Before anything else of this life: those that are left alone in it are known, and no more is done."""
+        for uid, trouble in self._set_aside.remember(message).items():
+            pod, entry = trouble.pod, self._entries.setdefault(uid, Entry())
+            entry.standing, entry.static, entry.name = Standing.DESIRED, is_static(pod), full_name(pod)
+            self._unheard.discard(uid)
+            if entry.static:
+                self._lines.goes_first(entry.name, uid)
+            text = f"the agent fails on this pod and leaves it as it is, until it changes: {trouble.cause}"
+            self.log.error("pod %s: %s", entry.name, text)
+            self._services.events.tell(pod_event(pod, "Warning", "FailedSync", text))
+            self.after(TRY_AGAIN_NS, TryAgain())
+
+    @handles(TryAgain)
+    def try_again(self, _: TryAgain) -> None:
+        self._set_aside.try_again()
+        self._ask_again()
 
     def _tell_what_the_api_shows(self, change: PodChanged, entry: Entry | None) -> None:
         """To the status manager, where it does not hear of it anyway: of a pod that is new its worker tells, and one of
@@ -231,10 +271,13 @@ class SyncLoopActor(SyncPartners):
     # --- who may start ----------------------------------------------------------------------------------------------
 
     def _start_if_allowed(self, uid: str, entry: Entry) -> None:
-        """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
         pod = entry.pod
-        if entry.worker is not None or entry.ended or pod is None:
-            return
+        if entry.worker is None and not entry.ended and pod is not None:
+            with self._on_behalf_of(pod):
+                self._start_or_wait(uid, entry, pod)
+
+    def _start_or_wait(self, uid: str, entry: Entry, pod: Pod) -> None:
+        """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
         if entry.static and not self._may_start_static(uid, entry):
             # Before its source and the runtime have spoken it may well be running: that is not "Pending".
             known = self._unknown is not None and entry.source in self._ready

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.kernel import Message
@@ -16,11 +18,26 @@ from actors.messages import (
     UnknownPodsObserved,
     WorkersKnown,
 )
+from actors.set_aside import TRY_AGAIN_NS
 from actors.status_messages import StatusManagerStarted
-from actors.sync_loop import SyncLoopActor
+from actors.sync_entries import Entry
+from actors.sync_loop import KNOWN_PODS_NS, SyncLoopActor
 from config.objects import ObjectMeta, Pod
 from tests.actors.probes import only
-from tests.actors.sync_loop.worlds import ADD, DELETE, READY, SECOND_NS, UPDATE, Fail, World, changed, pod, running
+from tests.actors.sync_loop.worlds import (
+    ADD,
+    DELETE,
+    READY,
+    REMOVE,
+    SECOND_NS,
+    UPDATE,
+    Fail,
+    Loop,
+    World,
+    changed,
+    pod,
+    running,
+)
 
 
 def test_a_restart_keeps_the_workers_and_asks_for_everything_again(world: World):
@@ -143,3 +160,67 @@ def test_spec_2_6_updates_that_wait_are_one_in_the_newest_form(
     assert old.coalesce_key() == new.coalesce_key()
     both = new.merged(old)
     assert (both.pod, both.operation) == (new.pod, merged)
+
+
+# --- a pod on which it fails itself ---------------------------------------------------------------------------------
+
+
+def fails_on(monkeypatch: pytest.MonkeyPatch, *uids: str) -> None:
+    """Whatever it does to begin one of these pods, or to tell its worker, fails, but for the form named `mended`."""
+    start, tell = Loop._start_or_wait, Loop._tell_desired
+
+    def check(pod: Pod | None) -> None:
+        if pod is not None and pod.metadata.uid in uids and pod.metadata.name != "mended":
+            raise ZeroDivisionError("a fault of the program")
+
+    def start_or_fail(loop: Loop, uid: str, entry: Entry, pod: Pod) -> None:
+        check(pod)
+        start(loop, uid, entry, pod)
+
+    def tell_or_fail(loop: Loop, entry: Entry, *args: Any) -> None:
+        check(entry.pod)
+        tell(loop, entry, *args)
+
+    monkeypatch.setattr(Loop, "_start_or_wait", start_or_fail)
+    monkeypatch.setattr(Loop, "_tell_desired", tell_or_fail)
+
+
+def hear(world: World, *pods: Pod) -> None:
+    """The storage answers each question, until nothing is asked any more."""
+    answered = 0
+    while answered < len(asked := only(world.kept["storage"], PublishAgain)):
+        answered = len(asked)
+        world.tell(*(changed(ADD, each) for each in pods), world.spoken(), UnknownPodsObserved(()))
+        world.run(10 * SECOND_NS)
+
+
+def test_pods_on_which_it_fails_each_time_keep_no_other_from_being_heard(world: World, monkeypatch: pytest.MonkeyPatch):
+    fails_on(monkeypatch, "bad", "worse")
+    hear(world, pod("1"), pod("bad"), pod("2"), pod("worse"), pod("3"))
+    assert sorted(world.workers()) == ["1", "2", "3"]
+    assert world.last_known() == {"1", "2", "3", "bad", "worse"}, "nothing of theirs is taken for left over"
+    told = [each for each in world.kept["events"] if each.reason == "FailedSync"]
+    assert {each.name for each in told} == {"bad", "worse"}
+    world.tell(changed(UPDATE, pod("bad", "mended")))
+    assert sorted(world.workers()) == ["1", "2", "3", "bad"]
+    world.tell(changed(REMOVE, pod("worse")))
+    world.run(KNOWN_PODS_NS)
+    assert world.last_known() == {"1", "2", "3", "bad"}
+
+
+def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    world.ready()
+    world.tell(changed(ADD, pod("bad", "web")))
+    with monkeypatch.context() as patched:
+        fails_on(patched, "bad")
+        world.tell(Fail())
+        world.run(SECOND_NS)
+        hear(world, pod("bad", "web"), pod("next", "web"))
+        assert world.workers() == ["bad"]
+        assert "TerminatePod" not in world.said("bad")
+    before = len(world.said("bad"))
+    world.run(TRY_AGAIN_NS)
+    world.tell(changed(ADD, pod("bad", "web")))
+    assert world.said("bad")[before:] == ["SyncPod"]

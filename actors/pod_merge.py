@@ -11,16 +11,17 @@ resource version: an object that differs in that alone is not told again.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import msgspec
 
 from actors.messages import Operation
+from actors.pod_status.times import api_time
 from config.objects import Pod
 from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS, comparable_annotations
 
+_FIRST_SECOND = "1970-01-01T00:00:00Z"
 TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
 
 
@@ -147,10 +148,9 @@ def differs_in_meaning(known: Pod, read: Pod) -> bool:
 
 @lru_cache(maxsize=16)
 def fixed_width_time(wall_ns: int) -> str:
-    """RFC 3339 with nine digits of a second, UTC: texts of this form sort as the times do."""
-    seconds, ns = divmod(wall_ns, 1_000_000_000)
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ns:09d}Z"
+    """RFC 3339 with nine digits of a second, UTC: texts of this form sort as the times do. Of a time after 1970."""
+    second = api_time(wall_ns) or _FIRST_SECOND
+    return f"{second[:-1]}.{wall_ns % 1_000_000_000:09d}Z"
 
 
 def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, changes: list[Change]) -> Desired:

@@ -303,6 +303,8 @@ class PodWorker(Actor):
                 await self._end.end_latecomers(self._life)
             if self._end.nothing_is_left(self._life) and self._life.deleted:
                 # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
+                if self._life.runtime_only:
+                    self._give_back()  # an agent before may have promised it something
                 self._view.history.over()
                 self.stop()
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from actors.admission_messages import ResourceManagerStarted
 from config.kubelet import KubeletConfiguration
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import SECOND, container, manifest
+from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 CRITICAL = {"priority": 2_000_000_000, "priorityClassName": "system-cluster-critical"}
 
@@ -123,3 +124,19 @@ def test_no_more_pods_than_the_node_has_places_for():
         cluster.run(SECOND)
     assert sorted(cluster.phases().values()) == ["Failed", "Running", "Running"]
     assert status(cluster, "pod-2")["reason"] == "OutOfpods"
+
+
+def test_what_a_pod_had_that_only_the_runtime_knows_is_free_when_it_has_ended():
+    """Whoever gives out the node is told of workers anew where it has failed, of those of such pods as well."""
+    world = World({"web": manifest("web", asking("3"), uid="lost")}).start()
+    world.run(10 * SECOND)
+    world.node.kill()
+    world.node.remove_manifest("web")
+    world.node.restart_agent()
+    system = world.node.node.system
+    world.until(lambda: system.find("/node/sync-loop/lost") is not None)
+    system.find("/node/sync-loop").tell(ResourceManagerStarted())
+    world.until(lambda: world.running() == [])
+    world.run(3 * 60 * SECOND)
+    world.node.put_manifest("next", manifest("next", asking("3")))
+    world.until(lambda: world.running() == ["next/app"])

@@ -48,11 +48,11 @@ SERVING = Purpose("serving", "kubernetes.io/kubelet-serving", ("digital signatur
 CLIENT = Purpose("client", "kubernetes.io/kube-apiserver-client-kubelet", ("digital signature", "client auth"), False)
 
 
-def certificate_request(purpose: Purpose, pem: bytes) -> CertificateSigningRequest:
-    """The object that asks the cluster, for the request in `pem`."""
+def certificate_request(purpose: Purpose, pem: bytes, name: str = "") -> CertificateSigningRequest:
+    """The object that asks the cluster, for the request in `pem`. Without a name the API server makes one."""
     request = base64.b64encode(pem).decode()
     return CertificateSigningRequest(
-        metadata=ObjectMeta(generate_name="csr-"),
+        metadata=ObjectMeta(name=name) if name else ObjectMeta(generate_name="csr-"),
         spec=CertificateSigningRequestSpec(request=request, signer_name=purpose.signer, usages=purpose.usages),
     )
 

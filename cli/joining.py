@@ -2,7 +2,8 @@
 
 What is found in `--kubeconfig` is used for as long as it is valid. Otherwise a request is made with the credentials of
 the bootstrap kubeconfig, and waited for until somebody has approved it; then the kubeconfig is written, with references
-to the certificate and to no secret of the bootstrap. An API server that is away is waited for.
+to the certificate and to no secret of the bootstrap. An API server that is away is waited for. An agent that ends
+before its request was approved leaves the key, and the next one waits for the same request.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from cli.node_start import open_lines
 from config.api_resources import CERTIFICATE_SIGNING_REQUESTS
 from config.codec import DocumentError
 from config.kubeconfig import ApiAccess, Pem, kubeconfig_document
+from config.objects import CertificateSigningRequest
 from config.start_configuration import StartConfiguration
 from runtime.api import Api, ApiError, create, get
 from runtime.api.access import read_access
-from runtime.certificate_keys import CLIENT, SERVER, CertificateKeys, LocalCertificateKeys, current_file
+from runtime.certificate_keys import CLIENT, SERVER, CertificateKeys, LocalCertificateKeys, current_file, request_name
 from runtime.event_loop import LoopThread
 
 LOG = logging.getLogger("actorlet.run")
@@ -74,7 +76,7 @@ def join_with_bootstrap(
     except DocumentError as error:
         raise JoiningEnded(f"--bootstrap-kubeconfig: {error}") from None
     LOG.info("%s has no valid credentials: they are asked for at %s", node.kubeconfig, access.cluster.server)
-    keys = LocalCertificateKeys(node.cert_dir, CLIENT)
+    keys = LocalCertificateKeys(node.cert_dir, CLIENT, patient=True)
     with closing(open_lines(access, loop, start.configuration)) as lines:
         while (certificate := _signed(lines.main, keys, f"system:node:{node_name}", pause)) is None:
             if not pause(LOOK_FIRST_SECONDS):
@@ -90,15 +92,18 @@ def join_with_bootstrap(
     return True
 
 
-def _signed(api: Api, keys: CertificateKeys, user: str, pause: Pause) -> bytes | None:
+def _signed(api: Api, keys: LocalCertificateKeys, user: str, pause: Pause) -> bytes | None:
     """The certificate, PEM; empty when the agent is to end; None: ask anew. Raises JoiningEnded."""
-    name, wait, waited = "", LOOK_FIRST_SECONDS, 0.0
-    request = certificate_request(CLIENT_PURPOSE, keys.request(user, ()))
+    asked, wait, waited = False, LOOK_FIRST_SECONDS, 0.0
+    pem = keys.request(user, ())
+    # An agent before us may have asked with the same key: then its request has this name, and is ours.
+    name = request_name(pem, user, CLIENT_PURPOSE.signer, *CLIENT_PURPOSE.usages)
+    request = certificate_request(CLIENT_PURPOSE, pem, name)
     while waited < ASK_AGAIN_SECONDS:
         try:
-            if not name:
-                made = api.call(create(CERTIFICATE_SIGNING_REQUESTS, "", request)).result(CALL_SECONDS)
-                name = made.metadata.name
+            if not asked:
+                _ask(api, request)
+                asked = True
                 LOG.info("request %s waits for approval (`kubectl certificate approve %s`)", name, name)
             found = api.call(get(CERTIFICATE_SIGNING_REQUESTS, "", name)).result(CALL_SECONDS)
         except (ApiError, TimeoutError) as error:
@@ -112,11 +117,22 @@ def _signed(api: Api, keys: CertificateKeys, user: str, pause: Pause) -> bytes |
             if verdict is Verdict.ISSUED and found.status is not None:
                 return base64.b64decode(found.status.certificate or "")
             if verdict is not Verdict.WAITS:
+                keys.forget()
                 raise JoiningEnded(f"request {name} for a certificate was {verdict.value}: {why}")
         if not pause(wait):
             return b""
         waited, wait = waited + wait, min(2 * wait, LOOK_MAX_SECONDS)
+    keys.forget()
     return None
+
+
+def _ask(api: Api, request: CertificateSigningRequest) -> None:
+    """There is such a request now. Raises ApiError, TimeoutError."""
+    try:
+        api.call(create(CERTIFICATE_SIGNING_REQUESTS, "", request)).result(CALL_SECONDS)
+    except ApiError as error:
+        if not error.already_exists:
+            raise
 
 
 def _is_valid(kubeconfig: str, wall_ns: int) -> bool:

@@ -9,14 +9,18 @@ ValueError for what is no certificate of the key.
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 SERVER, CLIENT = "kubelet-server", "kubelet-client"
 ORGANIZATION = "system:nodes"
@@ -47,12 +51,17 @@ class CertificateKeys(Protocol):
 
 
 class LocalCertificateKeys:
-    """On the disk of this machine, in `directory`. `purpose`: `SERVER` or `CLIENT`, with which names of files begin."""
+    """On the disk of this machine, in `directory`. `purpose`: `SERVER` or `CLIENT`, with which names of files begin.
 
-    def __init__(self, directory: str, purpose: str) -> None:
+    `patient`: the key of a request lies on the disk until its certificate is there, so that an agent that begins again
+    asks with the same one; `forget` ends that.
+    """
+
+    def __init__(self, directory: str, purpose: str, *, patient: bool = False) -> None:
         self._directory = Path(directory)
         self._purpose = purpose
         self._current = current_file(directory, purpose)
+        self._waiting = self._directory / f"{purpose}.key.tmp" if patient else None
         self._key: bytes | None = None
 
     def held(self) -> HeldCertificate | None:
@@ -68,7 +77,8 @@ class LocalCertificateKeys:
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.x509.oid import NameOID
 
-        key = ec.generate_private_key(ec.SECP256R1())
+        waiting = _readable_key(self._waiting)
+        key = waiting or ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name(
             [
                 x509.NameAttribute(NameOID.ORGANIZATION_NAME, ORGANIZATION),
@@ -85,7 +95,17 @@ class LocalCertificateKeys:
         self._key = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
+        if self._waiting is not None and waiting is None:
+            self._directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+            self._waiting.unlink(missing_ok=True)
+            _write(self._waiting, self._key)
         return made.public_bytes(serialization.Encoding.PEM)
+
+    def forget(self) -> None:
+        """Nothing will come of the last request: the next one is with a new key."""
+        self._key = None
+        if self._waiting is not None:
+            self._waiting.unlink(missing_ok=True)
 
     def accept(self, certificate: bytes) -> HeldCertificate:
         if self._key is None:
@@ -100,7 +120,7 @@ class LocalCertificateKeys:
         link.unlink(missing_ok=True)
         link.symlink_to(name)
         os.replace(link, self._current)
-        self._key = None
+        self.forget()
         self._forget_others(name)
         return found
 
@@ -116,6 +136,16 @@ def current_file(directory: str, purpose: str) -> str:
     return os.path.join(os.path.abspath(directory), f"{purpose}-current.pem")
 
 
+def request_name(pem: bytes, *words: str) -> str:
+    """A name for this request that another one with the same key, and for the same `words`, has as well."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+
+    public = x509.load_pem_x509_csr(pem).public_key()
+    key = public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return f"node-csr-{hashlib.sha256(b'|'.join((key, *(each.encode() for each in words)))).hexdigest()}"
+
+
 def is_address(name: str) -> bool:
     """Whether it is an IP address, and no name."""
     try:
@@ -123,6 +153,20 @@ def is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _readable_key(path: Path | None) -> EllipticCurvePrivateKey | None:
+    """The key in that file; None where there is none that can be used."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    if path is None:
+        return None
+    try:
+        found = serialization.load_pem_private_key(path.read_bytes(), None)
+    except (OSError, ValueError, TypeError):
+        return None
+    return found if isinstance(found, ec.EllipticCurvePrivateKey) else None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -56,9 +56,10 @@ class Question:
 
     def may_ask(self) -> bool:
         """True when it has not been asked yet, or long ago; it counts as asked from now on."""
-        if not self.is_due():
+        now_ns, asked_ns = self._worker.now_ns(), self._asked_at_ns
+        if asked_ns is not None and now_ns - asked_ns < ASK_AGAIN_NS:
             return False
-        self._asked_at_ns = self._worker.now_ns()
+        self._asked_at_ns = now_ns
         self._worker.after(ASK_AGAIN_NS, LookAgain(), key=self._name)
         return True
 
@@ -67,8 +68,9 @@ class Question:
         return self._asked_at_ns is None or self._worker.now_ns() - self._asked_at_ns >= ASK_AGAIN_NS
 
     def answered(self) -> None:
-        self._asked_at_ns = None
-        self._worker.cancel_timer(self._name)
+        if self._asked_at_ns is not None:
+            self._asked_at_ns = None
+            self._worker.cancel_timer(self._name)
 
 
 class PodView:

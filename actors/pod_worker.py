@@ -4,7 +4,8 @@ The worker walks the state machine of `pod_lifecycle` and decides nothing itself
 `pod_actions`, what to show by `pod_status`, how a container is configured by `start`. A pass looks at what may have
 changed in the runtime, computes, does one short verb after another, and publishes what came of it (`pod_sync`,
 `pod_end`). What takes long (pulls, volumes, collecting the remains) is asked of other actors. Their answer is a reason
-for one more pass, which follows in the same turn unless more waits already; then one pass serves for all of it.
+for one more pass, which follows in the same turn unless more waits already; then one pass serves for all of it. Only
+after the word of the node that it takes the pod there is none: its volumes are next, whatever a pass would find.
 
 A pass that waits for the runtime is cancelled by the order to end the pod; what it had begun is remembered
 (`pod_deeds`).

@@ -50,7 +50,10 @@ class Effects:
             pending = make()
         except Exception as failure:  # what cannot even begin ends like what fails
             pending = broken(failure)
-        pending.add_done_callback(partial(self._tell, then))
+        if pending.done():
+            self._post(EffectEnded(pending, then, self.generation))
+        else:
+            pending.add_done_callback(partial(self._tell, then))
 
     def ended(self) -> None:
         """Count one out and start the next."""

@@ -48,12 +48,10 @@ def handle(cell: Cell, item: Item) -> None:
     except BaseException as failure:
         if started_ns:
             _measure(cell, started_ns, item)
-        _failed(cell, item, failure)
+        failed(cell, item, failure)
         return
     if type(result) is CoroutineType:
-        task = Task(result, item, type(message).__name__, started_ns if clock is None else clock.now_ns)
-        cell.task = task
-        _drive(cell, task, _BEGIN, None)
+        begin_task(cell, item, result, started_ns if clock is None else clock.now_ns)
         return
     # What `_measure` and `_trace` do, without their calls: this is the way of nearly every message.
     cell.handled += 1
@@ -70,6 +68,12 @@ def handle(cell: Cell, item: Item) -> None:
     if trace is not None:
         now_ns = dispatcher.now_ns() if clock is None else clock.now_ns
         trace(now_ns, cell.path, item.label(), "ok")
+
+
+def begin_task(cell: Cell, item: Item, coroutine: CoroutineType[Any, Any, Any], started_ns: int) -> None:
+    """The handler of a message is one that may wait: go with it as far as it goes at once."""
+    task = cell.task = Task(coroutine, item, type(item.message).__name__, started_ns)
+    _drive(cell, task, _BEGIN, None)
 
 
 def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
@@ -198,7 +202,7 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
             cell.task_ended()
             if started_ns:
                 _measure(cell, started_ns, task.item, task.label)
-            _failed(cell, task.item, raised, task.label)
+            failed(cell, task.item, raised, task.label)
             return
         if type(suspension) is not Suspension:
             failure = TypeError(
@@ -238,7 +242,7 @@ def _unhandled(cell: Cell, item: Item) -> None:
     _trace(cell, item, "", "unhandled")
 
 
-def _failed(cell: Cell, item: Item | None, failure: BaseException, label: str = "") -> None:
+def failed(cell: Cell, item: Item | None, failure: BaseException, label: str = "") -> None:
     """As in Pykka, an ordinary exception in answer to an `ask` is the asker's; anything else is the actor's."""
     _trace(cell, item, label, f"failed: {type(failure).__name__}")
     if item is not None and item.reply_to is not None:

@@ -8,7 +8,8 @@ counted, and the owner is told once by `MailboxOverflowed` to look at the truth 
 not twice before the same message: what it tells itself about it may be refused as well, and must not keep it busy for
 ever. Nothing here raises in the sender. The caller holds the cell's lock around every method that changes something.
 
-Deques are made on the first message and dropped with the last: an idle actor pays for none.
+Nearly every message comes to an actor that has nothing else to do: the one message that waits lies by itself. Lanes and
+keys are made when a second one comes, and dropped with the last: an idle actor pays for none.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _QUEUED, _COALESCED, _REFUSED, _CLOSED = Posted
 class _Nature:
     """What a message's type alone says about how it waits; looked up once per type, asked once per message."""
 
-    __slots__ = ("interrupts", "keyed", "merges", "name", "signal", "urgent")
+    __slots__ = ("interrupts", "keyed", "merges", "name", "plain", "signal", "urgent")
 
     def __init__(self, message_type: type[Any]) -> None:
         ours = issubclass(message_type, Message)
@@ -71,6 +72,8 @@ class _Nature:
         self.signal = issubclass(message_type, Signal)
         self.interrupts: bool = ours and message_type.interrupts
         self.urgent = self.signal or self.interrupts
+        self.plain = not self.interrupts and message_type is not MailboxOverflowed
+        """It is taken as it is: nobody asks for it before, nor is it made anew then."""
         self.keyed = ours and message_type.coalesce_key is not Message.coalesce_key
         self.merges = ours and message_type.merged is not Message.merged
 
@@ -91,6 +94,7 @@ class Mailbox:
     __slots__ = (
         "_by_key",
         "_first_interrupt",
+        "_only",
         "_system",
         "_user",
         "_waited_when_told",
@@ -109,6 +113,8 @@ class Mailbox:
         self.dropped_total = 0
         self.overflow = 0
         self.length = 0
+        self._only: Item | None = None
+        """The one message that waits, of whichever lane; the lanes are empty then."""
         self._system: deque[Item] | None = None
         self._user: deque[Item] | None = None
         self._by_key: dict[Hashable, Item] | None = None
@@ -137,6 +143,12 @@ class Mailbox:
             except Exception:
                 key = None
                 log_bad_key(message)
+        if not self.length and nature.plain:
+            self._only = Item(message, reply_to, sender, now_ns, key)
+            self.length = 1
+            return _QUEUED
+        if self._only is not None:
+            self._make_lane(self._only)
         if key is not None:
             if self._by_key is None:
                 self._by_key = {}
@@ -163,8 +175,23 @@ class Mailbox:
             self._first_interrupt = item
         return _QUEUED
 
+    def _make_lane(self, only: Item) -> None:
+        """The one message that waits is alone no more."""
+        self._only = None
+        if _nature_of(type(only.message)).urgent:
+            self._system = deque((only,))
+        else:
+            self._user = deque((only,))
+        if only.key is not None:
+            self._by_key = {only.key: only}
+
     def take(self) -> Item | None:
         """The next message: the system lane first."""
+        only = self._only
+        if only is not None:
+            self._only = None
+            self.length = 0
+            return only
         lane = self._system
         if lane and (type(lane[0].message) is not MailboxOverflowed or self._may_be_told()):
             item = lane.popleft()
@@ -198,27 +225,31 @@ class Mailbox:
         """Take no more; returns what was still waiting."""
         self.closed = True
         left = self.waiting()
-        self._system = self._user = self._by_key = self._first_interrupt = self._waited_when_told = None
+        self._only = self._system = self._user = self._by_key = None
+        self._first_interrupt = self._waited_when_told = None
         self.length = 0
         return left
 
     def is_urgent(self) -> bool:
         """Whether something waits that goes before all others."""
-        return self._system is not None
+        only = self._only
+        return self._system is not None if only is None else _nature_of(type(only.message)).urgent
 
     def has_messages(self) -> bool:
         return self.length > 0
 
     def waiting(self) -> list[Item]:
         """What waits, in the order in which it will be taken; left where it is."""
-        return [*(self._system or ()), *(self._user or ())]
+        only = self._only
+        return [*(self._system or ()), *(self._user or ())] if only is None else [only]
 
     def depth(self) -> int:
         return self.length
 
     def oldest_since_ns(self) -> int | None:
         """When the oldest waiting message arrived, ns; None when nothing waits. May be asked without the lock."""
-        oldest = None
+        only = self._only
+        oldest = None if only is None else only.since_ns
         for lane in (self._system, self._user):
             try:
                 since_ns = lane[0].since_ns if lane else None

@@ -94,10 +94,11 @@ class SimulatedDispatcher(Dispatcher):
         """Give one actor one turn, or let time pass to the next timer. False when nothing is left before `until_ns`."""
         ready = self._ready
         if ready:
-            index = int(self._order.random() * len(ready))
-            cell = ready[index]
-            ready[index] = ready[-1]
-            ready.pop()
+            cell = ready.pop()
+            if ready:
+                index = int(self._order.random() * (len(ready) + 1))
+                if index < len(ready):
+                    cell, ready[index] = ready[index], cell
             self.steps += 1
             try:
                 cell.run()
@@ -126,10 +127,11 @@ class SimulatedDispatcher(Dispatcher):
             # `step`, without its calls: this is the way of every message and of every timer.
             try:
                 while ready:
-                    index = int(draw() * len(ready))
-                    cell = ready[index]
-                    ready[index] = ready[-1]
-                    ready.pop()
+                    cell = ready.pop()
+                    if ready:  # who is alone is next without a draw
+                        index = int(draw() * (len(ready) + 1))
+                        if index < len(ready):
+                            cell, ready[index] = ready[index], cell
                     self.steps += 1
                     cell.run()
             finally:

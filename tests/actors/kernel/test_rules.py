@@ -171,6 +171,32 @@ def test_a_mailbox_without_room_is_refused():
         Mailbox(0)
 
 
+def test_one_message_that_waits_alone_needs_no_containers():
+    mailbox = Mailbox(5)
+    mailbox.post(Latest("k", 1), None, "test", 7)
+    assert (mailbox._system, mailbox._user, mailbox._by_key) == (None, None, None)
+    assert (mailbox.length, mailbox.oldest_since_ns(), mailbox.is_urgent()) == (1, 7, False)
+    assert [item.message for item in mailbox.waiting()] == [Latest("k", 1)]
+    assert drain(mailbox) == [Latest("k", 1)]
+
+
+def test_who_waited_alone_is_met_by_its_key_and_overtaken_by_what_is_urgent():
+    mailbox = Mailbox(1)
+    mailbox.post(Latest("k", 1), None, "test", 0)
+    assert mailbox.post(Latest("k", 2), None, "test", 0) is Posted.COALESCED
+    assert mailbox.post(Latest("other", 3), None, "test", 0) is Posted.REFUSED
+    mailbox.post(SIGNAL, None, "test", 0)
+    assert [type(each) for each in drain(mailbox)] == [MailboxOverflowed, ActorStopped, Latest]
+
+
+def test_an_urgent_message_that_waits_alone_is_urgent():
+    mailbox = Mailbox(1)
+    mailbox.post(SIGNAL, None, "test", 0)
+    assert mailbox.is_urgent()
+    assert [item.message for item in mailbox.close()] == [SIGNAL]
+    assert (mailbox.length, mailbox.take()) == (0, None)
+
+
 def test_an_empty_mailbox_holds_no_containers():
     mailbox = Mailbox(5)
     mailbox.post(Latest("k", 1), None, "test", 0)

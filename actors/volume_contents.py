@@ -26,7 +26,7 @@ from actors.reference_messages import (
 from actors.volume_claim_messages import ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
 from actors.volume_payloads import Answers, TokenWant, Wants, contents_of, wants_of
 from config.objects import ConfigMap, Pod, Secret
-from runtime.volumes.capability import Contents, VolumeSpec
+from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeSpec
 from runtime.volumes.pod_volumes import specs_of
 
 SECOND_NS = 1_000_000_000
@@ -127,6 +127,8 @@ class VolumeContents:
         """Begin anew for this pod. None: it takes a while, and one of the others gives the outcome."""
         uid = pod.metadata.uid
         self.forget(uid)
+        if not specs_of(pod):
+            return Gathered(pod, NO_CONTENTS, 0, refers=False)  # there is nothing to ask anybody for
         wants = wants_of(pod)
         self._number += 1
         gathering = self._open[uid] = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)

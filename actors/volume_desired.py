@@ -41,7 +41,7 @@ def desired_volumes(
     pod: Pod, gathered: Gathered, locate: Callable[[str, VolumeSpec], LocatedVolume]
 ) -> tuple[DesiredVolume, ...]:
     """Every volume that a container of the pod uses, in the order of the pod."""
-    return tuple(_desired(pod, bare, gathered, locate) for bare in specs_of(pod))
+    return tuple([_desired(pod, bare, gathered, locate) for bare in specs_of(pod)])
 
 
 def _desired(
@@ -70,6 +70,8 @@ def _desired(
 
 def with_places_of(volumes: Sequence[DesiredVolume], before: Sequence[DesiredVolume]) -> tuple[DesiredVolume, ...]:
     """Volumes that wait because nobody can say now what they are are still where they were: a pod keeps what it has."""
+    if not volumes:
+        return ()
     known = {each.name: each for each in before if each.at is not None}
     return tuple(
         msgspec.structs.replace(known[each.name], waits=each.waits) if each.at is None and each.name in known else each

@@ -32,6 +32,7 @@ SECOND_NS = 1_000_000_000
 REFRESH_AT_LEAST_NS = 5 * SECOND_NS
 """Not sooner is anything renewed, whatever a token says."""
 RESYNC_JITTER = 0.5
+_THE_POD_ITSELF = frozenset({POD_ITSELF})
 
 
 class RenewalDue(Message, frozen=True):
@@ -162,13 +163,15 @@ class VolumePasses:
 
     def _due(self, uid: str, known: _Pod) -> frozenset[str]:
         """Names of the volumes that are tried in this pass, as far as they have to be."""
+        if not known.volumes:
+            return _THE_POD_ITSELF
         now_ns = self._actor.now_ns()
         due = {
             volume.name
             for volume in known.volumes
             if now_ns >= (known.retry_at_ns if volume.waits is not None else self._retry_at_ns(volume))
         }
-        return frozenset(due | {POD_ITSELF})
+        return _THE_POD_ITSELF | due
 
     def _retry_at_ns(self, volume: DesiredVolume) -> int:
         assert volume.at is not None, "what waits for nobody is located"
@@ -218,7 +221,7 @@ class VolumePasses:
         if known.asked or answer != known.answer:
             known.worker.tell(answer)
         known.asked, known.answer = False, answer
-        known.volumes = tuple(without_secrets(volume) for volume in known.volumes)
+        known.volumes = tuple([without_secrets(volume) for volume in known.volumes])
         self._wake_later(uid, known, plan)
         if not plan.troubles:
             self._unsettled.discard(uid)
@@ -226,7 +229,8 @@ class VolumePasses:
     def _wake_later(self, uid: str, known: _Pod, plan: PodPlan) -> None:
         """When to look at the pod again: what has failed, what others have to change, what grows old."""
         now_ns = self._actor.now_ns()
-        in_conflict = any(each.name in plan.waiting and is_for_one_pod(each) for each in known.volumes)
+        waiting = [each for each in known.volumes if each.name in plan.waiting]
+        in_conflict = bool(waiting) and any(map(is_for_one_pod, waiting))
         (self._in_conflict.add if in_conflict else self._in_conflict.discard)(uid)
         if not plan.waiting:
             known.failures = known.retry_at_ns = 0

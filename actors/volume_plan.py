@@ -65,7 +65,11 @@ class PodPlan(msgspec.Struct, frozen=True):
 
     def begins_calls(self) -> bool:
         """Whether something is under way once its steps are begun."""
-        return any(step.do is not Do.SAY_AGAIN for step in self.steps)
+        return bool(self.steps) and any(step.do is not Do.SAY_AGAIN for step in self.steps)
+
+
+NOTHING_TO_DO = PodPlan()
+"""All is as it should be, and there is nothing to have."""
 
 
 class _Plan:
@@ -113,9 +117,12 @@ class _Plan:
 
 def plan_wanted(uid: str, volumes: Sequence[DesiredVolume], actual: ActualWorld, now_ns: int) -> PodPlan:
     """For a pod that is to have these volumes."""
-    plan = _Plan(now_ns)
     things = actual.pod(uid)
-    if not is_usable(things.directory.life):
+    usable = is_usable(things.directory.life)
+    if usable and not volumes:
+        return NOTHING_TO_DO
+    plan = _Plan(now_ns)
+    if not usable:
         names = [volume.name for volume in volumes] or [POD_ITSELF]
         plan.attempt(Do.MAKE_DIRECTORY, PodDirectory(uid), things.directory, None, names)
         return plan.made()
@@ -171,8 +178,10 @@ def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
 
     Names of volumes are those on disk here.
     """
-    plan = _Plan(now_ns)
     things = actual.pod(uid)
+    if not things.volumes and things.directory.life.stage is Stage.ABSENT:
+        return NOTHING_TO_DO
+    plan = _Plan(now_ns)
     left = False
     for place, thing in things.volumes.items():
         if thing.life.stage is not Stage.ABSENT:

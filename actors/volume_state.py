@@ -57,7 +57,8 @@ class ThingLife(msgspec.Struct, frozen=True):
     lost: int = 0
 
 
-ABSENT = ThingLife()
+_WITHOUT_LOST = {stage: ThingLife(stage) for stage in Stage}
+ABSENT = _WITHOUT_LOST[Stage.ABSENT]
 
 
 class MakeBegun(msgspec.Struct, frozen=True):
@@ -161,7 +162,8 @@ def advance(life: ThingLife, event: Event) -> ThingLife:
     """The life after the event. Raises IllegalTransitionError."""
     for rule in TABLE.get((life.stage, type(event)), ()):
         if rule.holds(life):
-            return ThingLife(rule.target, _lost(life, event))
+            lost = _lost(life, event)
+            return ThingLife(rule.target, lost) if lost else _WITHOUT_LOST[rule.target]
     raise IllegalTransitionError(f"{type(event).__name__} cannot come to a thing that is {life}")
 
 

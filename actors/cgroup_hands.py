@@ -20,6 +20,7 @@ from runtime.metrics.meters import Meters
 
 T = TypeVar("T")
 
+_EVERY_TIER = tuple(QosClass)
 CREATE, UPDATE, DESTROY = "create", "update", "destroy"
 
 
@@ -69,14 +70,14 @@ class CgroupHands:
                 where = cgroups.name(self._root)
                 return Ground(False, (f"the cgroup {where} does not exist: make it, or change cgroupRoot",))
             problems = [*cgroups.problems(), *self.write_tiers(tiers)]
-            usable = all(cgroups.exists(tier_words(self._pods, qos)) for qos in QosClass)
+            usable = all(cgroups.exists(tier_words(self._pods, qos)) for qos in _EVERY_TIER)
         except CgroupNameError as fault:
             return Ground(False, (f"cgroupRoot: {fault}",))
         return Ground(usable, tuple(dict.fromkeys(problems)), self.uids())
 
     def uids(self) -> tuple[str, ...]:
         """Whose cgroups there are."""
-        return tuple(uid for qos in QosClass for uid in self._cgroups.pod_uids(tier_words(self._pods, qos)))
+        return tuple(uid for qos in _EVERY_TIER for uid in self._cgroups.pod_uids(tier_words(self._pods, qos)))
 
     def make(self, wanted: Iterable[PodGroup]) -> tuple[PodGroupMade, ...]:
         """One after the other; what cannot be made does not keep the others from being made."""
@@ -127,7 +128,7 @@ class CgroupHands:
 
     def _places(self, uids: Iterable[str]) -> list[Words]:
         """Wherever a pod may be: a cgroup of which only the name is known tells nothing of its pod."""
-        return [pod_words(self._pods, qos, uid) for uid in uids for qos in QosClass]
+        return [pod_words(self._pods, qos, uid) for uid in uids for qos in _EVERY_TIER]
 
     def _update(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
         return self._timed(UPDATE, lambda: self._cgroups.apply(words, limits))

@@ -27,6 +27,11 @@ LOGS_LANE = "pod logs"
 of a log in it come one after another.
 """
 
+# Asked of everything in a list: a member of an enum costs ten times a global name.
+_READY = PodSandboxState.SANDBOX_READY
+_CREATED, _RUNNING = ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_RUNNING
+_DEAD = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
+
 Unit = tuple[str, str]
 """(pod UID, container name): what a limit per container counts."""
 
@@ -93,7 +98,7 @@ def dead_containers(
     of_gone: list[Container] = []
     of_others: list[Container] = []
     for container in containers:
-        if container.state == ContainerState.CONTAINER_RUNNING:
+        if container.state == _RUNNING:
             continue  # nearly all of them, at every pass
         uid = container.labels.get(POD_UID_LABEL)
         if not uid:
@@ -109,7 +114,7 @@ def removable_sandboxes(
 ) -> list[str]:
     """Ids of sandboxes that are not ready and hold nothing; of a pod that is not gone the newest sandbox stays."""
     sandboxes = tuple(sandboxes)
-    if all(sandbox.state == PodSandboxState.SANDBOX_READY for sandbox in sandboxes):
+    if all(sandbox.state == _READY for sandbox in sandboxes):
         return []
     holding = {container.pod_sandbox_id for container in containers}
     by_pod: dict[str, list[PodSandbox]] = {}
@@ -120,19 +125,15 @@ def removable_sandboxes(
     for uid, of_pod in by_pod.items():
         of_pod.sort(key=_newest_sandbox_first)
         candidates = of_pod if is_gone(uid) else of_pod[1:]
-        removable += [
-            sandbox.id
-            for sandbox in candidates
-            if sandbox.state != PodSandboxState.SANDBOX_READY and sandbox.id not in holding
-        ]
+        removable += [sandbox.id for sandbox in candidates if sandbox.state != _READY and sandbox.id not in holding]
     return removable
 
 
 def _is_dead(container: Container, gone: bool) -> bool:
     state = container.state
-    if state == ContainerState.CONTAINER_CREATED:
+    if state == _CREATED:
         return gone
-    return state in (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
+    return state in _DEAD
 
 
 def _by_unit(containers: Sequence[Container]) -> dict[Unit, list[Container]]:

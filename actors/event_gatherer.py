@@ -18,6 +18,7 @@ from runtime.cri.enums import ContainerEventType
 from runtime.cri.messages import ContainerEventResponse
 
 SECOND_NS = 1_000_000_000
+_STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
 
 
 class EventsGathered(Message, frozen=True):
@@ -53,7 +54,7 @@ class EventGatherer(Actor):
 
 def can_wait(event: ContainerEventResponse) -> bool:
     """Whether it does no harm that a worker hears of this a second later."""
-    if event.container_event_type != ContainerEventType.CONTAINER_STOPPED_EVENT:
+    if event.container_event_type != _STOPPED:
         return True
     sandbox = event.pod_sandbox_status
     return sandbox is not None and sandbox.id == event.container_id

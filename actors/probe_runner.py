@@ -61,6 +61,7 @@ from runtime.probes import Check, Outcome, ProbeAnswer
 
 SECOND_NS = 1_000_000_000
 _SUCCESS = Outcome.SUCCESS
+_STARTUP, _READINESS, _LIVENESS = ProbeKind
 
 Begun: TypeAlias = Pending[ProbeAnswer] | ProbeAnswer
 """A check that has been begun, and may have been answered at once."""
@@ -335,11 +336,11 @@ class ProbeRunner(Actor):
             self._worker.tell(ProbesJudged(results))
 
     def _results(self) -> ProbeResults:
-        found: dict[ProbeKind, dict[str, bool]] = {kind: {} for kind in ProbeKind}
+        found: dict[ProbeKind, dict[str, bool]] = {_STARTUP: {}, _READINESS: {}, _LIVENESS: {}}
         for key, life in self._lives.items():
             if life.container_id and life.result is not None:
                 found[key.kind][life.container_id] = life.result
-        return ProbeResults(True, found[ProbeKind.STARTUP], found[ProbeKind.LIVENESS], found[ProbeKind.READINESS])
+        return ProbeResults(True, found[_STARTUP], found[_LIVENESS], found[_READINESS])
 
 
 def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:

@@ -20,6 +20,7 @@ GONE = 8
 LOOK = 9
 """Told in ways that do not go together."""
 _UNKNOWN = int(ContainerState.CONTAINER_UNKNOWN)
+_DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
 
 Shown = Mapping[str, int]
 """Id -> its state as the CRI numbers it, or `GONE`, or `LOOK`."""
@@ -31,7 +32,7 @@ def shown_by(event: ContainerEventResponse) -> Shown | None:
     sandbox = event.pod_sandbox_status
     if sandbox is not None and sandbox.id:
         shown[sandbox.id] = int(sandbox.state)
-    if event.container_event_type == ContainerEventType.CONTAINER_DELETED_EVENT:
+    if event.container_event_type == _DELETED:
         shown[event.container_id] = GONE
     return shown if event.container_id in shown else None
 

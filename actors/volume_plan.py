@@ -39,6 +39,8 @@ class Do(enum.StrEnum):
     UNSTAGE = "unstaging"
 
 
+# The way of every plan: a member of an enum costs ten times a global name.
+_SAY_AGAIN, _ABSENT = Do.SAY_AGAIN, Stage.ABSENT
 TAKING_DOWN = frozenset({Do.UNMAKE, Do.REMOVE_DIRECTORY, Do.UNSTAGE})
 
 
@@ -65,7 +67,7 @@ class PodPlan(msgspec.Struct, frozen=True):
 
     def begins_calls(self) -> bool:
         """Whether something is under way once its steps are begun."""
-        return bool(self.steps) and any(step.do is not Do.SAY_AGAIN for step in self.steps)
+        return bool(self.steps) and any(step.do is not _SAY_AGAIN for step in self.steps)
 
 
 NOTHING_TO_DO = PodPlan()
@@ -167,7 +169,7 @@ def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Trouble | None:
     if not is_for_one_pod(volume) or volume.at is None:
         return None
     for place in sorted(actual.same_volume(volume.at.place), key=lambda each: each.uid):
-        if actual.pod(place.uid).volumes[place].life.stage is not Stage.ABSENT:
+        if actual.pod(place.uid).volumes[place].life.stage is not _ABSENT:
             text = f"volume uses the {ONE_POD_ONLY} access mode and is already in use by pod {place.uid}"
             return Trouble(text, step=DEVICE_STEP)
     return None
@@ -179,18 +181,18 @@ def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
     Names of volumes are those on disk here.
     """
     things = actual.pod(uid)
-    if not things.volumes and things.directory.life.stage is Stage.ABSENT:
+    if not things.volumes and things.directory.life.stage is _ABSENT:
         return NOTHING_TO_DO
     plan = _Plan(now_ns)
     left = False
     for place, thing in things.volumes.items():
-        if thing.life.stage is not Stage.ABSENT:
+        if thing.life.stage is not _ABSENT:
             left = True
             plan.attempt(Do.UNMAKE, place, thing, None, (place.name,))
     directory = things.directory
     if is_under_way(directory.life):
         plan.busy = True
-    elif not left and directory.life.stage is not Stage.ABSENT:
+    elif not left and directory.life.stage is not _ABSENT:
         plan.attempt(Do.REMOVE_DIRECTORY, PodDirectory(uid), directory, None, (POD_ITSELF,))
     return plan.made()
 
@@ -199,6 +201,6 @@ def plan_device(name: str, wanted: bool, actual: ActualWorld, now_ns: int) -> Po
     """For a device: it goes when no pod wants it, and no volume of any pod is, or may be, on it."""
     plan = _Plan(now_ns)
     thing = actual.devices.get(name)
-    if thing is not None and thing.life.stage is not Stage.ABSENT and not wanted and not actual.on_device(name):
+    if thing is not None and thing.life.stage is not _ABSENT and not wanted and not actual.on_device(name):
         plan.attempt(Do.UNSTAGE, Device(name), thing, None, (name,))
     return plan.made()

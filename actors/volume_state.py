@@ -58,7 +58,8 @@ class ThingLife(msgspec.Struct, frozen=True):
 
 
 _WITHOUT_LOST = {stage: ThingLife(stage) for stage in Stage}
-ABSENT = _WITHOUT_LOST[Stage.ABSENT]
+_ABSENT = Stage.ABSENT
+ABSENT = _WITHOUT_LOST[_ABSENT]
 
 
 class MakeBegun(msgspec.Struct, frozen=True):
@@ -195,4 +196,4 @@ def may_unmake(life: ThingLife) -> bool:
 
 def is_over(life: ThingLife) -> bool:
     """Nothing is there and nothing comes: it may be forgotten."""
-    return life.stage is Stage.ABSENT and not life.lost
+    return not life.lost and life.stage is _ABSENT

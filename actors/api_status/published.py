@@ -27,6 +27,8 @@ class Published:
         "_asked",
         "_base",
         "_sent",
+        "_wanted_final",
+        "_wanted_of",
         "api",
         "final",
         "finished",
@@ -56,6 +58,9 @@ class Published:
         self._asked: PodStatus | None = None
         self._base: Pod | None = None
         self._answer: Pod | None = None
+        self._wanted_of: PodStatus | None = None
+        """The status for which `wanted` was worked out."""
+        self._wanted_final = False
 
     # --- what the API shows -----------------------------------------------------------------------------------------
 
@@ -99,8 +104,11 @@ class Published:
         """Work out anew what the API is to show: while nothing was seen, what it shows, which may well be later."""
         shown = None if self.api is None else self.api.status
         if shown is not None and not self.seen:
-            self.wanted = shown
+            self.wanted, self._wanted_of = shown, None
             return
+        if self.status is self._wanted_of and self.final is self._wanted_final and shown == self.wanted:
+            return  # the API shows what was wanted for this very status: nothing else is
+        self._wanted_of, self._wanted_final = self.status, self.final
         self.wanted = status_to_write(self.status, shown, nothing_runs=self.final)
 
     def is_shown(self) -> bool:

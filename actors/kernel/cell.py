@@ -55,7 +55,7 @@ class _Turn(enum.IntEnum):
 # The way of every message: a member of an enum costs ten times a global name.
 COALESCED = Posted.COALESCED
 TAKEN = (Posted.QUEUED, COALESCED)
-ALIVE = Life.RUNNING
+ALIVE, STOPPING, STOPPED = Life.RUNNING, Life.STOPPING, Life.STOPPED
 IDLE, IN_QUEUE, AT_WORK = _Turn
 
 
@@ -232,7 +232,7 @@ class Cell:
     def request_stop(self, reply_to: AskFuture[Any] | None) -> None:
         """Stop soon: before any waiting message, interrupting a handler that waits. May be called more than once."""
         with self.lock:
-            stopped = self.life is Life.STOPPED
+            stopped = self.life is STOPPED
             if not stopped:
                 if reply_to is not None:
                     self.stop_replies = [*(self.stop_replies or ()), reply_to]
@@ -294,9 +294,9 @@ class Cell:
         life = self.life
         if life is ALIVE:
             return self.stop_requested or self.mailbox.length > 0
-        if life is Life.STOPPED:
+        if life is STOPPED:
             return False
-        if life is Life.STOPPING:
+        if life is STOPPING:
             return not self.child_cells_by_name
         return self.stop_requested or self.start_due
 
@@ -332,9 +332,9 @@ class Cell:
                 self.dispatcher.enqueue(self)
 
     def _turn_of_life(self) -> bool:
-        if self.life is Life.STOPPED:
+        if self.life is STOPPED:
             return False
-        if self.life is Life.STOPPING:
+        if self.life is STOPPING:
             if self.child_cells_by_name:
                 return False
             lifecycle.finish_stop(self)

@@ -25,12 +25,13 @@ LOG = logging.getLogger(__name__)
 KILLED = 137
 TERMINATION_PATH_ANNOTATION = "io.kubernetes.container.terminationMessagePath"
 _STOPPED = StopContainerResponse()
+_RUNNING, _EXITED = ContainerState.CONTAINER_RUNNING, ContainerState.CONTAINER_EXITED
 
 
 def begin(runtime: Runtime, record: ContainerRecord) -> None:
     """The process runs from now on."""
     behaviour, attempt = record.behaviour, record.attempt
-    record.state = ContainerState.CONTAINER_RUNNING
+    record.state = _RUNNING
     record.started_at = runtime.wall_ns()
     record.pid = runtime.new_pid()
     runtime.state.changed(record)
@@ -49,7 +50,7 @@ def begin(runtime: Runtime, record: ContainerRecord) -> None:
 
 def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") -> None:
     """The process is no more. Nothing happens when it has ended before."""
-    if record.state != ContainerState.CONTAINER_RUNNING:
+    if record.state != _RUNNING:
         return
     for timer in (record.exit_timer, record.output_timer):
         if timer is not None:
@@ -57,7 +58,7 @@ def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") 
     record.exit_timer = record.output_timer = None
     _write_message(runtime, record)
     _close_log(record)
-    record.state = ContainerState.CONTAINER_EXITED
+    record.state = _EXITED
     record.pid = 0
     record.finished_at = max(runtime.wall_ns(), record.started_at)
     record.exit_code = code
@@ -116,7 +117,7 @@ def _close_log(record: ContainerRecord) -> None:
 def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
     """All lines of the output, once or again and again."""
     behaviour = record.behaviour
-    if not behaviour.output or record.state != ContainerState.CONTAINER_RUNNING:
+    if not behaviour.output or record.state != _RUNNING:
         return
     if record.log is not None:
         time = cri_time(runtime.wall_ns())

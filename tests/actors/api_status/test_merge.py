@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from actors.api_status.merge import status_to_write, with_plain_status
+from actors.api_status.published import Published
 from config.objects import (
     ContainerState,
     ContainerStatus,
+    ObjectMeta,
     Pod,
     PodCondition,
     PodResourceClaimStatus,
@@ -77,3 +82,48 @@ def test_what_a_server_writes_for_nothing_is_no_difference():
     assert status == PodStatus(container_statuses=(plain,), init_container_statuses=(plain,))
     untouched = Pod(status=PodStatus(container_statuses=(plain,)))
     assert with_plain_status(untouched) is untouched
+
+
+@pytest.mark.parametrize("nothing_runs", [False, True])
+@pytest.mark.parametrize("phase", ["Pending", "Running", "Succeeded", "Failed"])
+@pytest.mark.parametrize(
+    "api",
+    [
+        PodStatus(phase="Pending", qos_class="Burstable", start_time="2026-01-01T00:00:00Z"),
+        PodStatus(phase="Running", conditions=(condition("example.com/gate"), condition("Ready"))),
+        PodStatus(phase="Failed", conditions=(condition("Ready", "False"), condition("DisruptionTarget"))),
+    ],
+)
+def test_when_the_api_shows_what_was_wanted_nothing_else_is_wanted(api: PodStatus, phase: str, nothing_runs: bool):
+    mine = (condition("Ready"), condition("DisruptionTarget", reason="TerminationByKubelet"))
+    computed = PodStatus(phase=phase, qos_class="Guaranteed", start_time="2026-01-02T00:00:00Z", conditions=mine)
+    wanted = status_to_write(computed, api, nothing_runs=nothing_runs)
+    assert status_to_write(computed, wanted, nothing_runs=nothing_runs) == wanted
+
+
+def test_what_others_write_after_us_is_kept_in_what_is_wanted():
+    def shown(version: str, *conditions: PodCondition) -> Pod:
+        return Pod(
+            metadata=ObjectMeta(uid="u", resource_version=version),
+            status=PodStatus(phase="Running", conditions=conditions),
+        )
+
+    computed = PodStatus(phase="Running", conditions=(condition("Ready"),))
+    known = Published(shown("1"), computed)
+    known.seen = True
+    known.note(shown("1"))
+    known.want()
+    known.begin_write()
+    known.wrote(shown("2", condition("Ready")))
+    known.want()
+    assert known.is_shown()
+    known.note(shown("3", condition("Ready", "False"), condition("example.com/gate")))
+    known.want()
+    assert types(known.wanted) == {"Ready": "True", "example.com/gate": "True"}
+    assert not known.is_shown()
+    known.status = msgspec.structs.replace(computed, phase="Succeeded")
+    known.want()
+    known.final = True
+    known.want()
+    assert known.wanted.phase == "Succeeded"
+    assert types(known.wanted)["Ready"] == "False"

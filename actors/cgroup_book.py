@@ -51,8 +51,8 @@ class CgroupBook:
         self.wanted[uid] = request
 
     def begin_making(self, at_most: int) -> tuple[MakeCgroup, ...]:
-        """Those whose turn it is; () while others are being made."""
-        if self._making:
+        """Those whose turn it is; () for nobody, and while others are being made."""
+        if self._making or not self.wanted:
             return ()
         free = [uid for uid in self.wanted if uid not in self._removing][:at_most]
         self._making = {uid: self.wanted.pop(uid) for uid in free}
@@ -119,8 +119,8 @@ class CgroupBook:
         return tuple(uid for uid in self._members if uid not in known and uid not in self._making)
 
     def begin_removing(self, at_most: int) -> tuple[str, ...]:
-        """Those whose turn it is; () while others are being removed."""
-        if self._removing:
+        """Those whose turn it is; () for nobody, and while others are being removed."""
+        if self._removing or not self._leaving:
             return ()
         turn = tuple(uid for uid in self._leaving if uid not in self._making)[:at_most]
         for uid in turn:

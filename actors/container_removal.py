@@ -130,8 +130,8 @@ class GcHand(Actor):
         self.parent = parent
         self.tools = tools
 
-    async def call(self, verb: Verb[Req, Res], request: Req) -> Res:
-        return await self.wait(self.tools.cri.call(verb, request), timeout_ns=GIVE_UP_NS, what=verb.name)
+    def call(self, verb: Verb[Req, Res], request: Req) -> Awaitable[Res]:
+        return self.wait(self.tools.cri.call(verb, request), timeout_ns=GIVE_UP_NS, what=verb.name)
 
     async def remove_container(self, victim: Victim) -> None:
         """The container, then its log: a log without container is found again, the reverse is not."""
@@ -163,10 +163,10 @@ class GcHand(Actor):
             if not failure.not_found:
                 raise
 
-    async def on_disk(self, key: str, deed: Callable[..., T], *args: Any) -> T:
+    def on_disk(self, key: str, deed: Callable[..., T], *args: Any) -> Awaitable[T]:
         """Run a call of `PodLogs` on the lane, after all others of that key."""
         lane = self.lane(LOGS_LANE, size=1, per_key=1)
-        return await self.wait(lane.submit(key, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
+        return self.wait(lane.submit(key, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
 
 
 class DeadLister(GcHand):

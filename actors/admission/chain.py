@@ -7,7 +7,6 @@ one more step, after sysctls and before room.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -83,13 +82,13 @@ ADMITTED = Admitted()
 
 def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
     """See the module."""
-    before = _first(_before_room(pod, wanted, node))
+    before = _before_room(pod, wanted, node)
     if before is not None:
         return before
     room = _room(pod, wanted, node)
     if isinstance(room, Rejected | NodeIsStale):
         return room
-    after = _first(_after_room(pod, node))
+    after = _after_room(pod, node)
     return room if after is None else after
 
 
@@ -105,20 +104,17 @@ def pressure_rejection(pod: Pod, critical: bool, pressure: Pressure) -> Rejected
     return Rejected(EVICTED, f"The node had condition: [{' '.join(names)}]. ")
 
 
-def _before_room(pod: Pod, wanted: Allocation, node: Snapshot) -> Iterator[Rejected | None]:
-    yield pressure_rejection(pod, wanted.critical, node.pressure)
-    yield sysctl_rejection(pod, node.abilities)
-    yield os_rejection(pod)
-    yield groups_rejection(pod, node.groups_policy)
+def _before_room(pod: Pod, wanted: Allocation, node: Snapshot) -> Rejected | None:
+    return (
+        pressure_rejection(pod, wanted.critical, node.pressure)
+        or sysctl_rejection(pod, node.abilities)
+        or os_rejection(pod)
+        or groups_rejection(pod, node.groups_policy)
+    )
 
 
-def _after_room(pod: Pod, node: Snapshot) -> Iterator[Rejected | None]:
-    yield apparmor_rejection(pod, node.abilities)
-    yield SHUTDOWN if node.shutting_down else None
-
-
-def _first(verdicts: Iterator[Rejected | None]) -> Rejected | None:
-    return next((verdict for verdict in verdicts if verdict is not None), None)
+def _after_room(pod: Pod, node: Snapshot) -> Rejected | None:
+    return apparmor_rejection(pod, node.abilities) or (SHUTDOWN if node.shutting_down else None)
 
 
 def _room(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:

@@ -59,6 +59,13 @@ class LoneCell(Cell):
         if posted not in TAKEN:
             self._not_taken(posted, message, reply_to, sender, clock.now_ns)
 
+    def _has_lingered(self) -> None:
+        """See `Cell._has_lingered`."""
+        self.lingers = False
+        if self.turn_state is IDLE and self.has_work():
+            self.turn_state = IN_QUEUE
+            self.dispatcher.enqueue(self)
+
     def resume(self, token: object, result: Any) -> None:
         """See `Cell.resume`."""
         task = self.task

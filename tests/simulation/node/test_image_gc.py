@@ -218,3 +218,23 @@ def test_pain_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(fi
         assert not world.watched.wrong, f"seed {seed}: {world.watched.wrong}"
         removed += len(world.watched.removed)
     assert removed > 100
+
+
+def test_a_removal_of_the_agent_before_that_is_done_while_a_container_is_made_costs_one_more_try() -> None:
+    """The lease of the agent that came after it could not hold it up (docs/images.md)."""
+    world = World({"web": manifest("web", [container(image=IMAGES[0])])}, settings=images_of_size(MIB))
+    do: Any = world.cri._do
+    image, removed = world.cri.state.image(IMAGES[0]), list[Image]()
+    assert image is not None
+
+    def remove_before_it_is_made(name: str, request: Any) -> Any:
+        if name == CREATE_CONTAINER.name and not removed:
+            removed.append(image)
+            world.cri.state.drop_image(image)
+        return do(name, request)
+
+    world.cri._do = remove_before_it_is_made  # type: ignore[method-assign]
+    world.start()
+    assert world.until(lambda: world.running() == ["web/app"]) < 20 * SECOND
+    assert removed == [image]
+    assert any("Pulled" in said for said in world.said("web"))

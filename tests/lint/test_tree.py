@@ -1,4 +1,4 @@
-"""Files have names that somebody gave them: twenty of what a shell had made of a mistyped redirection once lay at the top.
+"""Files have names that somebody gave them: twenty that a shell had made of a mistyped redirection lay at the top.
 
 Looked at on the disk and not in git, so that the mistake is seen before it is committed.
 """

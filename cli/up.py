@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import logging
 import os
 import shutil
 import signal
@@ -29,6 +30,7 @@ from actors.node_plan import NodeCapabilities, NodePlan
 from actors.source import decoder_of
 from cli.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
 from cli.file_errors import why
+from cli.local_views import HEALTH, questions_of, views_of
 from cli.log_lines import log_to
 from cli.node_server import NodeWindow, Serving, node_server
 from cli.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
@@ -47,14 +49,18 @@ from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.event_loop import LoopThread
 from runtime.http_server.node_server import Ports, PortTakenError
 from runtime.http_server.serving_certificate import CertificateError
+from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError, ask
 from runtime.lock_file import LockFileError
 from runtime.manifest_files import LocalManifests
 from runtime.passing_directory import passing_directory
 from simulation.cri import Settings
 
+LOG = logging.getLogger("actorlet.up")
+
 SIMULATED_NODE = "demo"
 LOOK_EVERY_SECONDS = 0.25
 DEADLINE_SECONDS = 60.0
+ASK_SECONDS = 2.0
 SECOND_NS = 1_000_000_000
 STOP_TIMEOUT_NS = 15 * SECOND_NS
 _MIB = 2**20
@@ -68,8 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         with _root_directory(options) as root:
+            _refuse_if_taken(root)
             return _run(options, root, signals)
-    except (ConfigurationRejected, LockFileError, OSError) as error:
+    except (ConfigurationRejected, RootDirectoryTakenError, LockFileError, OSError) as error:
         print(f"actorlet up: {why(error)}", file=sys.stderr)
         return 1
     finally:
@@ -109,13 +116,35 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
         window = NodeWindow()
         plan, link = _served(plan, embedded, root, window, capabilities, after)
         window.node = node = Node(dispatcher, plan, capabilities)
+        endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
+        after.callback(endpoint.close)
         wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
         with _screen(options, title, kubeconfig, link) as screen:
-            # Not before: it warns at once, of a runtime that is not there for one.
+            # Not before: they warn at once, of a runtime that is not there for one.
+            _serve_locally(endpoint)
             node.start()
             after.callback(node.stop, STOP_TIMEOUT_NS)
             outcome = _watch(node, dispatcher, screen, options, wanted, signals)
     return _verdict(options, outcome, len(wanted))
+
+
+def _refuse_if_taken(root: str) -> None:
+    """Asked before anything is written there: a kubeconfig of the other one is not to be lost."""
+    try:
+        ask(root, HEALTH, ASK_SECONDS)
+    except LocalEndpointError:
+        return
+    raise RootDirectoryTakenError(f"another node runs on {root}; stop it first, or choose another --root-dir")
+
+
+def _serve_locally(endpoint: LocalEndpoint) -> None:
+    """For `actorlet pods`, `explain` and `actors`. Raises RootDirectoryTakenError: no two nodes share a directory."""
+    try:
+        endpoint.start()
+    except RootDirectoryTakenError:
+        raise
+    except LocalEndpointError as error:
+        LOG.warning("`actorlet pods`, `explain` and `actors` will not find this node: %s", error)
 
 
 def _served(

@@ -7,15 +7,19 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from actors.kernel import SystemReport
 from actors.messages import SourceProblem
+from cli.local_views import HEALTH
 from cli.up import main
 from cli.up_progress import Look, progress
 from config.examples import TROUBLED
+from runtime.event_loop import LoopThread
+from runtime.local_endpoint import LocalEndpoint, Reply
 from tests.config.pods_made import pod, waiting
 
 ROOT = Path(__file__).parents[2]
@@ -163,3 +167,15 @@ def test_a_reason_tells_what_a_container_waits_for() -> None:
 
 def test_manifests_without_a_pod_are_told() -> None:
     assert progress(look(), {}).reasons == ("the manifests describe no pod",)
+
+
+def test_a_directory_that_another_node_has_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(LoopThread("other")) as loop, closing(LocalEndpoint(str(tmp_path), {HEALTH: healthy}, loop)) as other:
+        other.start()
+        assert main(["--once", "--root-dir", str(tmp_path)]) == 1
+        assert os.listdir(tmp_path) == [os.path.basename(other.path)]
+    assert f"another node runs on {tmp_path}" in capsys.readouterr().err
+
+
+def healthy() -> Reply:
+    return Reply(b"{}", 200)

@@ -160,6 +160,7 @@ class ContainerStops:
             text = f"error killing container {end.ending.name}: {message.error}"
             self._view.say("Warning", "FailedKillPod", text)
         end.retry_at_ns, end.outlived = self._worker.now_ns() + wait_ns, False
+        self._view.settle_anew()
 
     def settle(self, observed: ObservedPod) -> None:
         """Take note of those that have ended."""

@@ -140,6 +140,10 @@ class PodView:
             observed = self._settled = self.seen()  # how far a start has come is part of what is seen
         return observed
 
+    def settle_anew(self) -> None:
+        """Take note of the next look, though it may show what the last one did: what has ended need not show."""
+        self._settled = None
+
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
         seen, changes, starting = self._seen, self.observer.changes, self.start_lives.unstarted

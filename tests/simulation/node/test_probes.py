@@ -8,6 +8,7 @@ import pytest
 
 from actors.pod_sync import PodSync
 from simulation.cri.state import ContainerRecord
+from simulation.faults import CallFaults, FaultPlan, Faults
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 TCP = {"tcpSocket": {"port": 80}}
@@ -136,6 +137,32 @@ def test_while_the_runtime_cannot_stop_it_nothing_is_started_in_its_place() -> N
     first, second = world.starts_of("a")[:2]
     assert 20 <= second - first <= 24, "two stops have failed, ten seconds apart"
     assert len(world.starts_of("a", "other")) == 1
+
+
+def test_a_stop_that_failed_is_tried_again_though_nobody_could_see_that_the_container_runs_on() -> None:
+    faults = Faults(FaultPlan(), 1)
+    world = aged(faults=faults)
+    app = container(livenessProbe=probe(failureThreshold=1, terminationGracePeriodSeconds=1))
+    other = container("other", readinessProbe=probe(failureThreshold=1))
+    behaviour = {"liveness-probe": "fail", "readiness-probe.other": "fail*4, ok", "fail": "StopContainer*1"}
+    world.node.put_manifest("a.json", manifest("a", [app, other], behaviour=behaviour))
+    inner = world.cri._do
+
+    def do(name, request):  # type: ignore[no-untyped-def]  # stands in for the gate of every verb
+        if name == "StopContainer":
+            faults.follow(FaultPlan({"ContainerStatus": CallFaults(fail=1.0)}))
+        return inner(name, request)
+
+    world.cri._do = do  # type: ignore[method-assign]
+    world.until(lambda: any(said.startswith("FailedSync") for said in world.said("a")))
+    world.cri._do = inner  # type: ignore[method-assign]
+    faults.heal()
+    assert not ready(world, "a", "other")
+    waited_ns = world.until(lambda: ready(world, "a", "other"))
+    assert waited_ns < 10 * SECOND, "the pass that shows this has seen nothing new"
+    world.run(30 * SECOND)
+    first, second = world.starts_of("a")[:2]
+    assert 10 <= second - first <= 24
 
 
 def test_two_failures_are_not_three() -> None:

@@ -36,20 +36,30 @@ class DaemonThreads(ThreadPoolExecutor):
         self._ended = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Raises RuntimeError after `shutdown`."""
+        """Raises RuntimeError after `shutdown`, and where the machine has no thread left for the first worker."""
         answer: Future[T] = Future()
         with self._news:
             if self._ended:
                 raise RuntimeError(f"{self._name} takes no more")
             self._deeds.append((answer, partial(fn, *args, **kwargs)))
             if len(self._deeds) > self._free and len(self._workers) < self._size:
-                name = f"{self._name}-{len(self._workers)}"
-                worker = threading.Thread(target=self._work, name=name, daemon=True)
-                self._workers.append(worker)
-                worker.start()
+                self._begin_worker()
             else:
                 self._news.notify()
         return answer
+
+    def _begin_worker(self) -> None:
+        """A machine may have no thread left: then those that are there do what waits. Without any, nobody would."""
+        name = f"{self._name}-{len(self._workers)}"
+        worker = threading.Thread(target=self._work, name=name, daemon=True)
+        try:
+            worker.start()
+        except RuntimeError:
+            if not self._workers:
+                self._deeds.pop()
+                raise
+        else:
+            self._workers.append(worker)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more. What waits is done still, or cancelled."""

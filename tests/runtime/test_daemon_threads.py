@@ -73,6 +73,27 @@ def test_a_failure_is_the_answer_and_costs_no_thread() -> None:
         assert threads.submit(lambda: 7).result(WAIT) == 7
 
 
+def test_a_machine_that_has_no_thread_left_costs_no_thread_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, done = DaemonThreads(2, "test"), list[str]()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        for _ in range(5):
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                threads.submit(done.append, "who asked was told that it is not done")
+    threads.submit(done.append, "first").result(WAIT)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        later = [threads.submit(done.append, each) for each in ("second", "third")]
+        for each in later:  # by the thread that there is
+            each.result(WAIT)
+    threads.shutdown()
+    assert done == ["first", "second", "third"]
+
+
 @pytest.mark.parametrize("cancel", [False, True])
 def test_what_waits_at_the_end_is_done_or_cancelled_and_nothing_is_taken_any_more(cancel: bool) -> None:
     go_on, begun = threading.Event(), threading.Event()

@@ -14,8 +14,8 @@ ENDED = ("Succeeded", "Failed")
 
 class PodHere(msgspec.Struct, frozen=True):
     """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will.
-    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it. `lives`: how often its
-    worker has begun; one that has failed has forgotten what it was told.
+    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it. `lives`: another
+    number for each life of its worker; one that has failed has forgotten what it was told.
     """
 
     pod: Pod

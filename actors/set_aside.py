@@ -84,6 +84,11 @@ class SetAside:
             return False
         return trouble.aside
 
+    def form_of(self, uid: str) -> Pod | None:
+        """In which it is known here."""
+        trouble = self._troubles.get(uid)
+        return None if trouble is None else trouble.pod
+
     def try_again(self) -> None:
         """Each of them may be met once more."""
         for uid, trouble in self._troubles.items():

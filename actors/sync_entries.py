@@ -50,7 +50,7 @@ class Entry:
         self.source = ""
         self.worker: ActorRef | None = None
         self.lives = 0
-        """How often a worker of it has begun."""
+        """Grows as often as a worker of it begins."""
         self.restart: Pod | None = None
         self.waits_for = ""
         """Why it has no worker yet, as the historian was told."""

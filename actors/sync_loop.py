@@ -117,14 +117,15 @@ class SyncLoopActor(SyncPartners):
         """Of its questions to the storage. Answers to the life before this one may still wait."""
 
     def on_start(self) -> None:
+        self._number = self.now_ns()
         # Workers outlive a restart of this actor. Until the sources have spoken again they are desired by nobody.
         for uid, worker in self.children.items():
             entry = self._entries[uid] = Entry()
             self._unheard.add(uid)
             entry.worker = worker
+            entry.lives = self._number  # those counted before are forgotten: no number of them may come again
             self.watch(worker)
             worker.tell(AnnounceYourself())
-        self._number = self.now_ns()
         self._ask_again()
         for listener in (self._services.pleg, self._runtime_monitor):
             listener.tell(SyncLoopStarted())
@@ -134,7 +135,11 @@ class SyncLoopActor(SyncPartners):
         self._ask_again()
 
     def _ask_again(self) -> None:
-        desired = (entry.pod for entry in self._entries.values() if entry.standing is Standing.DESIRED)
+        desired = (
+            entry.pod or self._set_aside.form_of(uid)
+            for uid, entry in self._entries.items()
+            if entry.standing is Standing.DESIRED
+        )
         self._storage.tell(PublishAgain(tuple(pod for pod in desired if pod is not None), self._number))
 
     @handles(MailboxOverflowed)

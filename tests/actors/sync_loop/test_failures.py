@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from actors.eviction_messages import PodsHere, WantPods
 from actors.kernel import Message
 from actors.messages import (
     Operation,
@@ -23,7 +24,7 @@ from actors.status_messages import StatusManagerStarted
 from actors.sync_entries import Entry
 from actors.sync_loop import KNOWN_PODS_NS, SyncLoopActor
 from config.objects import ObjectMeta, Pod
-from tests.actors.probes import only
+from tests.actors.probes import Recorder, only
 from tests.actors.sync_loop.worlds import (
     ADD,
     DELETE,
@@ -94,6 +95,28 @@ def test_after_a_restart_what_was_told_to_the_life_before_takes_nobody_for_gone(
     world.tell(changed(ADD, pod("1")), world.spoken())
     assert "TerminatePod" not in world.said("1"), "the word that waits does not take the newer one ahead of the pods"
     assert world.last_known() == {"1"}
+
+
+def test_who_gives_orders_sees_a_worker_that_has_failed_also_over_a_restart_of_the_sync_loop(world: World):
+    """Between two looks of the eviction manager both may begin anew: the number must not be the same again."""
+    asker, answers = Recorder.spawn_in(world.system, "asker", PodsHere)
+
+    def life() -> int:
+        world.tell(WantPods(asker))
+        (here,) = only(answers, PodsHere)[-1].pods
+        return here.lives
+
+    world.ready()
+    world.tell(changed(ADD, pod("1")))
+    before = life()
+    world.tell(Fail())
+    world.run(SECOND_NS)
+    worker = world.system.find("/sync-loop/1")
+    assert worker is not None
+    worker.tell(Fail())
+    world.run(SECOND_NS)
+    world.tell(changed(ADD, pod("1")))
+    assert life() != before
 
 
 def test_an_overflow_of_the_mailbox_asks_the_storage_and_the_workers(world: World):
@@ -206,6 +229,18 @@ def test_pods_on_which_it_fails_each_time_keep_no_other_from_being_heard(world: 
     world.tell(changed(REMOVE, pod("worse")))
     world.run(KNOWN_PODS_NS)
     assert world.last_known() == {"1", "2", "3", "bad"}
+
+
+def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_set_aside_as_well(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    """It knows nothing of a pod that went meanwhile: one that was not named would be desired, and run, for ever."""
+    fails_on(monkeypatch, "bad")
+    hear(world, pod("1"), pod("bad"))
+    world.kept["storage"].clear()
+    world.tell(StorageStarted())
+    (asked,) = only(world.kept["storage"], PublishAgain)
+    assert {each.metadata.uid for each in asked.known} == {"1", "bad"}
 
 
 def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(

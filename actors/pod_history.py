@@ -128,9 +128,10 @@ class PodHistory:
                     self.note(_WAIT, begins(wait), wait.text if wait.reason else "")
             self._waits = waits
 
-    def waits_no_longer(self, subject: str) -> None:
-        """What this one has waited for is there."""
+    def waits_no_longer(self, subject: str) -> bool:
+        """What this one has waited for is there. Whether others wait for something, as far as was told."""
         self._waits = tuple([wait for wait in self._waits if wait.subject != subject])
+        return bool(self._waits)
 
     def anew(self) -> None:
         """Whoever keeps the history has forgotten it: what can be seen is told again with the next look."""

@@ -156,7 +156,8 @@ class PodSync:
         failure: CriError | None = None
         then: PodActions | None = None
         if not actions.idle:
-            view.history.waits_no_longer("the pod")
+            if view.history.waits_no_longer("the pod"):
+                view.history.waits(self.waits())  # what its containers have waited for may be over too
             view.history.tell()  # a deed may take long
             begun = view.deeds.begun
             try:

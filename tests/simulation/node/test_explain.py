@@ -9,6 +9,7 @@ import pytest
 from actors.history_ring import HistoryRing
 from cli.explanation import Explanation, happened_rows, headline, next_lines
 from cli.local_views import explanation
+from simulation.cri import Settings
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_config_volumes_of_api import CFG, SETTINGS, settings, using
 from tests.simulation.node.worlds import SECOND, World, container, manifest
@@ -127,6 +128,22 @@ def test_a_runtime_that_is_away_is_told():
     explained = told(world, "web")
     assert explained.why
     assert "the container runtime is away" in explained.why[0]
+
+
+def test_a_pull_that_has_ended_is_not_waited_for_while_the_runtime_hangs_over_what_comes_next():
+    web = manifest("web", behaviour={"hang": "CreateContainer*1"})
+    world = World({"web.yaml": web}, settings=Settings()).start()
+    world.run(40 * SECOND)
+    explained = told(world, "web")
+    assert in_order(explained, "app waits: ContainerCreating", "was pulled", "decided to start container app")
+    assert explained.waits == ()
+
+
+def test_an_init_container_that_has_ended_is_not_waited_for_while_the_next_one_takes_long_to_start():
+    behaviour = {"run-for.first": "2s", "start-delay.app": "30s"}
+    explained = told(node(web=manifest("web", initContainers=[container("first")], behaviour=behaviour)), "web")
+    assert in_order(explained, "app waits: PodInitializing", "first ended", "decided to start container app")
+    assert explained.waits == ()
 
 
 def test_a_static_pod_that_waits_for_its_name_says_for_whom():

@@ -150,6 +150,7 @@ class PodSync:
             return False
         if not self._volumes_are_ready(pod):
             return False
+        view.post_starts.end_failed()
         actions = self._actions(pod, observed)
         self._note_backing_off(pod, actions.backing_off)
         view.history.decided(actions)

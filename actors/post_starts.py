@@ -77,6 +77,15 @@ class PostStarts:
             self._meet(container, Gone(container_id, error))
             self._forget(container_id)
 
+    def end_failed(self) -> None:
+        """Ask for the end of those whose hook has failed and that run still: a stop may fail, and is tried again only
+        where somebody asks for it again. For every pass that decides.
+        """
+        for container_id, container in self._containers.items():
+            life = self._view.start_lives.of(container.name)
+            if life.stage is Stage.UNDONE and life.id == container_id:
+                self._end(container, container_id)
+
     def drop(self) -> None:
         """The pod ends: nobody waits for them any more."""
         for container_id, container in tuple(self._containers.items()):
@@ -101,13 +110,16 @@ class PostStarts:
     def _failed(self, container: Container, container_id: str, why: str) -> HookEnded:
         """Say so, and begin to end the container."""
         over = HookEnded(container_id, self._say_failed(container, why))
+        self._end(container, container_id)
+        return over
+
+    def _end(self, container: Container, container_id: str) -> None:
         pod = self._view.pod
         if pod is not None:
             grace = grace_seconds(pod, container, GraceCause.OTHER)
             hook = container.lifecycle.pre_stop if container.lifecycle is not None and grace > 0 else None
             ending = Ending(container_id, container.name, grace, (), hook, "FailedPostStartHook")
             self._stops.request(ending, container, ip=self._view.ip())
-        return over
 
     def _say_failed(self, container: Container, why: str) -> tuple[str, str]:
         text = f"PostStartHook failed: {why}"

@@ -316,6 +316,17 @@ def test_a_post_start_hook_that_fails_ends_the_container_which_is_restarted_with
     assert status.state.waiting.reason in ("PostStartHookError", "CrashLoopBackOff")
 
 
+def test_a_container_whose_post_start_hook_has_failed_is_ended_though_its_first_stop_fails():
+    behaviour = {"exec-exit-code": "1", "fail": "StopContainer*1"}
+    world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour=behaviour, **WEB)}).start()
+    world.run(9 * SECOND)
+    assert world.said("web").count("Killing: FailedPostStartHook") == 1
+    assert len(world.starts_of("web")) == 1
+    world.run(15 * SECOND)
+    assert record(world).finished_at
+    assert len(world.starts_of("web")) >= 2
+
+
 def test_a_post_start_hook_that_fails_ends_a_pod_that_is_never_restarted():
     behaviour = {"exec-exit-code": "1", "stop-exit-code": "143"}
     spec = {"restartPolicy": "Never", **WEB}

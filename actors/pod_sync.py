@@ -8,6 +8,7 @@ at what they changed and publishes that at once.
 from __future__ import annotations
 
 from actors.active_deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
+from actors.admission_messages import AdmissionWaits
 from actors.backoff import back_off, back_off_message
 from actors.container_starts import ContainerStarts, Place
 from actors.container_stops import stop_in_turn
@@ -233,6 +234,13 @@ class PodSync:
         if paths and paths != self._warned:
             self._view.say("Warning", "FieldsNotHonoured", unhonoured_warning(paths))
         self._warned = paths
+
+    def admission_waits(self, message: AdmissionWaits) -> None:
+        """The node cannot say yet whether it takes the pod, and why: a pass that is held up by that waits for this."""
+        is_next = self._held_up == self.admission.wait()
+        self.admission.waits(message)
+        if is_next:
+            self._held_up = self.admission.wait()
 
     def goes_on_to_volumes(self) -> bool:
         """The node takes the pod that has waited for that: ask for its volumes, as one more pass would do.

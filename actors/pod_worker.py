@@ -354,7 +354,7 @@ class PodWorker(Actor):
 
     @handles(AdmissionWaits)
     def admission_waits(self, message: AdmissionWaits) -> None:
-        self._sync.admission.waits(message)
+        self._sync.admission_waits(message)
         self._tell_history(None)
 
     @handles(ObjectsRead)

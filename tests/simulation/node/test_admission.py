@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actors.admission_messages import ResourceManagerStarted
+from cli.local_views import explanation
 from config.kubelet import KubeletConfiguration
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND, World, container, manifest
@@ -75,6 +76,20 @@ def test_others_make_way_for_a_critical_pod():
     [target] = [each for each in ended["conditions"] if each["type"] == "DisruptionTarget"]
     assert (target["status"], target["reason"]) == ("True", "TerminationByKubelet")
     assert "Preempting" in cluster.events("large")
+
+
+def test_for_whom_a_critical_pod_waits_is_told_as_soon_as_that_is_decided():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    cluster.create("large", containers=asking("3"), annotations={"simulated.actorlet.dev/ignore-stop-signal": "true"})
+    cluster.until(lambda: cluster.all_are("Running", 1))
+    cluster.create("critical", containers=asking("2"), **CRITICAL)
+    cluster.run(SECOND)
+    explained = explanation(cluster.node.node, "default/critical")
+    assert [wait.text for wait in explained.waits] == ["others make way for it: default/large"]
+    cluster.until(lambda: cluster.phases()["critical"] == "Running")
+    cluster.run(SECOND)
+    assert explanation(cluster.node.node, "default/critical").waits == ()
 
 
 def test_labels_that_came_with_the_pod_are_read_before_it_is_refused():

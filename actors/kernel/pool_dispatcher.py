@@ -128,10 +128,16 @@ class PoolDispatcher(Dispatcher):
             self._timers_changed.notify()
 
     def _add_worker(self) -> None:
+        """Raises RuntimeError where the machine has no thread left."""
         worker = _Worker()
         with self._workers_lock:
             self._workers.append(worker)
-        threading.Thread(target=self._work, args=(worker,), name="kernel-worker", daemon=True).start()
+        try:
+            threading.Thread(target=self._work, args=(worker,), name="kernel-worker", daemon=True).start()
+        except RuntimeError:
+            with self._workers_lock:
+                self._workers.remove(worker)
+            raise
 
     def _work(self, worker: _Worker) -> None:
         take = self._queue.get
@@ -167,16 +173,21 @@ class PoolDispatcher(Dispatcher):
         now_ns = time.monotonic_ns()
         with self._workers_lock:
             room = MAX_REPLACED - sum(worker.replaced for worker in self._workers)
-            lost: list[str] = []
+            lost: list[tuple[_Worker, str]] = []
             for worker in self._workers:
                 held = worker.held()
                 if held is None or worker.replaced or now_ns - held[1] <= self._stuck_after_ns:
                     continue
                 if len(lost) < room:
-                    worker.replaced = True
-                    lost.append(held[0].path)
-        for path in lost:
-            logger.error("%s has held a thread for over %.1f s; thread replaced", path, self._stuck_after_ns / 1e9)
-            self._add_worker()
+                    lost.append((worker, held[0].path))
+        for worker, path in lost:
+            held_for = f"{path} has held a thread for over {self._stuck_after_ns / 1e9:.1f} s"
+            try:
+                self._add_worker()
+            except RuntimeError as failure:  # it is tried again at the next look
+                logger.error("%s, and there is none to replace it: %s", held_for, failure)
+                break
+            worker.replaced = True
+            logger.error("%s; thread replaced", held_for)
         if not self._closed:
             self.schedule(self._check_every_ns, self._check_workers)

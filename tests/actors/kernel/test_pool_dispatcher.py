@@ -34,6 +34,25 @@ def test_a_handler_that_blocks_its_thread_for_ever_is_named_replaced_and_others_
     assert driver.system.stop()
 
 
+def test_a_machine_without_a_thread_left_is_asked_again_until_it_has_one(monkeypatch: pytest.MonkeyPatch):
+    gate, refusals = threading.Event(), ["first", "second"]
+    start = threading.Thread.start
+
+    def start_or_refuse(thread: threading.Thread) -> None:
+        if thread.name == "kernel-worker" and refusals:
+            refusals.pop()
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    driver = PoolDriver(workers=1, stuck_after_ns=30 * MS)
+    monkeypatch.setattr(threading.Thread, "start", start_or_refuse)
+    driver.spawn(Block, gate, name="stuck").tell(Say("block"))
+    driver.until(lambda: [path for path, _ in driver.dispatcher.stuck()] == ["/stuck"])
+    assert driver.spawn(name="well").ask(Say("well"), timeout=10) == "well"
+    gate.set()
+    assert driver.system.stop()
+
+
 def test_a_constructor_that_blocks_is_named_too():
     gate = threading.Event()
 

@@ -58,7 +58,7 @@ from actors.mirror_messages import (
 from actors.name_lines import NameLines
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
-from actors.set_aside import TRY_AGAIN_NS, PodsFailed, SetAside, TryAgain
+from actors.set_aside import TRY_AGAIN_NS, PodsFailed, TryAgain
 from actors.status_messages import (
     PodForgotten,
     PodLeftApi,
@@ -112,7 +112,6 @@ class SyncLoopActor(SyncPartners):
         self._lines = NameLines()
         self._unheard: set[str] = set()
         self._ready: set[str] = set()
-        self._set_aside = SetAside()
         self._number = 0
         """Of its questions to the storage. Answers to the life before this one may still wait."""
 
@@ -136,9 +135,7 @@ class SyncLoopActor(SyncPartners):
 
     def _ask_again(self) -> None:
         desired = (
-            entry.pod or self._set_aside.form_of(uid)
-            for uid, entry in self._entries.items()
-            if entry.standing is Standing.DESIRED
+            self._form_of(uid, entry) for uid, entry in self._entries.items() if entry.standing is Standing.DESIRED
         )
         self._storage.tell(PublishAgain(tuple(pod for pod in desired if pod is not None), self._number))
 

@@ -27,6 +27,7 @@ from actors.mirror_messages import MirrorActorStarted, MirrorPodChanged, StaticP
 from actors.pod_census import CountedPod, pod_count
 from actors.pod_services import PodServices
 from actors.reference_messages import ObjectCacheStarted, SurroundingsChanged
+from actors.set_aside import SetAside
 from actors.status_messages import PodFinished, PodReconciled, StatusManagerStarted
 from actors.surroundings import Surroundings
 from actors.sync_entries import Entry
@@ -59,6 +60,11 @@ class SyncPartners(Actor):
         self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
         self._around: Surroundings | None = None
         """What `ClusterCacheActor` has told; None: workers ask it."""
+        self._set_aside = SetAside()
+
+    def _form_of(self, uid: str, entry: Entry) -> Pod | None:
+        """In which a pod is known, be it one that is left alone."""
+        return entry.pod or self._set_aside.form_of(uid)
 
     def _workers(self) -> tuple[tuple[str, ActorRef], ...]:
         """Every worker that there is, by the UID of its pod."""
@@ -154,9 +160,9 @@ class SyncPartners(Actor):
     @handles(WantPods)
     def want_pods(self, message: WantPods) -> None:
         here = (
-            PodHere(each.pod, each.worker, each.released, each.finished, each.turned_away, each.lives)
-            for each in self._entries.values()
-            if each.pod is not None
+            PodHere(pod, each.worker, each.released, each.finished, each.turned_away, each.lives)
+            for uid, each in self._entries.items()
+            if (pod := self._form_of(uid, each)) is not None
         )
         message.asker.tell(PodsHere(tuple(here), self._all_ready and self._unknown is not None))
 

@@ -243,6 +243,22 @@ def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_set_aside_as_w
     assert {each.metadata.uid for each in asked.known} == {"1", "bad"}
 
 
+def test_a_pod_set_aside_that_runs_is_there_for_whoever_ends_pods_for_the_sake_of_the_node(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    """Its worker obeys: the machine must not go down under it, and an eviction is not forgotten as if it had gone."""
+    asker, answers = Recorder.spawn_in(world.system, "asker", PodsHere)
+    world.ready()
+    world.tell(changed(ADD, pod("bad")))
+    fails_on(monkeypatch, "bad")
+    world.tell(Fail())
+    world.run(SECOND_NS)
+    hear(world, pod("bad"))
+    world.tell(WantPods(asker))
+    ((here,),) = (each.pods for each in only(answers, PodsHere))
+    assert (here.pod.metadata.uid, here.may_be_evicted()) == ("bad", True)
+
+
 def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):

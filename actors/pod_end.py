@@ -22,6 +22,9 @@ from actors.volume_messages import ReleaseVolumes, VolumesReleased
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
+_SANDBOX_STOPS = PodWait(
+    "the pod", "Terminating", "its sandbox and its network are being taken down", "nothing of it runs then"
+)
 
 
 class PodEnd:
@@ -76,6 +79,8 @@ class PodEnd:
         stopping = deeds.ask_sandbox_to_stop(sandbox_id)
         if not stopping.done() or stopping.exception() is not None:
             await self._show.publish(observed, life)
+            self._view.history.waits((_SANDBOX_STOPS,))
+            self._view.history.tell()
         await deeds.sandbox_stopped(stopping, sandbox_id)
 
     def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> int:

@@ -146,6 +146,17 @@ def test_an_init_container_that_has_ended_is_not_waited_for_while_the_next_one_t
     assert explained.waits == ()
 
 
+def test_containers_that_have_ended_are_not_waited_for_while_the_stop_of_the_sandbox_hangs():
+    world = node(5, web=manifest("web", behaviour={"hang": "StopPodSandbox*1"}))
+    world.node.remove_manifest("web.yaml")
+    world.run(20 * SECOND)
+    explained = told(world, "web")
+    assert world.running() == []
+    assert in_order(explained, "the end of container app waits", "the pod waits: Terminating")
+    [wait] = explained.waits
+    assert (wait.subject, wait.text) == ("the pod", "its sandbox and its network are being taken down")
+
+
 def test_a_static_pod_that_waits_for_its_name_says_for_whom():
     slow = manifest("web", uid="first", behaviour={"ignore-stop-signal": "true"})
     world = node(20, a=slow)

@@ -47,9 +47,14 @@ class LoopThread:
         return answer
 
     def post(self, deed: Callable[[], None]) -> None:
-        """Run `deed` on the loop, after those posted before it. It must not raise. One wake-up serves a whole burst."""
+        """Run `deed` on the loop, after those posted before it. It must not raise. One wake-up serves a whole burst.
+
+        Raises RuntimeError after `close`, and where the machine has no thread left to begin with.
+        """
         if self._closed:
             raise RuntimeError(f"{self._name} is closed")
+        if self._loop is None:
+            self._started_loop()  # first of all: what nobody can begin must not wait for the next
         self._posted.append(deed)
         # Whoever sees True here has appended before `_run_posted` sets False, and that is before it takes anything out.
         if not self._woken:
@@ -85,10 +90,15 @@ class LoopThread:
             if self._closed:
                 raise RuntimeError(f"{self._name} is closed")
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._loop.set_default_executor(DaemonThreads(BLOCKING_THREADS, f"{self._name}-blocking"))
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
-                self._thread.start()
+                loop = asyncio.new_event_loop()
+                loop.set_default_executor(DaemonThreads(BLOCKING_THREADS, f"{self._name}-blocking"))
+                thread = threading.Thread(target=_run, args=(loop,), name=self._name, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the machine has none left; whoever comes next may have one
+                    loop.close()
+                    raise
+                self._loop, self._thread = loop, thread
             return self._loop
 
 

@@ -52,6 +52,25 @@ def test_nothing_is_lost_between_many_threads(loop: LoopThread) -> None:
     assert done.wait(WAIT)
 
 
+def test_it_begins_as_soon_as_the_machine_has_a_thread_for_it(
+    loop: LoopThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    done = threading.Event()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            loop.post(lambda: ran.append("who posted it was told that it is not done"))
+    loop.post(lambda: ran.append("next"))
+    loop.post(done.set)
+    assert done.wait(WAIT)
+    assert ran == ["next"]
+
+
 def test_one_that_raises_does_not_stop_the_next(loop: LoopThread, caplog: pytest.LogCaptureFixture) -> None:
     done = threading.Event()
     loop.post(lambda: 1 / 0)  # type: ignore[arg-type, return-value]

@@ -3,7 +3,8 @@
 A sync loop that fails begins anew, asks for all pods again, and comes to the same one again: whoever is told of behind
 that, and all who wait until every pod has been told of, would never be heard. So the second time that it fails on one
 form of a pod it sets that pod aside. A worker that the pod has goes on with what it knows, nothing of the pod is taken
-for left over, and its name stays taken. The pod is tried again when it changes, and every ten minutes.
+for left over, and its name stays taken. The pod is tried again when it changes, once after a minute, since what was
+wrong may be over, and every ten minutes then: each try may cost one more failure.
 
 The book of such pods gets over the failure as a message to the life to come, which goes before all that waits there.
 """
@@ -21,19 +22,26 @@ from config.objects import Pod
 
 FAILURES_AT_MOST = 1
 """On one form of a pod, before it is set aside: what happens once need not happen again."""
+FIRST_TRY_NS = 60 * 1_000_000_000
 TRY_AGAIN_NS = 600 * 1_000_000_000
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """In which form, how often, and why the last time."""
+    """In which form, how often, and why the last time. `tried_again`: it is to be met once more."""
 
     pod: Pod
     failures: int
     cause: str
+    tried_again: bool = False
 
     @property
     def aside(self) -> bool:
-        return self.failures > FAILURES_AT_MOST
+        return self.failures > FAILURES_AT_MOST and not self.tried_again
+
+    @property
+    def try_in_ns(self) -> int:
+        """How long one that is set aside is left alone."""
+        return FIRST_TRY_NS if self.failures == FAILURES_AT_MOST + 1 else TRY_AGAIN_NS
 
 
 class PodsFailed(Message, frozen=True):
@@ -92,4 +100,4 @@ class SetAside:
     def try_again(self) -> None:
         """Each of them may be met once more."""
         for uid, trouble in self._troubles.items():
-            self._troubles[uid] = msgspec.structs.replace(trouble, failures=min(trouble.failures, FAILURES_AT_MOST))
+            self._troubles[uid] = msgspec.structs.replace(trouble, tried_again=True)

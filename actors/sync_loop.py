@@ -58,7 +58,7 @@ from actors.mirror_messages import (
 from actors.name_lines import NameLines
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
-from actors.set_aside import TRY_AGAIN_NS, PodsFailed, TryAgain
+from actors.set_aside import PodsFailed, TryAgain
 from actors.status_messages import (
     PodForgotten,
     PodLeftApi,
@@ -211,7 +211,7 @@ class SyncLoopActor(SyncPartners):
             text = f"the agent fails on this pod and leaves it as it is, until it changes: {trouble.cause}"
             self.log.error("pod %s: %s", entry.name, text)
             self._services.events.tell(pod_event(pod, "Warning", "FailedSync", text))
-            self.after(TRY_AGAIN_NS, TryAgain())
+            self.after(trouble.try_in_ns, TryAgain())
 
     @handles(TryAgain)
     def try_again(self, _: TryAgain) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.messages import Operation, PodChanged
-from actors.set_aside import PodsFailed, SetAside
+from actors.set_aside import FIRST_TRY_NS, TRY_AGAIN_NS, PodsFailed, SetAside
 from config.objects import ObjectMeta, Pod, PodSpec, PodStatus
 
 FIRST = Pod(metadata=ObjectMeta(name="web", namespace="shop", uid="u"), spec=PodSpec(node_name="here"))
@@ -51,6 +51,16 @@ def test_it_is_met_once_more_after_a_while_and_left_alone_as_soon_as_it_fails_ag
     word = book.failed(FIRST, ValueError("again"))
     assert word is not None
     assert list(SetAside().remember(word)) == ["u"]
+
+
+def test_it_is_tried_after_a_minute_and_every_ten_minutes_then():
+    book, waits = after(FIRST), []
+    for _ in range(3):
+        word = book.failed(FIRST, ValueError("again"))
+        assert word is not None
+        waits += [trouble.try_in_ns for trouble in book.remember(word).values()]
+        book.try_again()
+    assert waits == [FIRST_TRY_NS, TRY_AGAIN_NS, TRY_AGAIN_NS]
 
 
 def test_one_failure_is_put_down_to_one_pod_and_those_before_it_are_not_forgotten():

@@ -114,11 +114,10 @@ def test_a_full_mailbox_takes_the_ticks_of_its_owners_timers(driver: Driver):
     notes: list[Any] = []
 
     async def be_busy(puppet: Puppet) -> None:
-        puppet.after(2 * MS, Say("limit"))
-        puppet.every(MS, Tick(7), key="beat")
-        await puppet.sleep(MS // 2)
         for number in range(4):
             puppet.ref.tell(Tick(number))
+        puppet.after(2 * MS, Say("limit"))
+        puppet.every(MS, Tick(7), key="beat")
         await puppet.sleep(10 * MS)
         puppet.cancel_timer("beat")
 

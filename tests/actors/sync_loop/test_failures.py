@@ -19,7 +19,7 @@ from actors.messages import (
     UnknownPodsObserved,
     WorkersKnown,
 )
-from actors.set_aside import TRY_AGAIN_NS
+from actors.set_aside import FIRST_TRY_NS
 from actors.status_messages import StatusManagerStarted
 from actors.sync_entries import Entry
 from actors.sync_loop import KNOWN_PODS_NS, SyncLoopActor
@@ -272,6 +272,6 @@ def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(
         assert world.workers() == ["bad"]
         assert "TerminatePod" not in world.said("bad")
     before = len(world.said("bad"))
-    world.run(TRY_AGAIN_NS)
+    world.run(FIRST_TRY_NS)
     world.tell(changed(ADD, pod("bad", "web")))
     assert world.said("bad")[before:] == ["SyncPod"]

@@ -12,7 +12,7 @@ from actors.admission_messages import AdmissionWaits
 from actors.backoff import back_off, back_off_message
 from actors.container_starts import ContainerStarts, Place
 from actors.container_stops import stop_in_turn
-from actors.history_messages import HistoryKind, PodWait
+from actors.history_messages import PodWait
 from actors.history_words import decision
 from actors.id_ranges import IdRange
 from actors.kernel import Actor
@@ -31,7 +31,8 @@ from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.phase import TERMINAL
 from actors.pod_users import PodUsers, check_handler
-from actors.pod_view import PodView, Question, RetryLaterError
+from actors.pod_view import PodView, RetryLaterError
+from actors.pod_volumes import PodVolumes
 from actors.pod_waits import container_waits
 from actors.restart_all import Reset
 from actors.start.mount_abilities import mount_abilities
@@ -47,18 +48,13 @@ from actors.termination import (
 )
 from actors.unhonoured import unhonoured_changes, unhonoured_fields, warning_of_changes
 from actors.unhonoured import warning as unhonoured_warning
-from actors.volume_messages import PrepareVolumes, VolumesPrepared
-from actors.volume_payloads import has_config_volumes
 from config.objects import Pod
 from runtime.cri import CriError
 from runtime.cri.messages import PodSandboxConfig
-from runtime.volumes.pod_volumes import used_volumes
 
 SECOND_NS = 1_000_000_000
 NETWORK_RETRY_NS = SECOND_NS
 RUNTIME_RETRY_NS = 5 * SECOND_NS
-VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
-"""Longer than whoever makes the volumes waits before the next try: then it has been restarted, or has not heard."""
 PROBES_RETRY_NS = SECOND_NS
 NODE_RETRY_NS = 10 * SECOND_NS
 CLASS_RETRY_NS = 10 * SECOND_NS
@@ -88,9 +84,7 @@ class PodSync:
         self._names = PodNames(worker, services, view)
         self._runtime = RuntimeStateObserved("", "")
         self.starts = ContainerStarts(worker, services, view, references, self._names, self.users)
-        self._volumes: VolumesPrepared | None = None
-        self._volumes_at_ns = 0
-        self._question = Question(worker, "volumes")
+        self.volumes = PodVolumes(worker, services, view, self._ask_ahead)
         self._backing_off: dict[str, int] = {}
         self._held_up: PodWait | None = None
         self._said = ("", "")
@@ -100,20 +94,6 @@ class PodSync:
         self._warned: tuple[str, ...] = ()
         self.admission = PodAdmission(worker, services)
         self.leases = PodLeases(worker, services)
-
-    def volumes_prepared(self, message: VolumesPrepared) -> bool:
-        """Take the answer; whether it is news."""
-        self._question.answered()
-        before, self._volumes = self._volumes, message
-        if message.error and message != before:
-            self._view.history.note(HistoryKind.FAILURE, f"volumes cannot be made: {message.error}", "FailedMount")
-        self._volumes_at_ns = self._worker.now_ns()
-        return message != before
-
-    def renew_volumes(self) -> None:
-        """Ask again, because what is in the volumes may have to change. Nothing waits for it."""
-        if self._view.pod is not None:
-            self._services.volumes.tell(PrepareVolumes(self._worker.ref, self._view.pod, renewal=True))
 
     async def sync(self, life: PodLife, runtime: RuntimeStateObserved) -> bool:
         """One pass; True when the phase of the pod is final. Raises CriError, RetryLaterError."""
@@ -226,7 +206,7 @@ class PodSync:
         if pod is self._checked:
             return
         if self._checked is not None:
-            self._tell_volumes_of_change(pod, self._checked)
+            self.volumes.pod_changed(pod, self._checked)
             if changes := unhonoured_changes(self._checked, pod):
                 self._view.say("Warning", "FieldsNotHonoured", warning_of_changes(changes))
         self._checked = pod
@@ -248,41 +228,22 @@ class PodSync:
         False where it might do more, since something may be different by now.
         """
         pod = self._view.pod
-        if pod is None or pod is not self._checked or self._volumes is not None or self._view.observer.in_doubt():
+        if pod is None or pod is not self._checked or not self.volumes.unknown or self._view.observer.in_doubt():
             return False
         return not self._volumes_are_ready(pod)
 
     def _volumes_are_ready(self, pod: Pod) -> bool:
-        """Ask for the volumes once. What fails is tried again without being asked for, and told when it changes."""
-        prepared = self._volumes
-        if prepared is not None and not prepared.error:
+        """Asks for them where they are not. Raises RetryLaterError."""
+        if self.volumes.ready:
             return True
-        error = "" if prepared is None else prepared.error
-        names = ", ".join(sorted(used_volumes(pod)))
-        text = error or (f"its volumes are being made: {names}" if names else "its directory is being made")
-        then = "they are tried again without an end; its containers are started after that"
-        self._held_up = PodWait("the pod", "FailedMount" if error else "", text, then)
-        if prepared is not None:
-            over_ns = self._volumes_at_ns + VOLUME_ASK_AGAIN_NS - self._worker.now_ns()
-            if over_ns > 0:
-                raise RetryLaterError(over_ns)
-            self._volumes = None
-        self._ask_for_volumes(pod)
+        self._held_up = self.volumes.wait(pod)
+        self.volumes.ask(pod)
         return False
 
-    def _ask_for_volumes(self, pod: Pod) -> None:
-        if self._question.may_ask():
-            self._services.volumes.tell(PrepareVolumes(self._worker.ref, pod))
-            self._references.ask_ahead(pod)
-            self._names.read_ahead(pod)
-
-    def _tell_volumes_of_change(self, pod: Pod, before: Pod) -> None:
-        """The pod has another form: what is in its volumes may have to change, or it may use more of them."""
-        prepared = self._volumes
-        if prepared is not None and not prepared.error and not used_volumes(pod) <= prepared.host_paths.keys():
-            self._ask_for_volumes(pod)
-        elif has_config_volumes(pod) and _differs(pod, before):
-            self.renew_volumes()
+    def _ask_ahead(self, pod: Pod) -> None:
+        """For what its containers need besides volumes."""
+        self._references.ask_ahead(pod)
+        self._names.read_ahead(pod)
 
     def _mind_the_deadline(self, pod: Pod) -> None:
         """Look again when the pod has been active for as long as it may, whatever it waits for by then."""
@@ -345,7 +306,7 @@ class PodSync:
             return
         sandboxes = self._view.seen().sandboxes
         able = mount_abilities(self._runtime, sandboxes[0].handler if sandboxes else "")
-        place = Place(actions.sandbox_attempt, sandbox_id, config, self._volumes or VolumesPrepared({}), able)
+        place = Place(actions.sandbox_attempt, sandbox_id, config, self.volumes.made, able)
         failure: CriError | None = None
         ending = self._view.stops.not_gone()
         for start in (*actions.start_ephemeral, *actions.start_init, *actions.start):
@@ -397,7 +358,7 @@ class PodSync:
             raise self._sandbox_refused(str(refused), NODE_RETRY_NS) from refused
         try:
             return sandbox_config(
-                with_groups(pod, self._volumes.groups if self._volumes is not None else ()),
+                with_groups(pod, self.volumes.made.groups),
                 actions.sandbox_attempt,
                 self._view.log_directory(),
                 cluster_domain=domain,
@@ -493,9 +454,3 @@ class PodSync:
         if owed:
             decided.owed.update(owed)
             await decided.keep()
-
-
-def _differs(pod: Pod, before: Pod) -> bool:
-    """Whether anything is different that a volume may show."""
-    old, new = before.metadata, pod.metadata
-    return old.labels != new.labels or old.annotations != new.annotations or before.spec != pod.spec

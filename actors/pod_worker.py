@@ -408,7 +408,7 @@ class PodWorker(Actor):
 
     @handles(VolumesPrepared)
     def volumes_prepared(self, message: VolumesPrepared) -> Pass | None:
-        return self._go_on_if(self._sync.volumes_prepared(message))
+        return self._go_on_if(self._sync.volumes.prepared(message))
 
     @handles(SubPathsPrepared)
     def sub_paths_prepared(self, message: SubPathsPrepared) -> Pass | None:
@@ -419,7 +419,7 @@ class PodWorker(Actor):
     def renew_volumes(self, _: RenewVolumes) -> Pass | None:
         # Of a pod that ends nothing is renewed: it could come after the order to remove all, which is given again.
         if self._life.stage is SYNCING:
-            self._sync.renew_volumes()
+            self._sync.volumes.renew()
             return None
         return self._go_on_if(self._end.release_again())
 

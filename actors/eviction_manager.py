@@ -11,7 +11,8 @@ own, it goes through a pass, one step per message:
     ENDING     until the pod has ended, half a minute at most; then the next pass, at once
 
 A step that is not answered ends the pass; the next one begins anew. So does a sample without pods, because the runtime
-did not answer: whoever went by it would go by chance. For one reading of a signal one pod goes at most.
+did not answer: whoever went by it would go by chance. Where it does not say what they use, those go of whom the kernel
+says it, and nobody else. For one reading of a signal one pod goes at most.
 A critical pod never goes. A disk that cannot be written to keeps no pod alive. The file has the conditions as well, so
 that what is to stay stays when the agent begins anew.
 """
@@ -24,7 +25,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.event_messages import RecordEvent, pod_event
-from actors.eviction.choice import candidates_among, first_to_go, over_their_limits
+from actors.eviction.choice import candidates_among, first_to_go, over_their_limits, those_said
 from actors.eviction.decisions import Victim, remembered_in, text_of
 from actors.eviction.doomed import Doomed
 from actors.eviction.local_limits import has_local_limits
@@ -251,14 +252,17 @@ class EvictionActor(Actor):
         elif not self._freed and self._free(self._decisive[0]):
             return
         else:
-            self._choose(self._decisive[0], candidates)
+            threshold = self._decisive[0]
+            self._choose(threshold, those_said(candidates, threshold, self._layout) if sample.unsaid else candidates)
 
     def _choose(self, threshold: Threshold, candidates: Sequence[Candidate]) -> None:
         reading = self._state.readings.get(threshold.signal)
         longest = self._configuration.eviction_max_pod_grace_period
         victim = first_to_go(threshold, reading, candidates, self._layout, longest)
         if victim is None:
-            self.log.warning("the node is short of %s, and there is nobody to evict", threshold.resource)
+            unsaid = self._sample is not None and self._sample.unsaid
+            because = "the runtime does not say what they use" if unsaid else "there is nobody to evict"
+            self.log.warning("the node is short of %s, and nobody is evicted: %s", threshold.resource, because)
             self._end_pass()
             return
         if reading is not None:

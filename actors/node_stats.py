@@ -121,7 +121,7 @@ class NodeStatsActor(Actor):
     async def _take(self) -> NodeSample:
         self._problems = []
         taken_ns = self.now_ns()
-        listed, images, blind = await self._ask_runtime()
+        listed, images, blind, unsaid = await self._ask_runtime()
         await self._find_processes(listed)
         of_processes = {id_: self._pids[id_] for id_ in listed.ids() if self._pids.get(id_)}
         readings: dict[int, ProcessReading] = dict(
@@ -144,6 +144,7 @@ class NodeStatsActor(Actor):
             containers_apart=apart,
             pods=pods,
             blind=blind,
+            unsaid=unsaid,
             problems=tuple(self._problems),
         )
         self._rates = rates.now
@@ -169,8 +170,8 @@ class NodeStatsActor(Actor):
             problems=tuple(self._problems),
         )
 
-    async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None, bool]:
-        """What it has told, and whether it has not said what there is."""
+    async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None, bool, bool]:
+        """What it has told; whether it has not said what there is, and whether it has not said what that uses."""
         call = self._cri.call
         answers = await self.gather(
             call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=CALL_NS),
@@ -187,14 +188,15 @@ class NodeStatsActor(Actor):
             {} if stats is None else {each.attributes.id: each for each in stats.stats if each.attributes},
             {} if pod_stats is None else {each.attributes.id: each for each in pod_stats.stats if each.attributes},
         )
-        return listed, images, sandboxes is None or containers is None
+        unsaid = any(each.error is not None and not _is_not_served(each.error) for each in answers[2:4])
+        return listed, images, sandboxes is None or containers is None, unsaid
 
     def _answer(self, outcome: Outcome[Any]) -> Any:
         """What came of a call; None, and a problem, where nothing did. A verb that is not served is no problem."""
         error = outcome.error
         if error is None:
             return outcome.value
-        if not (isinstance(error, CriError) and error.code == StatusCode.UNIMPLEMENTED):
+        if not _is_not_served(error):
             self._problems.append(f"the runtime: {error}")
         return None
 
@@ -305,6 +307,10 @@ class NodeStatsActor(Actor):
                 self._disks[uid] = self._counting.pop(uid).result(0)
             except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
                 self._problems.append(f"the disk of pod {uid}: {failure}")
+
+
+def _is_not_served(error: BaseException) -> bool:
+    return isinstance(error, CriError) and error.code == StatusCode.UNIMPLEMENTED
 
 
 def _rated(node: NodeReading, rates: Rates) -> NodeReading:

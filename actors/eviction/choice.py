@@ -12,7 +12,7 @@ from actors.eviction.decisions import Victim
 from actors.eviction.local_limits import over_limits
 from actors.eviction.ranking import victims
 from actors.eviction.thresholds import Layout, Threshold
-from actors.eviction.usage import Candidate
+from actors.eviction.usage import Candidate, is_said, parts_on
 from actors.eviction.words import eviction_words
 from actors.eviction_messages import PodHere
 from actors.node_signals import SignalReading
@@ -30,6 +30,15 @@ def candidates_among(pods: Sequence[PodHere], samples: Sequence[PodSample], doom
         for each in pods
         if each.may_be_evicted() and not each.has_ended() and each.pod.metadata.uid not in doomed
     ]
+
+
+def those_said(candidates: Sequence[Candidate], threshold: Threshold, layout: Layout) -> list[Candidate]:
+    """Those of whom is known what they use of what is short, though the runtime has failed to say it.
+
+    Who is not among them would go before all others, as one of whom nothing is known (spec 7.4): by chance.
+    """
+    parts = parts_on(threshold.signal, layout)
+    return [each for each in candidates if is_said(each, threshold.resource, parts)]
 
 
 def over_their_limits(candidates: Sequence[Candidate], layout: Layout) -> tuple[Victim, ...]:

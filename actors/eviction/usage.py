@@ -65,6 +65,20 @@ def processes_of(candidate: Candidate) -> int | None:
     return None if candidate.sample is None else candidate.sample.processes
 
 
+def is_said(candidate: Candidate, resource: str, parts: frozenset[Part]) -> bool:
+    """Whether all is known of what it uses of a resource, though the runtime has not said it: the kernel has.
+
+    What lies in a writable layer only the runtime can say. `parts`: those that count, where it is a disk.
+    """
+    if candidate.sample is None:
+        return False
+    if resource == "memory":
+        return memory_of(candidate) is not None
+    if resource == "pids":
+        return processes_of(candidate) is not None
+    return Part.LAYERS not in parts or all(each.layer is not None for each in candidate.sample.containers)
+
+
 def disk_of(candidate: Candidate, parts: frozenset[Part], *, inodes: bool) -> int | None:
     """Bytes, or inodes, of these parts; None: nothing is known of the pod."""
     sample = candidate.sample

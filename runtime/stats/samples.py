@@ -79,7 +79,8 @@ class NodeSample(msgspec.Struct, frozen=True):
 
     `image_fs` and `container_fs`: `used` is what the images and the layers take, the rest is of their file systems.
     `containers_apart`: whether layers lie on another file system than images. `blind`: the runtime has not said which
-    pods there are, so that nothing is known of any that is not in `pods`.
+    pods there are, so that nothing is known of any that is not in `pods`. `unsaid`: it has not said what they use; what
+    is missing of a pod says nothing about it then. (Of a runtime that does not serve the question that is not said.)
     """
 
     taken_ns: int
@@ -91,6 +92,7 @@ class NodeSample(msgspec.Struct, frozen=True):
     containers_apart: bool = False
     pods: tuple[PodSample, ...] = ()
     blind: bool = False
+    unsaid: bool = False
     problems: tuple[str, ...] = ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actors.eviction.choice import first_to_go, grace_of, over_their_limits
+from actors.eviction.choice import first_to_go, grace_of, over_their_limits, those_said
 from actors.eviction.local_limits import has_local_limits, over_limits
 from actors.eviction.ranking import used_of, victims
 from actors.eviction.thresholds import Amount, Layout, Threshold
@@ -136,6 +136,40 @@ def test_7_5_who_goes_for_the_node_is_disrupted_and_who_is_over_a_limit_is_not()
 
 def test_7_5_nobody_may_go_where_all_are_critical():
     assert first_to_go(Threshold(MEMORY, Amount(1)), None, [candidate("c", priority=2_000_000_000)], SINGLE, 0) is None
+
+
+LAYERS_APART = Layout(images_apart=True)
+
+
+@pytest.mark.parametrize(
+    ("signal", "resource", "layout", "said"),
+    [
+        # What the kernel and the disk say is as good as what the runtime would have said.
+        (MEMORY, "memory", SINGLE, ["whole", "no-layer"]),
+        (PIDS, "pids", SINGLE, ["whole", "no-layer", "no-memory"]),
+        # The hoard may be in a layer: by what else there is, the wrong one would go.
+        (NODE_FS, "ephemeral-storage", SINGLE, ["whole", "no-memory"]),
+        (NODE_FS_INODES, "inodes", SINGLE, ["whole", "no-memory"]),
+        (IMAGE_FS, "ephemeral-storage", LAYERS_APART, ["whole", "no-memory"]),
+        # No layer lies there.
+        (NODE_FS, "ephemeral-storage", LAYERS_APART, ["whole", "no-layer", "no-memory"]),
+    ],
+)
+def test_of_whom_the_runtime_failed_to_say_it_those_may_go_of_whom_it_is_known_all_the_same(
+    signal, resource, layout, said
+):
+    def without(name, *, layer=True, memory=True):
+        whole = candidate(name)
+        (container,) = whole.sample.containers
+        container = msgspec.structs.replace(container, layer=container.layer if layer else None)
+        own = whole.sample.memory if memory else None
+        sample = msgspec.structs.replace(whole.sample, containers=(container,), memory=own)
+        return Candidate(whole.pod, sample)
+
+    pods = [without("whole"), without("no-layer", layer=False), without("no-memory", memory=False)]
+    pods.append(candidate("unknown", unknown=True))
+    found = those_said(pods, Threshold(signal, Amount(1)), layout)
+    assert [each.pod.metadata.name for each in found] == said
 
 
 def test_7_5_critical_pods_are_never_among_the_victims():

@@ -9,6 +9,7 @@ import pytest
 from actors.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration
 from runtime.cri import CriError, StatusCode
+from simulation.faults import CallFaults, FaultPlan, Faults
 from simulation.shortages import Scarce, give_back, leave
 from simulation.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
@@ -19,12 +20,13 @@ MINUTE = 60 * SECOND
 GIB = 2**30
 MIB = 2**20
 MEMORY = "simulated.actorlet.dev/memory"
+DISK = "simulated.actorlet.dev/disk"
 
 
-def cluster(seed=1, **fields):
+def cluster(seed=1, faults=None, **fields):
     fields.setdefault("eviction_hard", {"memory.available": "1Gi", "nodefs.available": "10%"})
     configuration = KubeletConfiguration(max_pods=MAX_PODS, enforce_node_allocatable=(), **fields)
-    return Cluster(seed, configuration=configuration)
+    return Cluster(seed, configuration=configuration, faults=faults)
 
 
 def asking(memory):
@@ -83,6 +85,38 @@ def test_pressure_comes_one_pod_goes_by_rank_and_the_condition_stays_for_a_while
     world.run(2 * MINUTE)
     assert conditions(world)["MemoryPressure"] == "False"
     assert world.phases() == {"modest": "Running", "critical": "Running", "greedy": "Failed"}
+
+
+@pytest.mark.parametrize(
+    ("short_of", "silent", "gone"),
+    [
+        ("memory", ("ListContainerStats", "ListPodSandboxStats"), []),
+        ("disk", ("ListContainerStats",), []),
+        # What it says of the pods is enough.
+        ("memory", ("ListContainerStats",), ["greedy"]),
+    ],
+)
+def test_nobody_goes_by_chance_while_the_runtime_does_not_say_what_is_used(short_of, silent, gone):
+    faults = Faults(FaultPlan(), seed=1)
+    world = cluster(faults=faults)
+    for name in ("a", "b", "c", "greedy", "d", "e"):
+        much = {MEMORY: "2Gi", DISK: "20Gi"} if name == "greedy" else {}
+        world.create(name, annotations=much)
+    world.until(lambda: world.all_are("Running", 6))
+    world.run(MINUTE)
+    faults.follow(FaultPlan(dict.fromkeys(silent, CallFaults(fail=1))))
+    if short_of == "memory":
+        squeeze(world, 512 * MIB)
+        condition = "MemoryPressure"
+    else:
+        world.node.usage.used_bytes = world.node.usage.disk_bytes * 95 // 100 - 20 * GIB
+        condition = "DiskPressure"
+    world.run(3 * MINUTE)
+    assert conditions(world)[condition] == "True", "the machine says that itself"
+    assert evicted(world) == gone
+    faults.heal()
+    world.until(lambda: evicted(world) != [], MINUTE)
+    assert evicted(world) == ["greedy"]
 
 
 def test_a_node_under_pressure_takes_no_more_of_those_that_ask_for_nothing():

@@ -2,8 +2,8 @@
 
 It decides and never waits: its child looks and removes (`actors.image_removal`), one image after the other. There are
 two occasions: every five minutes, where the file system of images is too full or an image has not been used for too
-long; and whenever the eviction manager asks, who wants all that nobody needs. What a file system has gained is
-measured after each removal, not reckoned from what images are said to weigh.
+long; and whenever the eviction manager asks, who wants all that nobody needs and that is not too young for it. What a
+file system has gained is measured after each removal, not reckoned from what images are said to weigh.
 
 A pod leases its images before it looks for them, and as long as it lives. Leases are granted here, in the same mailbox
 in which removals are decided: an image is either leased or leaving, never both, and who leases one that is leaving gets
@@ -116,7 +116,8 @@ class ImageGCActor(Actor):
         super().__init__()
         self._tools = tools
         self._leases = tools.leases
-        self._lives: dict[str, Life] = {}
+        self._lives: dict[str, Life] | None = None
+        """None: no look has come to an end."""
         self._settles = self._known = False
         self._is_due = False
         self._askers: dict[str, ActorRef] = {}
@@ -196,14 +197,14 @@ class ImageGCActor(Actor):
         limits, now_ns = self._tools.limits, self.now_ns()
         sandbox = frozenset(map(short_form, message.sandbox_images))
         needed = self._leases.needed() | rules.needed_by(message.containers) | sandbox
-        self._lives = rules.observed(self._lives, message.images, needed, now_ns)
-        min_age_ns = 0 if this.askers else limits.min_age_ns
-        free = rules.candidates(message.images, self._lives, needed, now_ns, min_age_ns)
+        self._lives = lives = rules.observed(self._lives, message.images, needed, now_ns)
+        urgent = bool(this.askers)
+        free = rules.candidates(message.images, lives, needed, now_ns, limits.min_age_ns, urgent=urgent)
         if this.only_look:
             self._end(this)
             return
         this.looked, this.whole, this.now_ns = message, message.whole, now_ns
-        this.old = deque(rules.too_old(free, self._lives, now_ns, limits.max_age_ns))
+        this.old = deque(rules.too_old(free, lives, now_ns, limits.max_age_ns))
         old = {image.id for image in this.old}
         this.spare = deque(image for image in free if image.id not in old)
         self._check_capacity(this)
@@ -265,14 +266,14 @@ class ImageGCActor(Actor):
 
     def _count(self, this: _Pass, message: OneRemoved) -> None:
         """It has gone: what that is worth."""
-        image = message.image
-        old = rules.too_old((image,), self._lives, this.now_ns, self._tools.limits.max_age_ns)
+        image, lives = message.image, self._lives or {}
+        old = rules.too_old((image,), lives, this.now_ns, self._tools.limits.max_age_ns)
         self._tools.meters.count(names.IMAGE_GARBAGE_COLLECTED, AGE if old else SPACE)
         self.log.info("image %s was removed", _name_of(image))
         this.removed += 1
         this.freed += _gained(this.whole, message.whole, image)
         this.whole = message.whole or this.whole
-        self._lives.pop(image.id, None)
+        lives.pop(image.id, None)
 
     def _carry_through(self, image: Image) -> None:
         self.after(AGAIN_NS, CarryThrough(image), key=f"carry {image.id}")

@@ -48,10 +48,14 @@ class GcLimits(msgspec.Struct, frozen=True):
 
 
 class Life(msgspec.Struct, frozen=True):
-    """When an image was first seen, and last seen in use (None: never), monotonic ns."""
+    """When an image was first seen, and last seen in use (None: never), monotonic ns.
+
+    `was_there`: before the agent, so that it may be of any age.
+    """
 
     detected_ns: int
     used_ns: int | None = None
+    was_there: bool = False
 
     @property
     def last_use_ns(self) -> int:
@@ -80,26 +84,43 @@ def needed_by(containers: Iterable[Container]) -> frozenset[str]:
     return frozenset(short_form(name) for name in names if name)  # many containers are made from few images
 
 
-def observed(lives: Mapping[str, Life], images: Iterable[Image], needed: Set[str], now_ns: int) -> dict[str, Life]:
-    """What is known of each image after a look, by id. `needed`: short forms of what is in use now."""
+def observed(
+    lives: Mapping[str, Life] | None, images: Iterable[Image], needed: Set[str], now_ns: int
+) -> dict[str, Life]:
+    """What is known of each image after a look, by id. `needed`: short forms of what is in use now. `lives`: what was
+    known before; None: this is the first look.
+    """
     known: dict[str, Life] = {}
+    first = Life(now_ns, was_there=lives is None)
     for image in images:
-        life = lives.get(image.id) or Life(now_ns)
+        life = (lives or {}).get(image.id) or first
         in_use = not needed.isdisjoint(forms(image))
-        known[image.id] = Life(life.detected_ns, now_ns) if in_use else life
+        known[image.id] = msgspec.structs.replace(life, used_ns=now_ns) if in_use else life
     return known
 
 
 def candidates(
-    images: Iterable[Image], lives: Mapping[str, Life], needed: Set[str], now_ns: int, min_age_ns: int
+    images: Iterable[Image],
+    lives: Mapping[str, Life],
+    needed: Set[str],
+    now_ns: int,
+    min_age_ns: int,
+    *,
+    urgent: bool = False,
 ) -> list[Image]:
-    """Those that may go, the first to go first."""
+    """Those that may go, the first to go first. `urgent`: what may be old enough is, for all that anybody knows."""
     free = [
         image
         for image in images
-        if not image.pinned and needed.isdisjoint(forms(image)) and now_ns - lives[image.id].detected_ns >= min_age_ns
+        if not image.pinned
+        and needed.isdisjoint(forms(image))
+        and _is_of_age(lives[image.id], now_ns, min_age_ns, urgent=urgent)
     ]
     return sorted(free, key=lambda image: _turn(image, lives[image.id]))
+
+
+def _is_of_age(life: Life, now_ns: int, min_age_ns: int, *, urgent: bool) -> bool:
+    return now_ns - life.detected_ns >= min_age_ns or (urgent and life.was_there)
 
 
 def _turn(image: Image, life: Life) -> tuple[int, int, str]:

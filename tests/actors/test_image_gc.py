@@ -23,6 +23,7 @@ from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 from runtime.stats.readings import FsReading
 from simulation.cri import Settings, SimulatedCri
+from simulation.cri.image_names import full_name, make_image
 from tests.actors.probes import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -215,6 +216,19 @@ def test_who_asks_for_space_gets_all_that_nobody_needs_and_an_answer(worlds: lis
     assert world.images() == ["1"]
     assert world.reclaimed[0] == ImagesReclaimed(4 * SIZE, "")
     assert world.leased == [ImagesLeased(frozenset({IMAGES[1]}))]
+
+
+def test_who_asks_for_space_does_not_get_what_has_just_come(worlds: list[World]) -> None:
+    worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS)))
+    world.begin()
+    new = "registry.test/image:new"
+    world.cri.state.add_image(make_image(full_name(new), SIZE))
+    world.tell(ReclaimImages(world.asker))
+    assert world.images() == ["new"], "somebody may have brought it for a pod that is yet to come"
+    assert world.reclaimed == [ImagesReclaimed(5 * SIZE, "")]
+    world.tell(seconds=121)
+    world.tell(ReclaimImages(world.asker))
+    assert world.images() == []
 
 
 def test_who_asks_is_answered_when_the_runtime_is_away(worlds: list[World]) -> None:

@@ -85,6 +85,16 @@ def test_what_is_in_use_is_used_now_and_what_was_is_remembered() -> None:
     assert lives == {"new": Life(10), "used": Life(10, 10), "idle": Life(1, 5)}
 
 
+def test_what_the_first_look_finds_was_there_before_and_may_be_of_any_age() -> None:
+    assert observed(None, [image("a")], {"a:1"}, 10) == {"a": Life(10, was_there=True)}
+    lives = observed({"a": Life(10, was_there=True)}, [image("a"), image("b")], {"a"}, 20)
+    assert lives == {"a": Life(10, 20, was_there=True), "b": Life(20)}
+    both = [image("a"), image("b")]
+    assert candidates(both, lives, NOBODY, 25, 20) == []
+    assert candidates(both, lives, NOBODY, 25, 20, urgent=True) == [image("a")]
+    assert candidates(both, lives, NOBODY, 40, 20) == both[::-1]
+
+
 @pytest.mark.parametrize(
     ("lives", "order"),
     [

@@ -87,7 +87,7 @@ def test_6_5_images_go_down_to_the_low_threshold_and_none_in_use_is_lost(
 
 
 def shortage_frees_what_nobody_needs(agent: Agent, root: Path, cri: GrpcCri) -> None:
-    """Short of room for images: those that nobody uses go, whatever their age, and then nobody has to."""
+    """Short of room for images: those that nobody uses go, if they were there before, and then nobody has to."""
     agent.terminate()
     free = 100 - used_percent(root)
     agent.configure(evictionHard={"memory.available": "0%", "imagefs.available": f"{free + 3:.1f}%"})

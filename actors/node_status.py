@@ -18,6 +18,7 @@ comes back cordoned, and gets no pods.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import msgspec
@@ -306,10 +307,13 @@ class NodeStatusActor(Actor):
 
     @handles(NetworkObserved)
     def network_observed(self, message: NetworkObserved) -> None:
-        if message.network == self._network:
+        network = message.network
+        if network.looked_up is None and self._network is not None:
+            network = replace(network, looked_up=self._network.looked_up)  # what the name meant it still means
+        if network == self._network:
             return
-        self._network = message.network
-        ips = node_ips(self._settings.name, self._settings.registration.node_ips, message.network)
+        self._network = network
+        ips = node_ips(self._settings.name, self._settings.registration.node_ips, network)
         if ips.fault and self._seen.ips != ips:
             self.log.warning("the node's address: %s", ips.fault)
         self._learn(ips=ips)

@@ -1,7 +1,8 @@
 """The network of a machine as a node sees it: the addresses of its interfaces, its default routes, what a name means.
 
 Three facts, and no choice among them: which address is the node's is decided elsewhere. Nothing here
-fails; what cannot be read is empty. Looking a name up takes two seconds at most.
+fails; what cannot be read is empty. Looking a name up takes two seconds at most; a resolver that has not answered by
+then has not said that there is no such name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import psutil
 
 LOOK_UP_SECONDS = 2.0
 """A node without a name service starts, and shows its state, without waiting for it."""
+_NO_ADDRESS = (socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_ADDRFAMILY)
+"""By which the resolver says that the name has none; anything else says that it cannot tell."""
 _UP = 0x1
 _NO_IPV6_DESTINATION = "0" * 32
 
@@ -30,11 +33,13 @@ class InterfaceAddress:
 
 @dataclass(frozen=True, slots=True)
 class NetworkFacts:
-    """`default_routes`: interfaces that lead everywhere, best first. `looked_up`: what the name resolves to."""
+    """`default_routes`: interfaces that lead everywhere, best first. `looked_up`: what the name resolves to; None: the
+    resolver has not said.
+    """
 
     interfaces: tuple[InterfaceAddress, ...] = ()
     default_routes: tuple[str, ...] = ()
-    looked_up: tuple[str, ...] = ()
+    looked_up: tuple[str, ...] | None = ()
 
 
 def read_network(name: str) -> NetworkFacts:
@@ -60,21 +65,25 @@ def default_routes(root: str = "/") -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, _, name in sorted(found, key=lambda route: route[:2])))
 
 
-def look_up(name: str, timeout_seconds: float = LOOK_UP_SECONDS) -> tuple[str, ...]:
-    """Addresses of a name, in the resolver's order; none where it does not know the name, or does not say in time."""
-    found: list[str] = []
+def look_up(name: str, timeout_seconds: float = LOOK_UP_SECONDS) -> tuple[str, ...] | None:
+    """Addresses of a name, in the resolver's order; none where it does not know the name. None: it cannot tell, or not
+    in time.
+    """
+    said: list[tuple[str, ...] | None] = []
     # The resolver keeps no deadline of its own worth the name: a thread waits for it, and nobody for the thread.
-    asking = threading.Thread(target=lambda: found.extend(_resolve(name)), name="resolver", daemon=True)
+    asking = threading.Thread(target=lambda: said.append(_resolve(name)), name="resolver", daemon=True)
     asking.start()
     asking.join(timeout_seconds)
-    return tuple(found)
+    return next(iter(said), None)
 
 
-def _resolve(name: str) -> tuple[str, ...]:
+def _resolve(name: str) -> tuple[str, ...] | None:
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+    except UnicodeError:
         return ()
+    except OSError as failure:
+        return () if failure.errno in _NO_ADDRESS else None
     return tuple(dict.fromkeys(str(address[4][0]).partition("%")[0] for address in found))
 
 

@@ -3,6 +3,7 @@
 Without an external cloud provider: the address of `--node-ip` (one of each family), else the host name where that is an
 address, else what the node's name resolves to, else the address of the interface of the default route, and only if
 there is none of these any address that others can reach. Where a cloud provider knows better, its addresses are kept.
+While the resolver does not say what the name means, a node keeps the address that it has published.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 class NodeIps:
     """The node's own addresses, primary family first; `fault` says why an address that was asked for cannot be it.
 
-    `given`: a person chose them.
+    `given`: a person chose them. `instead`: with these the node may go on where it has published them, because the
+    resolver has not said which it would be.
     """
 
     addresses: tuple[str, ...]
     given: bool = False
     fault: str = ""
+    instead: frozenset[str] = frozenset()
 
 
 def node_ips(name: str, wished: tuple[str, ...], network: NetworkFacts) -> NodeIps:
@@ -44,7 +47,7 @@ def node_ips(name: str, wished: tuple[str, ...], network: NetworkFacts) -> NodeI
     first_family = 6 if wished and ipaddress.ip_address(wished[0]).version == 6 else 4
     if own := _parsed(name):
         return NodeIps((str(own),))
-    looked_up = [ip for text in network.looked_up if (ip := _parsed(text)) and not address_fault(ip, local)]
+    looked_up = [ip for text in network.looked_up or () if (ip := _parsed(text)) and not address_fault(ip, local)]
     on_route = [
         ip
         for route in network.default_routes
@@ -52,9 +55,10 @@ def node_ips(name: str, wished: tuple[str, ...], network: NetworkFacts) -> NodeI
     ]
     carriers = sorted(network.interfaces, key=lambda found: found.interface.startswith(_OF_PODS))
     anywhere = _usable(address.address for address in carriers)
+    instead = frozenset(map(str, anywhere)) if network.looked_up is None else frozenset()
     for candidates in (looked_up, on_route, anywhere):
         if candidates:
-            return NodeIps((str(min(candidates, key=lambda ip: ip.version != first_family)),))
+            return NodeIps((str(min(candidates, key=lambda ip: ip.version != first_family)),), instead=instead)
     return NodeIps((), fault="this machine has no address that others can reach")
 
 
@@ -76,8 +80,8 @@ def address_fault(ip: Ip, local: Iterable[str]) -> str:
 def node_addresses(
     existing: tuple[NodeAddress, ...], found: NodeIps, host_name: str, external_cloud: bool
 ) -> tuple[NodeAddress, ...]:
-    """The addresses to publish. Those that exist are kept where a cloud provider sets them, and where an address that
-    was asked for is not (yet) on an interface.
+    """The addresses to publish. Those that exist are kept where a cloud provider sets them, where an address that
+    was asked for is not (yet) on an interface, and where the resolver has not said that they are others.
     """
     if external_cloud:
         if existing:
@@ -86,7 +90,9 @@ def node_addresses(
             return (NodeAddress(type=HOST_NAME, address=host_name),)
     if found.fault and found.given:
         return existing
-    internal = tuple(NodeAddress(type=INTERNAL_IP, address=address) for address in found.addresses)
+    internal = tuple(each for each in existing if each.type == INTERNAL_IP)
+    if not internal or not found.instead.issuperset(each.address for each in internal):
+        internal = tuple(NodeAddress(type=INTERNAL_IP, address=address) for address in found.addresses)
     return (*internal, NodeAddress(type=HOST_NAME, address=host_name))
 
 

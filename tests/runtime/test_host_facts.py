@@ -93,6 +93,28 @@ def test_default_routes_are_those_of_the_kernels_tables_best_first(tmp_path: Pat
     assert default_routes(str(tmp_path / "nowhere")) == ()
 
 
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), ()),
+        (socket.gaierror(socket.EAI_NODATA, "No address associated with hostname"), ()),
+        (UnicodeError("label too long"), ()),
+        (socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"), None),
+        (socket.gaierror(socket.EAI_FAIL, "Non-recoverable failure in name resolution"), None),
+        (OSError(24, "Too many open files"), None),
+    ],
+    ids=lambda each: str(each)[:30],
+)
+def test_a_resolver_that_cannot_tell_has_not_said_that_there_is_no_such_name(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception, said: tuple[str, ...] | None
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert look_up("n") == said
+
+
 def test_a_name_nobody_knows_has_no_address() -> None:
     assert look_up("no-such-host.invalid") == ()
     assert look_up("127.0.0.1") == ("127.0.0.1",)
@@ -102,7 +124,7 @@ def test_a_name_nobody_knows_has_no_address() -> None:
 def test_a_resolver_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers.wait(60) and [])
-    assert look_up("localhost", timeout_seconds=0.01) == ()
+    assert look_up("localhost", timeout_seconds=0.01) is None
     answers.set()
 
 

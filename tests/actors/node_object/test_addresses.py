@@ -21,7 +21,7 @@ INTERFACES = (
 )
 
 
-def network(*routes: str, looked_up: tuple[str, ...] = ()) -> NetworkFacts:
+def network(*routes: str, looked_up: tuple[str, ...] | None = ()) -> NetworkFacts:
     return NetworkFacts(INTERFACES, routes, looked_up)
 
 
@@ -35,6 +35,7 @@ def network(*routes: str, looked_up: tuple[str, ...] = ()) -> NetworkFacts:
         ("n", ("::",), network("eth1", looked_up=("198.51.100.7", "2001:db8::10")), ("2001:db8::10",)),
         ("n", (), network("eth0", looked_up=("203.0.113.1",)), ("192.0.2.10",)),
         ("n", (), network("eth1", "eth0"), ("198.51.100.7",)),
+        ("n", (), network("eth1", "eth0", looked_up=None), ("198.51.100.7",)),
         ("n", ("::",), network("eth1", "eth0"), ("2001:db8::10",)),
         ("n", ("0.0.0.0",), network("eth0"), ("192.0.2.10",)),
         ("n", (), network(), ("192.0.2.10",)),
@@ -47,6 +48,7 @@ def network(*routes: str, looked_up: tuple[str, ...] = ()) -> NetworkFacts:
         "what the name resolves to, of the family wished for",
         "an address of another machine is passed over",
         "the interface of the best default route",
+        "the same while the resolver does not say",
         "the best default route with the family wished for",
         "any IPv4 is wished for",
         "without any route: not an interface of pods",
@@ -86,6 +88,29 @@ def test_an_address_must_be_the_machines_own_and_reachable(address: str, fault: 
 
 def published(*pairs: tuple[str, str]) -> tuple[NodeAddress, ...]:
     return tuple(NodeAddress(type=kind, address=address) for kind, address in pairs)
+
+
+@pytest.mark.parametrize(
+    ("before", "looked_up", "now"),
+    [
+        ("192.0.2.10", None, "192.0.2.10"),
+        ("192.0.2.10", (), "198.51.100.7"),
+        ("192.0.2.10", ("2001:db8::10",), "2001:db8::10"),
+        ("203.0.113.1", None, "198.51.100.7"),
+        ("fe80::1", None, "198.51.100.7"),
+    ],
+    ids=[
+        "keeps what it has published while the resolver does not say",
+        "goes by its route when there is no such name",
+        "goes by the name when that means something",
+        "has nothing to keep that is not its own",
+        "has nothing to keep that others do not reach",
+    ],
+)
+def test_a_node_that_begins_anew(before: str, looked_up: tuple[str, ...] | None, now: str) -> None:
+    found = node_ips("n", (), network("eth1", looked_up=looked_up))
+    old = published(("InternalIP", before), ("Hostname", "n"))
+    assert node_addresses(old, found, "n", False) == published(("InternalIP", now), ("Hostname", "n"))
 
 
 OLD = published(("InternalIP", "192.0.2.1"), ("Hostname", "old"))

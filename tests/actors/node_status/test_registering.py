@@ -9,6 +9,7 @@ from actors.node_messages import (
     RuntimeDescribed,
 )
 from actors.node_object.settings import Registration
+from runtime.host_network import InterfaceAddress
 from tests.actors.node_status.worlds import (
     MILLISECOND_NS,
     MINUTE_NS,
@@ -148,6 +149,21 @@ def test_an_address_asked_for_that_the_machine_has_not_keeps_the_node_without_on
     )
     world.run(21 * SECOND_NS)
     assert world.shown["status"]["addresses"][0] == {"type": "InternalIP", "address": "203.0.113.5"}
+
+
+def test_a_resolver_that_does_not_answer_for_a_while_does_not_move_the_node_to_another_address(world: World) -> None:
+    more = (InterfaceAddress("eth9", "203.0.113.9"), *world.host.network_facts.interfaces)
+    named = replace(world.host.network_facts, interfaces=more, looked_up=("203.0.113.9",))
+    published = [{"type": "InternalIP", "address": "203.0.113.9"}, {"type": "Hostname", "address": "n"}]
+    world.host.network_facts = named
+    world.start()
+    assert world.shown["status"]["addresses"] == published
+    world.host.network_facts = replace(named, looked_up=None)
+    world.run(30 * SECOND_NS)
+    assert world.shown["status"]["addresses"] == published
+    world.host.network_facts = replace(named, looked_up=())
+    world.run(30 * SECOND_NS)
+    assert world.shown["status"]["addresses"][0]["address"] != "203.0.113.9", "there is no such name any more"
 
 
 def test_a_disk_that_cannot_be_measured_keeps_a_node_from_being_ready(world: World) -> None:

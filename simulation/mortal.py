@@ -64,6 +64,11 @@ class MortalDispatcher(Dispatcher):
         self.alive = self._awake = False
         self.enqueue = _nobody_runs  # type: ignore[method-assign,assignment]
 
+    @property
+    def runs(self) -> bool:
+        """It lives, and gets CPU."""
+        return self._awake
+
     def pause(self) -> None:
         """The agent gets no CPU: nothing of it is done until `resume`, and then all at once."""
         if self.alive:

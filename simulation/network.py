@@ -50,6 +50,10 @@ class Link:
         """Nothing is wrong with it."""
         return self._faults is None and self._cut_until_ns <= self._now_ns()
 
+    def is_cut(self) -> bool:
+        """Nothing arrives now."""
+        return self._cut_until_ns > self._now_ns()
+
     def cut(self, lasts_ns: int) -> None:
         """For so long nothing arrives."""
         self._cut_until_ns = max(self._cut_until_ns, self._now_ns() + lasts_ns)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import Executor
 
 from aiohttp import web
 
@@ -29,12 +30,12 @@ ALIVE_EVERY_SECONDS = 1.0
 
 
 class LogStreams:
-    """See the module."""
+    """See the module. `reading`: who reads, when it is not threads of its own; `close` ends it."""
 
-    def __init__(self, cri: Cri, source: LogSource) -> None:
+    def __init__(self, cri: Cri, source: LogSource, reading: Executor | None = None) -> None:
         self._cri = cri
         self._source = source
-        self._threads = DaemonThreads(THREADS, "log-reading")
+        self._threads = DaemonThreads(THREADS, "log-reading") if reading is None else reading
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

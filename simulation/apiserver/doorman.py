@@ -22,8 +22,8 @@ FindAgent = Callable[[str, str, str, asyncio.BaseTransport], tuple[NodeAnswer, s
 """(method, target, Authorization header, transport) -> where it leads. Raises StatusError."""
 
 
-def doorman(doors: Callable[[], asyncio.BaseProtocol], find_agent: FindAgent) -> Doorman:
-    """One for one connection."""
+def doorman(doors: Callable[[], asyncio.BaseProtocol], find_agent: FindAgent, stays: Callable[[Head], bool]) -> Doorman:
+    """One for one connection. `stays`: which requests to upgrade are for the `doors` as well."""
 
     async def find_way(head: Head, transport: asyncio.Transport) -> Way:
         try:
@@ -36,7 +36,7 @@ def doorman(doors: Callable[[], asyncio.BaseProtocol], find_agent: FindAgent) ->
         first = "\r\n".join([*lines, "", ""]).encode("latin-1")
         return Way(node.host, node.port, first, tls, f"the agent of node {node.node}")
 
-    return Doorman(doors, find_way, cannot_reach=_cannot_reach)
+    return Doorman(doors, find_way, cannot_reach=_cannot_reach, stays=stays)
 
 
 def _cannot_reach(way: Way, why: str) -> Refusal:

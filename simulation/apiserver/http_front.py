@@ -24,6 +24,7 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from runtime.event_loop import LoopThread
+from simulation.apiserver.agents import Agents
 from simulation.apiserver.discovery import discovery
 from simulation.apiserver.doorman import doorman
 from simulation.apiserver.negotiation import PLAIN, Form, Lines, form_of, written
@@ -59,7 +60,7 @@ class HttpFront:
     """See the module. `port` 0: any free one; after `start`, `address` says which. `tls`: None for plain HTTP.
 
     `node_scheme`: how the agents of nodes are spoken to; `node_client`: path of the certificate and key that are shown
-    to them.
+    to them. `agents`: another way to them than the network.
     """
 
     def __init__(
@@ -72,13 +73,14 @@ class HttpFront:
         tls: ssl.SSLContext | None = None,
         node_scheme: str = "https",
         node_client: str = "",
+        agents: Agents | None = None,
     ) -> None:
         self._server = server
         self._loop = loop
         self._host = host
         self._port = port
         self._tls = tls
-        self._proxy = NodeProxy(node_scheme, node_client)
+        self._agents: Agents = NodeProxy(node_scheme, node_client) if agents is None else agents
         self._listener: asyncio.Server | None = None
         self._web: web.Server | None = None
         self._streams: dict[_Stream, None] = {}
@@ -106,9 +108,9 @@ class HttpFront:
         """`start`, for whoever is on the loop."""
         loop = asyncio.get_running_loop()
         self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
-        doors = self._web
+        doors, stays = self._web, self._agents.stays
         self._listener = await loop.create_server(
-            lambda: doorman(doors, self._tunnel_to), self._host, self._port, ssl=self._tls, backlog=1024
+            lambda: doorman(doors, self._tunnel_to, stays), self._host, self._port, ssl=self._tls, backlog=1024
         )
         self._port = self._listener.sockets[0].getsockname()[1]
 
@@ -122,7 +124,7 @@ class HttpFront:
             stream.end(None)
         if self._web is not None:
             await self._web.shutdown(1.0)
-        await self._proxy.close()
+        await self._agents.close()
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -155,14 +157,14 @@ class HttpFront:
         query = tuple(request.query.items())
         asked = Request(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
         if path.startswith(f"{USAGE}/"):
-            return _response(await usage(asked, self._server.handle, self._proxy.fetch), PLAIN, None)
+            return _response(await usage(asked, self._server.handle, self._agents.fetch), PLAIN, None)
         answer = self._server.handle(asked)
         include_object = request.query.get("includeObject", "Metadata")
         if isinstance(answer, WatchAnswer):
             lines = Lines(answer.resource, form, self._server.wall_ns, include_object)
             return await self._stream(request, answer, lines, form)
         if isinstance(answer, NodeAnswer):
-            return await self._proxy.pass_on(request, answer, body)
+            return await self._agents.pass_on(request, answer, body)
         if isinstance(answer, JsonAnswer) and answer.code in (410, 504) and request.query.get("watch") in ("true", "1"):
             # That is where a watch looks for it: a stream of one event.
             return web.Response(body=_error_line(answer.value), content_type=JSON)
@@ -182,7 +184,7 @@ class HttpFront:
         path, query = _split(target)
         answer = self._server.handle(Request(method, path, query, user=user))
         if isinstance(answer, NodeAnswer):
-            return answer, self._proxy.tls
+            return answer, self._agents.tunnel(answer)
         if isinstance(answer, WatchAnswer):
             answer.watcher.end()
         if isinstance(answer, JsonAnswer) and answer.code >= 400:

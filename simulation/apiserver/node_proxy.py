@@ -12,8 +12,10 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
+from runtime.http_server.heads import Head
+from simulation.apiserver.agents import refused_by_agent
 from simulation.apiserver.requests import NodeAnswer
-from simulation.apiserver.status import StatusError, unavailable
+from simulation.apiserver.status import unavailable
 
 CONNECT_SECONDS = 10.0
 FETCH_SECONDS = 15.0
@@ -27,7 +29,7 @@ _HOP_BY_HOP = frozenset(
 
 
 class NodeProxy:
-    """See the module. Used on the loop only. Certificates of agents are not verified: they made them themselves.
+    """`Agents`: see the module. Certificates of agents are not verified: they made them themselves.
 
     `client`: path of the certificate and key that say who asks; empty for none.
     """
@@ -35,16 +37,21 @@ class NodeProxy:
     def __init__(self, scheme: str, client: str = "") -> None:
         self._scheme = scheme
         self._session: aiohttp.ClientSession | None = None
-        self.tls: ssl.SSLContext | None = None
+        self._tls: ssl.SSLContext | None = None
         if scheme == "https":
-            self.tls = ssl.create_default_context()
-            self.tls.check_hostname = False
-            self.tls.verify_mode = ssl.CERT_NONE
+            self._tls = ssl.create_default_context()
+            self._tls.check_hostname = False
+            self._tls.verify_mode = ssl.CERT_NONE
             if client:
-                self.tls.load_cert_chain(client)
+                self._tls.load_cert_chain(client)
+
+    def tunnel(self, node: NodeAnswer) -> ssl.SSLContext | None:
+        return self._tls
+
+    def stays(self, head: Head) -> bool:
+        return False
 
     async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
-        """Ask the agent, and give its answer. Raises StatusError when there is none."""
         url = URL.build(scheme=self._scheme, host=node.host, port=node.port, path=node.path, query=node.query)
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
         try:
@@ -59,7 +66,6 @@ class NodeProxy:
             ) from None
 
     async def fetch(self, node: NodeAnswer) -> bytes | None:
-        """What an agent answers, whole; None when it does not answer, or not well."""
         url = URL.build(scheme=self._scheme, host=node.host, port=node.port, path=node.path, query=node.query)
         try:
             async with self._open_session().get(url, timeout=aiohttp.ClientTimeout(total=FETCH_SECONDS)) as answer:
@@ -75,16 +81,14 @@ class NodeProxy:
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
-            connector = aiohttp.TCPConnector(limit=0, ssl=self.tls if self.tls is not None else False)
+            connector = aiohttp.TCPConnector(limit=0, ssl=self._tls if self._tls is not None else False)
             self._session = aiohttp.ClientSession(timeout=timeout, connector=connector, auto_decompress=False)
         return self._session
 
 
 async def _give(request: web.BaseRequest, answer: aiohttp.ClientResponse, *, is_log: bool) -> web.StreamResponse:
     if is_log and answer.status != 200:
-        text = (await answer.text()).strip()
-        reason = {400: "BadRequest", 404: "NotFound"}.get(answer.status, "InternalError")
-        raise StatusError(answer.status, reason, text or f"the agent answered {answer.status}")
+        raise refused_by_agent(answer.status, await answer.text())
     headers = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP_BY_HOP}
     response = web.StreamResponse(status=answer.status, headers=headers)
     await response.prepare(request)

@@ -25,6 +25,7 @@ from runtime.event_loop import LoopThread, leave_to_others
 from runtime.passing_directory import passing_directory
 from simulation.apiserver.http_front import HttpFront
 from simulation.cluster import orders
+from simulation.cluster.agents import TownAgents
 from simulation.cluster.orders import Begin, OrderError, ns_of, read_order, speed_of
 from simulation.cluster.pace import Pace
 from simulation.cluster.town import Town
@@ -113,7 +114,7 @@ class _Cluster:
         except ValueError as error:
             raise OrderError(str(error)) from None
         self._scheduler = begin.scheduler
-        self._front = HttpFront(self.town.server, loop)
+        self._front = HttpFront(self.town.server, loop, agents=TownAgents(self.town))
         self._directory = directory
         self._pace: Pace | None = None
         self._runner: asyncio.Task[None] | None = None
@@ -172,6 +173,7 @@ class _Cluster:
         orders.Behave: lambda town, order: town.behave(order),
         orders.Exit: lambda town, order: town.exit(order),
         orders.Hang: lambda town, order: town.hang(order),
+        orders.Say: lambda town, order: town.say(order),
         orders.StartLoad: lambda town, order: town.load(order),
         orders.Scale: lambda town, order: town.scale(order),
         orders.CountReady: lambda town, order: {"ready": town.count_ready(order.namespace, order.name)},

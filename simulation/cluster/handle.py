@@ -135,6 +135,10 @@ class Cluster:
         """The containers that the pod has answer no probe and heed no SIGTERM from now on."""
         self._ask({"order": "hang", "pod": pod, "namespace": namespace})
 
+    def say(self, pod: str, text: str, *, container: str = "", namespace: str = "default") -> None:
+        """A container of the pod writes these lines to its log now (all of them without `container`)."""
+        self._ask({"order": "say", "pod": pod, "namespace": namespace, "container": container, "text": text})
+
     def load(
         self,
         name: str,

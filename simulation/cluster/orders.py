@@ -94,6 +94,15 @@ class Hang(_Order, frozen=True, tag="hang"):
     namespace: str
 
 
+class Say(_Order, frozen=True, tag="say"):
+    """A container writes lines to its log now."""
+
+    pod: str
+    namespace: str
+    container: str
+    text: Annotated[str, Meta(min_length=1)]
+
+
 class StartLoad(_Order, frozen=True, tag="load"):
     name: str
     namespace: str
@@ -156,6 +165,7 @@ Order = (
     | Behave
     | Exit
     | Hang
+    | Say
     | StartLoad
     | Scale
     | CountReady

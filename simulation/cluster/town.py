@@ -14,7 +14,7 @@ from actors.kernel import Dispatcher
 from runtime.cri import Cri
 from runtime.cri.enums import ContainerState
 from simulation.apiserver.core import Options
-from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Scale, StartLoad
+from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say, Scale, StartLoad
 from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import Said, ToldBehaviour, ToldCri
 from simulation.cri.behaviour_values import ProbeDeed, duration_ns, size_bytes
@@ -120,6 +120,17 @@ class Town(World):
         self._node(name)
         super().cut_network(name, lasts_ns)
 
+    def why_unreachable(self, name: str) -> str:
+        """Why nobody can talk to the agent of this node now, as the one who connects to it learns; empty when he can.
+
+        The API server alone asks that: there is such a node.
+        """
+        if name in self._off:
+            return "no route to host"
+        if self.links[name].is_cut() or (self.nodes[name].agent.alive and not self.nodes[name].agent.runs):
+            return "i/o timeout"
+        return "" if self.nodes[name].agent.alive else "connection refused"
+
     def _with_power(self, name: str) -> SimulatedNode:
         node = self._node(name)
         if name in self._off:
@@ -149,19 +160,19 @@ class Town(World):
 
     def exit(self, order: Exit) -> None:
         """Its containers end."""
-        node, containers = self._running(order.namespace, order.pod)
-        named = [each for each in containers if order.container in ("", _name_of(each))]
-        if not named:
-            what = f"container {order.container}" if order.container else "container"
-            raise OrderError(f"no {what} of pod {order.namespace}/{order.pod} runs now")
-        for container in named:
+        node, containers = self._running(order.namespace, order.pod, order.container)
+        for container in containers:
             node.cri.kill_container(container.id, order.code, "OOMKilled" if order.oom else "")
+
+    def say(self, order: Say) -> None:
+        """Its containers write that."""
+        node, containers = self._running(order.namespace, order.pod, order.container)
+        for container in containers:
+            node.cri.write_log(container.id, order.text.splitlines())
 
     def hang(self, order: Hang) -> None:
         """Its containers answer no more."""
         _, containers = self._running(order.namespace, order.pod)
-        if not containers:
-            raise OrderError(f"no container of pod {order.namespace}/{order.pod} runs now")
         silent = (ProbeDeed.HANG,)
         for container in containers:
             container.behaviour = replace(
@@ -174,14 +185,19 @@ class Town(World):
             if container.exit_timer is not None:
                 container.exit_timer.cancel()
 
-    def _running(self, namespace: str, name: str) -> tuple[SimulatedNode, list[ContainerRecord]]:
+    def _running(self, namespace: str, name: str, container: str = "") -> tuple[SimulatedNode, list[ContainerRecord]]:
+        """Those of the pod that run, the one of that name where one is given; at least one."""
         pod = self.server.store.get("pods", namespace, name)
         if pod is None:
             raise OrderError(f"there is no pod {namespace}/{name}")
         node = self.nodes.get(pod.object["spec"].get("nodeName", ""))
         if node is None:
             raise OrderError(f"pod {namespace}/{name} is on no simulated node yet")
-        return node, list(_running_of(node, pod.uid))
+        found = [each for each in _running_of(node, pod.uid) if container in ("", _name_of(each))]
+        if not found:
+            what = f"container {container}" if container else "container"
+            raise OrderError(f"no {what} of pod {namespace}/{name} runs now")
+        return node, found
 
     # --- loads ------------------------------------------------------------------------------------------------------
 

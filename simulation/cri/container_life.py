@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from actors.kernel.promise import Promise
@@ -119,15 +120,21 @@ def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
     behaviour = record.behaviour
     if not behaviour.output or record.state != _RUNNING:
         return
-    if record.log is not None:
-        time = cri_time(runtime.wall_ns())
-        try:
-            written = "".join(f"{time} stdout F {line}\n" for line in behaviour.output).encode()
-            record.log.write(written * max(1, -(-behaviour.output_size // len(written))))
-        except OSError as error:
-            LOG.warning("simulated container %s loses output: %s", record.id[:13], error)
+    write(runtime, record, behaviour.output, behaviour.output_size)
     if behaviour.output_every:
         record.output_timer = runtime.after(behaviour.output_every, lambda: _write_output(runtime, record))
+
+
+def write(runtime: Runtime, record: ContainerRecord, lines: Sequence[str], at_least_bytes: int = 0) -> None:
+    """Lines for its log, said again and again until there are so many bytes of them. Lost where it has no log."""
+    if record.log is None:
+        return
+    time = cri_time(runtime.wall_ns())
+    try:
+        written = "".join([f"{time} stdout F {line}\n" for line in lines]).encode()
+        record.log.write(written * max(1, -(-at_least_bytes // len(written))))
+    except OSError as error:
+        LOG.warning("simulated container %s loses output: %s", record.id[:13], error)
 
 
 def _write_message(runtime: Runtime, record: ContainerRecord) -> None:

@@ -11,7 +11,7 @@ UNAVAILABLE, containers run on.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from actors.kernel.dispatcher import Dispatcher
@@ -21,7 +21,7 @@ from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.verbs import ALL_VERBS, GET_CONTAINER_EVENTS, Req, Res, Verb
 from runtime.pending import Subscription
 from simulation.cri.behaviour_values import CallKind, CallRule
-from simulation.cri.container_life import end
+from simulation.cri.container_life import end, write
 from simulation.cri.events import EventStream
 from simulation.cri.files import ContainerFiles
 from simulation.cri.handlers import HANDLERS, STREAM_HANDLERS, SUBJECTS, Subject
@@ -164,6 +164,12 @@ class SimulatedCri:
         with runtime.lock:
             end(runtime, runtime.state.container(container_id), exit_code, reason)
         runtime.tell()
+
+    def write_log(self, container_id: str, lines: Sequence[str]) -> None:
+        """A container that runs writes these lines now."""
+        runtime = self._runtime
+        with runtime.lock:
+            write(runtime, runtime.state.container(container_id), lines)
 
     def lose_sandbox(self, sandbox_id: str) -> None:
         """The process of a sandbox dies; its containers run on."""

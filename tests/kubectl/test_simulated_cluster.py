@@ -4,32 +4,60 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from simulation.cluster import cluster
+from simulation.cluster import Cluster, cluster
 from tests.kubectl.cluster import PATIENCE_S, POD, missing
 
 
-def test_kubectl_applies_waits_and_describes(tmp_path: Path) -> None:
+def kubectl(found: Cluster, home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
+    """What it writes, errors behind the rest; it must end with that code."""
     complaint = missing()
     if complaint is not None:
         pytest.fail(complaint)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": found.kubeconfig}
+    ran = subprocess.run(
+        ["kubectl", *arguments],
+        input=stdin,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_kubectl_applies_waits_and_describes(tmp_path: Path) -> None:
     with cluster(nodes=2, time="x60") as found:
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": found.kubeconfig}
-
-        def kubectl(*arguments: str, stdin: str = "") -> str:
-            command = ["kubectl", *arguments]
-            return subprocess.run(
-                command, input=stdin, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True
-            ).stdout
-
-        assert kubectl("get", "nodes", "-o", "name").split() == ["node/node-0", "node/node-1"]
+        ask = partial(kubectl, found, tmp_path)
+        assert ask("get", "nodes", "-o", "name").split() == ["node/node-0", "node/node-1"]
         found.behave("web", run_for="30s,forever", exit_code=4)
-        assert kubectl("apply", "-f", "-", stdin=POD) == "pod/web created\n"
-        assert kubectl("wait", "--for=condition=Ready", "pod/web") == "pod/web condition met\n"
-        kubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/web")
-        assert "Exit Code:    4" in kubectl("describe", "pod", "web")
-        kubectl("delete", "pod", "web", "--wait")
-        assert kubectl("get", "pods", "-o", "name") == ""
+        assert ask("apply", "-f", "-", stdin=POD) == "pod/web created\n"
+        assert ask("wait", "--for=condition=Ready", "pod/web") == "pod/web condition met\n"
+        ask("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/web")
+        assert "Exit Code:    4" in ask("describe", "pod", "web")
+        ask("delete", "pod", "web", "--wait")
+        assert ask("get", "pods", "-o", "name") == ""
+
+
+def test_kubectl_logs_reads_what_containers_write(tmp_path: Path) -> None:
+    with cluster() as found:
+        ask = partial(kubectl, found, tmp_path)
+        found.behave("web", output="one\ntwo")
+        ask("apply", "-f", "-", stdin=POD)
+        found.step("5s")
+        assert ask("logs", "web") == "one\ntwo\n"
+        assert ask("logs", "web", "--tail=1", "--prefix") == "[pod/web/main] two\n"
+        assert ask("logs", "-l", "app=web", "--all-containers") == "one\ntwo\n"
+        told = 'Error from server (BadRequest): previous terminated container "main" in pod "web" not found\n'
+        assert ask("logs", "web", "--previous", code=1) == told
+        found.exit("web", 1)
+        found.step("30s")
+        found.say("web", "once more")
+        assert ask("logs", "web", "--previous") == "one\ntwo\n"
+        assert ask("logs", "web", "--since=20s") == "once more\n"

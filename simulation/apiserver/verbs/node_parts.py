@@ -6,19 +6,16 @@ that is not there, not bound, or not named (400, 404), and a node that does not 
 
 from __future__ import annotations
 
-from typing import Any
-
 from simulation.apiserver.requests import Answer, Call, NodeAnswer, Query, TextAnswer
 from simulation.apiserver.resources import NODES
 from simulation.apiserver.status import Json, bad_request, not_found, unavailable
 from simulation.apiserver.verbs.context import Context
 
-DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 DEFAULT_PORT = 10250
 _ADDRESSES = ("InternalIP", "ExternalIP", "Hostname")
 _LOG_OPTIONS = ("follow", "previous", "timestamps", "tailLines", "limitBytes", "sinceSeconds", "sinceTime", "stream")
 _STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def pod_log(context: Context, call: Call) -> Answer:
@@ -85,15 +82,14 @@ def _address(node: Json) -> tuple[str, int]:
 
 
 def _container(call: Call, pod: Json) -> str:
+    """Raises StatusError. What a pod says is its default container is for kubectl, not for the server."""
     spec = pod["spec"]
-    known = [one["name"] for field in _CONTAINERS for one in spec.get(field) or ()]
-    asked = call.query.get("container") or (pod["metadata"].get("annotations") or {}).get(DEFAULT_CONTAINER, "")
+    known: list[str] = [one["name"] for field in _CONTAINERS for one in spec.get(field) or ()]
+    asked = call.query.get("container", "")
     if asked:
         if asked not in known:
             raise bad_request(f"container {asked} is not valid for pod {call.name}")
         return asked
-    names: list[Any] = [one["name"] for one in spec["containers"]]
-    if len(names) == 1 and call.target.subresource in ("log", "exec", "attach"):
-        return str(names[0])
-    choices = " ".join(names)
-    raise bad_request(f"a container name must be specified for pod {call.name}, choose one of: [{choices}]")
+    if len(spec["containers"]) == 1:
+        return str(spec["containers"][0]["name"])
+    raise bad_request(f"a container name must be specified for pod {call.name}, choose one of: [{' '.join(known)}]")

@@ -226,6 +226,7 @@ def test_while_something_is_wrong_nothing_starts_and_healed_it_does(
         (lambda c: c.exit("nobody"), "there is no pod default/nobody"),
         (lambda c: c.exit("lonely"), "pod default/lonely is on no simulated node yet"),
         (lambda c: c.hang("nobody"), "there is no pod default/nobody"),
+        (lambda c: c.say("nobody", "boo"), "there is no pod default/nobody"),
         (lambda c: c.kill_node("node-9"), "there is no node 'node-9'; there are node-0"),
         (lambda c: c.start_node("node-0"), "node node-0 is not off"),
         (lambda c: c.fault("sabotage"), "sabotage"),

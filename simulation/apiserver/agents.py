@@ -1,0 +1,47 @@
+"""How the server's front reaches the agents of nodes, wherever they are: over the network, or in the same process.
+
+`Agents` is the capability; `node_proxy.NodeProxy` goes to where their Node objects say they listen. Here are also the
+Statuses that their refusals become. Refuses to know what is asked of them.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import Protocol
+
+from aiohttp import web
+
+from runtime.http_server.heads import Head
+from simulation.apiserver.requests import NodeAnswer
+from simulation.apiserver.status import StatusError
+
+_REASONS = {400: "BadRequest", 404: "NotFound", 422: "Invalid"}
+
+
+class Agents(Protocol):
+    """See the module. Used on the loop of the front only."""
+
+    async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
+        """Ask the agent, and give its answer. Raises StatusError when there is none."""
+        ...
+
+    async def fetch(self, node: NodeAnswer) -> bytes | None:
+        """What an agent answers, whole; None when it does not answer, or not well."""
+        ...
+
+    def tunnel(self, node: NodeAnswer) -> ssl.SSLContext | None:
+        """For a connection that is to be upgraded: what the way to the agent's port needs. Raises StatusError where
+        there is no such way.
+        """
+        ...
+
+    def stays(self, head: Head) -> bool:
+        """Whether a request to upgrade is for `pass_on`, and not for a tunnel."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def refused_by_agent(status: int, text: str) -> StatusError:
+    """What the server says when an agent has refused, in the agent's words."""
+    return StatusError(status, _REASONS.get(status, "InternalError"), text.strip() or f"the agent answered {status}")

@@ -1,0 +1,109 @@
+"""The agents of a simulated cluster, as its API server asks them: for the log of a container, without port or thread.
+
+What a real agent does for such a request is done by the agent's own code (`runtime.http_server`), on the loop on which
+the world lives and nothing else does; so nothing here needs to be safe for threads, and no actor is woken: in a world
+that stands still a log can be read all the same. Which containers a pod has is what its agent has last said of it.
+
+What can fail is the agent that would have to answer: it is dead, it stands still, its node is cut off or without power.
+The client then gets the Status that it gets of a real cluster; where that takes as long as a connection needs to time
+out, it comes at once here.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
+from typing import ParamSpec, TypeVar
+
+from aiohttp import web
+
+from config.codec import from_builtins
+from config.objects import Pod
+from runtime.http_server.heads import Head, Refusal
+from runtime.http_server.log_streams import LogStreams
+from runtime.http_server.paths import EVERYTHING, Endpoint, asked
+from runtime.http_server.targets import log_request, logged_container, pod_named
+from simulation.apiserver.agents import refused_by_agent
+from simulation.apiserver.requests import NodeAnswer
+from simulation.apiserver.status import StatusError, unavailable
+from simulation.cluster.town import Town
+from simulation.simulated_node import SimulatedNode
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class TownAgents:
+    """`simulation.apiserver.agents.Agents` of a town: see the module."""
+
+    def __init__(self, town: Town) -> None:
+        self._town = town
+
+    async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
+        here = self._reached(node)
+        try:
+            what = asked(request.method, node.path, EVERYTHING)
+            if what.endpoint is Endpoint.LOGS:
+                return await self._log(request, here, node, what.names)
+        except Refusal as refusal:
+            raise refused_by_agent(refusal.status, refusal.text) from None
+        raise _not_simulated(what.endpoint)
+
+    async def fetch(self, node: NodeAnswer) -> bytes | None:
+        return None
+
+    def tunnel(self, node: NodeAnswer) -> ssl.SSLContext | None:
+        self._reached(node)
+        try:
+            raise _not_simulated(asked("POST", node.path, EVERYTHING).endpoint)
+        except Refusal as refusal:
+            raise refused_by_agent(refusal.status, refusal.text) from None
+
+    def stays(self, head: Head) -> bool:
+        return False
+
+    async def close(self) -> None:
+        """Nothing is open but what the front itself ends."""
+
+    async def _log(
+        self, request: web.BaseRequest, here: SimulatedNode, node: NodeAnswer, names: Mapping[str, str]
+    ) -> web.StreamResponse:
+        options, previous = log_request(node.query, self._town.dispatcher.wall_ns())
+        container_id = logged_container(self._pod(names), names["container"], previous=previous)
+        return await LogStreams(here.cri, here.host.log_files, AtOnce()).answer(request, container_id, options)
+
+    def _pod(self, names: Mapping[str, str]) -> Pod:
+        found = self._town.server.store.get("pods", names["namespace"], names["pod"])
+        return pod_named([] if found is None else [from_builtins(found.object, Pod)], names)
+
+    def _reached(self, node: NodeAnswer) -> SimulatedNode:
+        found = self._town.nodes.get(node.node)
+        why = "nobody listens there" if found is None else self._town.why_unreachable(node.node)
+        if found is None or why:
+            raise unavailable(f"error trying to reach the agent of node {node.node} at {node.host}:{node.port}: {why}")
+        return found
+
+
+class AtOnce(Executor):
+    """Does what it is given where it is given: a simulated disk takes no time."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        done: Future[T] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+_WORDS = {
+    Endpoint.EXEC: "simulated containers run no programs",
+    Endpoint.ATTACH: "simulated containers run no programs",
+    Endpoint.PORT_FORWARD: "simulated containers listen on no ports",
+}
+
+
+def _not_simulated(endpoint: Endpoint) -> StatusError:
+    words = _WORDS.get(endpoint, f"the agents of a simulated cluster have no {endpoint.value} for others")
+    return StatusError(501, "NotImplemented", words)

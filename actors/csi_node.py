@@ -22,7 +22,7 @@ import msgspec
 from actors.csi_node_rules import collision, is_of_another_node, next_csi_node
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
 from actors.messages import FollowNode, NodeObserved
-from actors.node_messages import NodeTroubleObserved
+from actors.node_messages import NodeStatusStarted, NodeTroubleObserved
 from actors.plugin_messages import DriverPublished, DriversOnNodeObserved, PublishDriver, WithdrawDriver
 from config.api_resources import CSI_NODES
 from config.objects import CSINode
@@ -67,6 +67,13 @@ class CsiNodeActor(Actor):
 
     def on_start(self) -> None:
         self._node_status.tell(FollowNode(self.ref))
+
+    @handles(NodeStatusStarted)
+    def tell_again(self, _: NodeStatusStarted) -> None:
+        if self._drivers or self._withdrawn:
+            self._tell_node()
+        if self._failing and not self._written:
+            self._tell_trouble()
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
@@ -124,8 +131,11 @@ class CsiNodeActor(Actor):
             self.log.warning("%s", error)
             self._failing = error
         if not self._written:
-            self._node_status.tell(NodeTroubleObserved(TROUBLE, "CSINode is not yet initialized"))
+            self._tell_trouble()
         self.after(RETRY_NS, WriteCsiNode(), key="write")
+
+    def _tell_trouble(self) -> None:
+        self._node_status.tell(NodeTroubleObserved(TROUBLE, "CSINode is not yet initialized"))
 
     def _well(self) -> None:
         if self._failing:

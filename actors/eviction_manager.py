@@ -38,7 +38,7 @@ from actors.eviction_messages import LimitedPodSeen, MemoryRanShort, PodHere, Po
 from actors.eviction_steps import BeginPass, EvictionTools, MemoryRead, MemorySaved, PollEnd, Step, StepIsLate
 from actors.kernel import Actor, Lane, Pending, handles, outcome_of
 from actors.messages import TerminatePod
-from actors.node_messages import NodePressureObserved
+from actors.node_messages import NodePressureObserved, NodeStatusStarted
 from actors.node_signals import SignalReading, signals_of
 from actors.reclaim_messages import ContainersReclaimed, ImagesReclaimed, ReclaimContainers, ReclaimImages
 from actors.stats_messages import StatsTaken, WantStats
@@ -197,6 +197,12 @@ class EvictionActor(Actor):
         told = NodePressureObserved("MemoryPressure" in found, "DiskPressure" in found, "PIDPressure" in found)
         for listener in self._tools.listeners:
             listener.tell(told)
+
+    @handles(NodeStatusStarted)
+    def publish_again(self, _: NodeStatusStarted) -> None:
+        """Before the next pass: a node that is short must not be shown to have enough."""
+        if self._published is not None:
+            self._publish()
 
     # --- the pods ---------------------------------------------------------------------------------------------------
 

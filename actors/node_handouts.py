@@ -39,6 +39,8 @@ from config.pod_identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP, SOURCE_PUS
 Given: TypeAlias = tuple[Any, ...]
 
 FOLLOWERS = (
+    "claims",
+    "csi-node",
     "mirror-pods",
     "node-lease",
     "cluster-cache",
@@ -49,6 +51,8 @@ FOLLOWERS = (
     "pod-cidr",
 )
 """All who follow the Node object, so that a restart of its actor loses none of them."""
+INFORMANTS = ("csi-node", "eviction", "shutdown", "volume-reconciler")
+"""All who tell the actor of the Node object something when it changes and not again."""
 
 
 class NodeHandouts:
@@ -285,9 +289,9 @@ class NodeHandouts:
         about = (plan.registration, plan.gates, plan.remarks)
         settings = NodeSettings(self._name, plan.facts.root_directory, plan.configuration, *about)
         heartbeats = None if can.api is None else can.api.leases
-        followers = self._all(*(each for each in FOLLOWERS if each in self._refs))
+        followers, informants = self._all(*_in(self._refs, FOLLOWERS)), self._all(*_in(self._refs, INFORMANTS))
         whom = (self._refs["events"], followers, self._refs["resources"])
-        return heartbeats, can.cri, can.host, settings, *whom, can.meters
+        return heartbeats, can.cri, can.host, settings, *whom, can.meters, informants
 
     def node_lease(self) -> Given | None:
         api = self._can.api
@@ -319,3 +323,8 @@ class NodeHandouts:
         if self._api is None or keys is None or not self._configuration.rotate_certificates:
             return None
         return CLIENT, self._api, keys, self._name, self._refs["node-status"]
+
+
+def _in(refs: Mapping[str, ActorRef], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that this node has."""
+    return tuple(name for name in names if name in refs)

@@ -14,6 +14,13 @@ from runtime.host_machine import MachineFacts
 from runtime.host_network import NetworkFacts
 
 
+class NodeStatusStarted(Message, frozen=True):
+    """NodeStatusActor -> who tells it something only when that changes: I know nothing (any more); tell it again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "node status started"
+
+
 class RuntimeDescribed(Message, frozen=True):
     """RuntimeMonitorActor -> NodeStatusActor: which runtime this is, and what it is able to do."""
 

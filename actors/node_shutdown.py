@@ -25,7 +25,7 @@ from actors.event_messages import RecordEvent
 from actors.eviction_messages import PodHere, PodsHere, WantPods
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.messages import TerminatePod
-from actors.node_messages import NodeTroubleObserved
+from actors.node_messages import NodeStatusStarted, NodeTroubleObserved
 from actors.pod_view import DISK_LANE_SIZE
 from actors.shutdown_messages import NodeShutdownObserved
 from actors.shutdown_rules import (
@@ -374,9 +374,10 @@ class ShutdownActor(Actor):
         if going_down:
             self.after(TELL_AGAIN_NS, TellAgain(), key="again")
 
-    @handles(TellAgain)
-    def tell_again(self, _: TellAgain) -> None:
-        self._tell(self._presumed or self._stage is not Stage.WATCHING)
+    @handles(TellAgain, NodeStatusStarted)
+    def tell_again(self, _: TellAgain | NodeStatusStarted) -> None:
+        if self._presumed or self._stage is not Stage.WATCHING:
+            self._tell(True)
 
     def _say(self, text: str) -> None:
         self._tools.events.tell(RecordEvent("Node", "", "", self._node_name, "Normal", EVENT, text))

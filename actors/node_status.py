@@ -34,6 +34,7 @@ from actors.node_messages import (
     NetworkObserved,
     NodePressureObserved,
     NodeSeen,
+    NodeStatusStarted,
     NodeTroubleObserved,
     RuntimeDescribed,
     RuntimeListed,
@@ -72,7 +73,7 @@ JITTER = 0.04
 SOON_NS = SECOND_NS
 """Between two looks at the least, once the node has been ready; before that it is `FIRST_NS`."""
 
-NO_LISTENERS: tuple[ActorRef, ...] = ()
+NOBODY: tuple[ActorRef, ...] = ()
 
 
 class Compute(Message, frozen=True):
@@ -92,6 +93,7 @@ class NodeStatusActor(Actor):
     `api`: the line for heartbeats (`ApiLines.leases`), which has no limit and drops connections that do not answer;
     None: the node stands alone, and its object is known here only. `listeners` are told `NodeObserved`; `expected` even
     before the API has the node, as it is about to be registered, since static pods start without an API server.
+    `informants` tell what they know of the node only when that changes: they are asked to tell it again.
     """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
@@ -103,9 +105,10 @@ class NodeStatusActor(Actor):
         host: HostFacts,
         settings: NodeSettings,
         events: ActorRef,
-        listeners: tuple[ActorRef, ...] = NO_LISTENERS,
+        listeners: tuple[ActorRef, ...] = NOBODY,
         expected: ActorRef | None = None,
         meters: Meters = UNMEASURED,
+        informants: tuple[ActorRef, ...] = NOBODY,
     ) -> None:
         super().__init__()
         self._api = api
@@ -114,6 +117,7 @@ class NodeStatusActor(Actor):
         self._settings = settings
         self._events = events
         self._expected = expected
+        self._informants = informants
         self._machine: MachineFacts | None = None
         self._network: NetworkFacts | None = None
         self._seen = Seen()
@@ -135,6 +139,8 @@ class NodeStatusActor(Actor):
 
     def on_start(self) -> None:
         self._events.tell(node_event(self._settings.name, "Normal", "Starting", "Starting kubelet."))
+        for informant in self._informants:
+            informant.tell(NodeStatusStarted())
         settings, children = self._settings, self.children
         for remark in settings.remarks:
             self._events.tell(node_event(settings.name, "Warning", remark.reason, remark.message))

@@ -115,6 +115,12 @@ class NodeSupervisor(Actor):
             for name, actor_class in self._known().items()
         }
         give = NodeHandouts(self._plan, self._capabilities, refs)
+        for name, actor_class, given in (
+            ("csi-node", CsiNodeActor, give.csi_node()),
+            ("shutdown", ShutdownActor, give.shutdown()),
+        ):
+            if given is not None:
+                refs[name] = self.reserve(actor_class, name=name, strategy=LONG_LIVED)
         self._start_pods(refs, give)
         self._start_runtime(refs, give)
         self._start_shortages(refs, give)
@@ -175,7 +181,8 @@ class NodeSupervisor(Actor):
         stats = self._start(NodeStatsActor, "stats", give.stats())
         if stats is not None:
             self.furnish(refs["eviction"], *give.eviction(stats))
-        self._start(ShutdownActor, "shutdown", give.shutdown())
+        if (of_shutdown := give.shutdown()) is not None:
+            self.furnish(refs["shutdown"], *of_shutdown)
 
     def _start_references(self, refs: dict[str, ActorRef], give: NodeHandouts) -> None:
         """Volumes, and those who know what pods take from other objects of the API."""
@@ -183,8 +190,10 @@ class NodeSupervisor(Actor):
         self.furnish(refs["object-cache"], *give.object_cache())
         self.furnish(refs["cluster-cache"], *give.cluster_cache())
         if "claims" in refs:
-            csi_node = self._start(CsiNodeActor, "csi-node", give.csi_node())
-            of_plugins = None if csi_node is None else give.plugins(csi_node)
+            of_plugins = None
+            if (of_csi_node := give.csi_node()) is not None:
+                self.furnish(refs["csi-node"], *of_csi_node)
+                of_plugins = give.plugins(refs["csi-node"])
             plugins = self._start(PluginWatcherActor, "plugins", of_plugins)
             self.furnish(refs["claims"], *give.claims(plugins))
         self.furnish(refs["tokens"], *give.tokens())

@@ -104,6 +104,11 @@ class VolumeDevices:
             self._told = now
             self._node.tell(now)
 
+    def tell_again(self) -> None:
+        """Whoever was told has forgotten it."""
+        if self._node is not None:
+            self._node.tell(self._told)
+
 
 def _put(index: dict[str, frozenset[str]], uid: str, names: frozenset[str]) -> None:
     if names:

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Lane, Message, handles
 from actors.messages import KnownPods, NodeObserved
+from actors.node_messages import NodeStatusStarted
 from actors.reference_messages import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
 from actors.volume_actual import ActualWorld, Device, PodDirectory, Trouble
 from actors.volume_calls import (
@@ -122,6 +123,10 @@ class VolumeReconcilerActor(Actor):
         self._claimless.discard(uid)
 
     # --- contents ---------------------------------------------------------------------------------------------------
+
+    @handles(NodeStatusStarted)
+    def node_status_started(self, _: NodeStatusStarted) -> None:
+        self._devices.tell_again()
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:

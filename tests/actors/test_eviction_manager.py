@@ -15,7 +15,7 @@ from actors.eviction_messages import PodHere, PodsHere, WantPods
 from actors.eviction_steps import EvictionTools
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
 from actors.messages import TerminatePod
-from actors.node_messages import NodePressureObserved
+from actors.node_messages import NodePressureObserved, NodeStatusStarted
 from actors.reclaim_messages import ContainersReclaimed, ImagesReclaimed, ReclaimContainers, ReclaimImages
 from actors.stats_messages import StatsTaken, WantStats
 from config.kubelet import KubeletConfiguration
@@ -179,6 +179,18 @@ def test_the_conditions_are_told_and_the_decision_is_on_the_disk_before_a_worker
     (order,) = scene.orders["web"]
     assert (order.grace_seconds, order.evicted, order.disrupted, order.reason) == (1, True, True, "Evicted")
     assert [each.reason for each in scene.said] == ["EvictionThresholdMet", "Evicted"]
+
+
+def test_who_publishes_the_node_and_has_begun_anew_is_told_at_once_what_it_is_short_of(scenes: list[Scene]) -> None:
+    scene = short_scene(scenes)
+    scene.actor.tell(NodeStatusStarted())
+    scene.run(1)
+    assert scene.told == [], "nothing is known yet"
+    scene.until_somebody_is_to_go()
+    scene.told.clear()
+    scene.actor.tell(NodeStatusStarted())
+    scene.run(0.1)
+    assert scene.told == [NodePressureObserved(True, False, False)]
 
 
 def test_nobody_goes_while_the_runtime_does_not_say_what_there_is(scenes: list[Scene]) -> None:

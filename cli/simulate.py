@@ -19,7 +19,7 @@ from cli import hollow_nodes
 from cli.argument_kinds import duration, number_from
 from cli.failed_runs import Played, tell_failure
 from cli.file_errors import unwritable, why
-from cli.play_watch import Interrupt, interruptible, watch
+from cli.play_watch import Interrupt, interruptible, leave_rings_at_exit, watch
 from cli.simulation_report import Json, all_seeds_line, report_lines, report_of
 from simulation.play import Play, with_nodes
 from simulation.scenario import (
@@ -49,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"actorlet simulate: {why(error)}", file=sys.stderr)
         return 2
     interrupt = Interrupt()
+    leave_rings_at_exit()
     with contextlib.ExitStack() as stack:
         stack.enter_context(interruptible(interrupt))
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import subprocess
@@ -192,3 +193,14 @@ def test_rings_are_looked_for_when_there_are_as_many_objects_more_as_one_says():
         for _ in range(50_000):
             rings.add(Ring())
         assert len(rings) < 20_000
+
+
+def test_what_is_there_at_the_end_is_not_looked_through_at_once_but_with_the_next_look_at_all():
+    rings: weakref.WeakSet[Ring] = weakref.WeakSet()
+    with few_collections():
+        rings.add(Ring())
+    made = [[number] for number in range(3 * gc.get_threshold()[0])]
+    assert made
+    assert len(rings) == 1
+    with few_collections():
+        assert not rings

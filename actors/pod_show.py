@@ -163,7 +163,8 @@ class PodShow:
             message = on_disk(files.read_termination_message, container.termination_file, limit)
             text = await wait(message, what="a termination message")
             if not text and falls_back_to_log(container):
-                tail = on_disk(files.read_log_tail, container.log_path, LOG_TAIL_LINES, min(LOG_TAIL_BYTES, limit))
+                log, most_bytes = (container.log_path, container.id), min(LOG_TAIL_BYTES, limit)
+                tail = on_disk(files.read_log_tail, *log, LOG_TAIL_LINES, most_bytes)
                 text = await wait(tail, what="the end of a log")
         except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             name = f"{self._view.name}, container {container.name}"

@@ -8,11 +8,12 @@ chunk and a line. Every method does disk work, and raises OSError.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import zlib
 from collections import deque
 
-from runtime.log_files import GZIP, HALF
+from runtime.log_files import GZIP
 from runtime.log_lines import LineWriter, LogOptions
 from runtime.log_source import LogSource, OpenLog
 
@@ -24,6 +25,7 @@ LINE_BYTES_AT_MOST = 1 << 20
 TRIES = 10
 """To find the files as they are between two rotations."""
 _GZIP_WINDOW = 31
+_ROTATED = r"\.\d{8}-\d{6}(\.gz)?"
 
 
 class _Plain:
@@ -118,9 +120,10 @@ class _Packed:
 class LogReader:
     """See the module. `open` first, `close` last; between them one thread at a time."""
 
-    def __init__(self, source: LogSource, path: str, options: LogOptions) -> None:
+    def __init__(self, source: LogSource, path: str, container_id: str, options: LogOptions) -> None:
         self._source = source
         self._path = path
+        self._container_id = container_id
         self._options = options
         self._writer = LineWriter(options)
         self._parts: deque[_Plain | _Packed] = deque()
@@ -135,6 +138,7 @@ class LogReader:
 
     def open(self) -> None:
         """Find the files, and the place to begin at."""
+        self._path = self._source.find(self._path, self._container_id)
         for _ in range(TRIES):
             names = self._rotated()
             if self._opened(names) and names == self._rotated():
@@ -247,7 +251,9 @@ class LogReader:
 
     def _rotated(self) -> list[str]:
         """Names of rotated logs, oldest first, each in one form."""
-        names = [name for name in self._source.names_beside(self._path) if not name.endswith(HALF)]
+        # Docker calls its own `.1`, `.2`: those it keeps, nobody reads.
+        shape = re.compile(re.escape(os.path.basename(self._path)) + _ROTATED)
+        names = [name for name in self._source.names_beside(self._path) if shape.fullmatch(name)]
         packed = {name for name in names if name.endswith(GZIP)}
         return sorted(name for name in names if name + GZIP not in packed)
 

@@ -1,8 +1,11 @@
 """The files of one container's log, as they are read while they are written and rotated.
 
 `LogSource` is the capability, `LocalLogSource` the real one. Every call is disk work that may hang: who uses it has
-threads for that. What is opened stays readable under whatever name it has, or none. Pods may be able to write beside
-their logs (through a hostPath volume), so no link is followed and nothing but a plain file is opened. Raises OSError.
+threads for that. What is opened stays readable under whatever name it has, or none. Raises OSError.
+
+Pods may be able to write beside their logs (through a hostPath volume), so no link is followed and nothing but a plain
+file is opened, with one exception. Where Docker runs the containers, a log is a link to Docker's own file, which has
+the container's id in its name: to such a file a link may lead. Who can give a file that name has its content anyway.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import stat
 from collections.abc import Hashable
 from typing import Protocol
 
+ID_AT_LEAST = 32
+"""Characters that an id has to have, so that no file has it in its name by chance."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -36,6 +41,10 @@ class OpenLog(Protocol):
 class LogSource(Protocol):
     """See the module."""
 
+    def find(self, log: str, container_id: str) -> str:
+        """Where the log of that container is: that path, or what it leads to where it is a link that may."""
+        ...
+
     def open(self, path: str) -> OpenLog:
         """A plain file."""
         ...
@@ -51,6 +60,9 @@ class LogSource(Protocol):
 
 class LocalLogSource:
     """On the disk of this machine."""
+
+    def find(self, log: str, container_id: str) -> str:
+        return find_log(log, container_id)
 
     def open(self, path: str) -> OpenLog:
         return _LocalLog(path)
@@ -70,13 +82,29 @@ class LocalLogSource:
             return ()
 
 
+def find_log(log: str, container_id: str) -> str:
+    """See `LogSource.find`. What was found is to be opened without following a link once more."""
+    if not os.path.islink(log):
+        return log
+    target = os.path.realpath(log, strict=True)
+    if len(container_id) < ID_AT_LEAST or container_id not in os.path.basename(target):
+        raise OSError(errno.ELOOP, "it is a link to a file without the container's id in its name", log)
+    return target
+
+
+def open_log(path: str) -> int:
+    """A descriptor of a plain file."""
+    descriptor = os.open(path, _READ)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is no plain file", path)
+
+
 class _LocalLog:
     def __init__(self, path: str) -> None:
-        self._descriptor = os.open(path, _READ)
+        self._descriptor = open_log(path)
         found = os.fstat(self._descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            self.close()
-            raise OSError(errno.EINVAL, "it is no plain file", path)
         self._identity = found.st_dev, found.st_ino
 
     @property

@@ -17,8 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from runtime.log_lines import line_of
+from runtime.log_source import find_log, open_log
+
 _LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
 _TAIL_CHUNK_BYTES = 8192
+_TAIL_BYTES_AT_MOST = 1 << 20
+"""Of what is read for the last lines, which a container may have made without an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,8 @@ class PodFiles(Protocol):
         """The first `limit_bytes` of the file as text; empty when it is missing."""
         ...
 
-    def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
-        """The end of a container log in the CRI's format, without times and stream names."""
+    def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
+        """The end of a container's log, without times and stream names; empty where it may not be read."""
         ...
 
     def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
@@ -98,13 +103,18 @@ class LocalPodFiles:
         finally:
             os.close(descriptor)
 
-    def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
+    def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
         try:
-            with open(path, "rb") as file:
-                lines = _last_lines(file.fileno(), limit_lines)
+            descriptor = open_log(find_log(path, container_id))
         except OSError:
             return ""
-        text = b"".join(map(_content_of, lines))
+        try:
+            lines = _last_lines(descriptor, limit_lines)
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)
+        text = b"".join(map(content_of, lines))
         return text[-limit_bytes:].decode("utf-8", "replace")
 
     def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
@@ -183,16 +193,14 @@ def _last_lines(descriptor: int, limit_lines: int) -> list[bytes]:
     """The last lines of a file, read from its end."""
     end = os.fstat(descriptor).st_size
     data = b""
-    while end > 0 and data.count(b"\n") <= limit_lines:
+    while end > 0 and data.count(b"\n") <= limit_lines and len(data) < _TAIL_BYTES_AT_MOST:
         start = max(0, end - _TAIL_CHUNK_BYTES)
         data = os.pread(descriptor, end - start, start) + data
         end = start
     return data.splitlines(keepends=True)[-limit_lines:]
 
 
-def _content_of(line: bytes) -> bytes:
-    """What the container wrote of one line `<time> <stream> <P|F> <text>`; a partial line has no end of line."""
-    parts = line.rstrip(b"\n").split(b" ", 3)
-    if len(parts) < 4:
-        return b""
-    return parts[3] + (b"" if parts[2].startswith(b"P") else b"\n")
+def content_of(line: bytes) -> bytes:
+    """What the container wrote of one line of its log; a partial line has no end of line."""
+    read = line_of(line.rstrip(b"\n"))
+    return b"" if read is None else read.text

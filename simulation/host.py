@@ -15,7 +15,7 @@ from runtime.allocation_file import NAME as ALLOCATIONS
 from runtime.id_files import RECORD
 from runtime.manifest_files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
 from runtime.manifest_store import ManifestStore
-from runtime.pod_files import PodFiles, StartFiles, attempt_after
+from runtime.pod_files import PodFiles, StartFiles, attempt_after, content_of
 from runtime.pod_logs import DeadLink, PodLogs
 from simulation.cri.files import ContainerFiles
 from simulation.file_nodes import File
@@ -62,13 +62,13 @@ class SimulatedPodFiles:
 
         return self._readable(path, read)
 
-    def read_log_tail(self, path: str, limit_lines: int, limit_bytes: int) -> str:
+    def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
         def tail() -> str:
             try:
                 lines = self._tree.read(path).splitlines()[-limit_lines:]
             except OSError:
                 return ""
-            return b"".join(map(_content_of, lines))[-limit_bytes:].decode("utf-8", "replace")
+            return b"".join(map(content_of, lines))[-limit_bytes:].decode("utf-8", "replace")
 
         return self._readable(path, tail)
 
@@ -369,11 +369,3 @@ def _names_in(tree: FileTree, directory: str) -> list[str]:
         return tree.names_in(directory)
     except FileNotFoundError:
         return []
-
-
-def _content_of(line: bytes) -> bytes:
-    """What the container wrote of one line `<time> <stream> <P|F> <text>`; a partial line has no end of line."""
-    parts = line.split(b" ", 3)
-    if len(parts) < 4:
-        return b""
-    return parts[3] if parts[2].startswith(b"P") else parts[3] + b"\n"

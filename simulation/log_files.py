@@ -46,6 +46,9 @@ class SimulatedLogFiles:
 
         return self._tree.gate(log, names)
 
+    def find(self, log: str, container_id: str) -> str:
+        return log  # a simulated runtime makes no links
+
     def open(self, path: str) -> OpenLog:
         tree = self._tree
 

@@ -45,7 +45,8 @@ class LogStreams:
         status = await self._status(container_id)
         if status is None or not status.log_path:
             raise Refusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")
-        reader, turns = LogReader(self._source, status.log_path, options), DiskTurns(self._threads)
+        reader = LogReader(self._source, status.log_path, status.id or container_id, options)
+        turns = DiskTurns(self._threads)
         try:
             try:
                 await turns.take(reader.open)

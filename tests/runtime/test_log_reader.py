@@ -17,14 +17,16 @@ from runtime.log_lines import STDERR, STDOUT, LogOptions, time_ns
 from runtime.log_reader import CHUNK_BYTES, STEP_BYTES, LogReader
 from runtime.log_source import LocalLogSource
 
+ID = "4f2c" * 16
+
 
 def line(number: int, text: str = "", stream: str = "stdout", tag: str = "F") -> str:
     return f"2026-01-01T00:00:{number:02}.5Z {stream} {tag} {text or f'line {number}'}\n"
 
 
 @contextmanager
-def reader(path: Path, **options: Any) -> Iterator[LogReader]:
-    made = LogReader(LocalLogSource(), str(path), LogOptions(**options))
+def reader(path: Path, container_id: str = ID, **options: Any) -> Iterator[LogReader]:
+    made = LogReader(LocalLogSource(), str(path), container_id, LogOptions(**options))
     made.open()
     try:
         yield made
@@ -196,8 +198,48 @@ def test_a_log_that_is_not_there_and_links_are_refused(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(line(1, "secret"))
     (tmp_path / "0.log").symlink_to(secret)
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(OSError, match="a link to a file without the container's id in its name"):
         shown(tmp_path / "0.log")
+
+
+def of_docker(tmp_path: Path, container_id: str = ID) -> tuple[Path, Path]:
+    """The log as the runtime names it, a link, and the file of Docker that it leads to."""
+    directory = tmp_path / "docker" / "containers" / container_id
+    directory.mkdir(parents=True)
+    file = directory / f"{container_id}-json.log"
+    (tmp_path / "0.log").symlink_to(file)
+    return tmp_path / "0.log", file
+
+
+def docker_line(number: int) -> str:
+    return f'{{"log":"line {number}\\n","stream":"stdout","time":"2026-01-01T00:00:{number:02}.5Z"}}\n'
+
+
+def test_a_log_may_be_a_link_to_the_file_that_docker_keeps_for_this_very_container(tmp_path: Path) -> None:
+    log, file = of_docker(tmp_path)
+    file.with_name(f"{file.name}.1").write_text(docker_line(1))
+    file.write_text(docker_line(2))
+    assert shown(log) == lines(2)
+    with reader(log, follow=True) as made:
+        assert drained(made) == lines(2)
+        os.rename(file, file.with_name(f"{file.name}.1"))
+        file.write_text(docker_line(3))
+        assert drained(made) == lines(3)
+
+
+@pytest.mark.parametrize("link", ["another container's", "one more link", "an id that is none"])
+def test_no_link_leads_to_what_is_not_this_containers_own(tmp_path: Path, link: str) -> None:
+    id_ = "0" if link == "an id that is none" else ID
+    log, file = of_docker(tmp_path, id_)
+    secret = tmp_path / "secret"
+    secret.write_text(docker_line(1))
+    if link == "one more link":
+        file.symlink_to(secret)
+    else:
+        file.write_text(docker_line(1))
+    asked = "another" * 8 if link == "another container's" else id_
+    with pytest.raises(OSError, match="a link to a file without the container's id"):
+        shown(log, container_id=asked)
 
 
 def test_a_packed_log_that_is_broken_says_so(log: Path) -> None:

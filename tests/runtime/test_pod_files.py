@@ -88,9 +88,28 @@ def test_the_tail_of_a_log_is_what_the_container_wrote(tmp_path: Path) -> None:
     lines.append("2026-01-01T00:00:01.000000000Z stderr P half \n")
     lines.append("2026-01-01T00:00:01.000000001Z stderr F done\n")
     log.write_text("".join(lines))
-    assert FILES.read_log_tail(str(log), 3, 2048) == "line 1999\nhalf done\n"
-    assert len(FILES.read_log_tail(str(log), 80, 50)) == 50
-    assert FILES.read_log_tail(str(tmp_path / "missing"), 80, 2048) == ""
+    assert FILES.read_log_tail(str(log), "id", 3, 2048) == "line 1999\nhalf done\n"
+    assert len(FILES.read_log_tail(str(log), "id", 80, 50)) == 50
+    assert FILES.read_log_tail(str(tmp_path / "missing"), "id", 80, 2048) == ""
+
+
+@pytest.mark.parametrize("made", ["link", "pipe", "docker's"])
+def test_the_tail_of_a_log_is_of_a_plain_file_that_is_the_containers_own(tmp_path: Path, made: str) -> None:
+    id_, log = "4f2c" * 16, tmp_path / "0.log"
+    if made == "pipe":
+        os.mkfifo(log)
+    else:
+        target = tmp_path / (f"{id_}-json.log" if made == "docker's" else "secret")
+        target.write_text('{"log":"what it said\\n","stream":"stderr","time":"2026-01-01T00:00:00Z"}\n')
+        log.symlink_to(target)
+    assert FILES.read_log_tail(str(log), id_, 80, 2048) == ("what it said\n" if made == "docker's" else "")
+
+
+def test_the_tail_of_a_log_without_lines_costs_no_more_than_a_little_memory(tmp_path: Path) -> None:
+    log = tmp_path / "0.log"
+    with open(log, "wb") as file:
+        file.truncate(1 << 40)
+    assert FILES.read_log_tail(str(log), "id", 80, 2048) == ""
 
 
 def test_the_link_to_a_log_can_be_turned(tmp_path: Path) -> None:

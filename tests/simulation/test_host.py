@@ -82,9 +82,9 @@ def test_log_attempts_and_tails_are_read_alike(tmp_path: Path) -> None:
             disk.files.prepare_container(StartFiles(disk.at("logs"), lambda n: disk.at(f"{n}"))),
             disk.files.prepare_container(StartFiles(disk.at("new"), lambda n: disk.at(f"{n}"), hosts=hosts)),
             *(disk.files.read_node_file(path, 100) for path in (disk.at("13"), disk.at("0"), hosts[0])),
-            disk.files.read_log_tail(disk.at("logs/12.log"), 3, 2048),
-            disk.files.read_log_tail(disk.at("logs/12.log"), 80, 10),
-            disk.files.read_log_tail(disk.at("missing"), 80, 10),
+            disk.files.read_log_tail(disk.at("logs/12.log"), "id", 3, 2048),
+            disk.files.read_log_tail(disk.at("logs/12.log"), "id", 80, 10),
+            disk.files.read_log_tail(disk.at("missing"), "id", 80, 10),
         ]
 
     assert on_both(tmp_path, deed) == [13, 0, "", "", "127.0.0.1 here\n", "line 99\nhalf done\n", "half done\n", ""]
@@ -156,7 +156,7 @@ def test_what_a_simulated_container_writes_is_what_the_agent_reads() -> None:
     container = pods.create(sandbox, log_path="app/0.log", mounts=mounts)
     pods.start(container).result()
     pods.advance(10**9)
-    assert host.pod_files.read_log_tail("/logs/app/0.log", 80, 2048) == "hello\n"
+    assert host.pod_files.read_log_tail("/logs/app/0.log", "id", 80, 2048) == "hello\n"
     assert host.pod_files.read_termination_message("/pods/message", 4096) == "bye"
     assert host.pod_files.prepare_container(APP) == 1
 

@@ -21,7 +21,7 @@ from cli.failed_runs import Played, tell_failure
 from cli.file_errors import unwritable, why
 from cli.play_watch import Interrupt, interruptible, leave_rings_at_exit, watch
 from cli.simulation_report import Json, all_seeds_line, report_lines, report_of
-from simulation.play import Play, with_nodes
+from simulation.play import Play
 from simulation.scenario import (
     DEFAULT,
     Scenario,
@@ -30,6 +30,7 @@ from simulation.scenario import (
     library,
     library_scenario,
     read_scenario,
+    with_nodes,
     with_pods,
 )
 from simulation.sometimes import KNOWN

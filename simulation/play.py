@@ -336,11 +336,6 @@ def _form_of(mix: PodMix) -> dict[str, Any]:
     return {**body, "spec": msgspec.Raw(msgspec.json.encode(body["spec"])), "metadata": metadata_of(mix, "")}
 
 
-def with_nodes(scenario: Scenario, nodes: int) -> Scenario:
-    """The same scenario on that many nodes."""
-    return msgspec.structs.replace(scenario, nodes=nodes)
-
-
 def _machine_of(node: NodeRules) -> Machine:
     return Machine(
         image_disk_bytes=None if node.image_disk is None else size_bytes(node.image_disk),

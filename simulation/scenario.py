@@ -17,11 +17,14 @@ from msgspec import Meta
 from config.documents import read_document
 from config.kubelet import KubeletConfiguration
 from config.kubelet.reading import read_plain
-from simulation.scenario_faults import AnyFault
+from simulation.cri.behaviour_values import duration_ns
+from simulation.scenario_faults import AnyFault, said_twice
 from simulation.scenario_faults import faults_in as faults_of_fault
+from simulation.scenario_names import wrong_actor
+from simulation.scenario_objects import refused_pods
 from simulation.scenario_pods import PodMix
 from simulation.scenario_pods import faults_in as faults_of_mix
-from simulation.scenario_words import Duration, Part, Size
+from simulation.scenario_words import Duration, Part, Size, faults_in_words
 from simulation.sometimes import KNOWN
 
 DEFAULT = "everyday"
@@ -124,23 +127,40 @@ def with_pods(scenario: Scenario, count: int) -> Scenario:
 
 
 def lasting(scenario: Scenario, lasts: str) -> Scenario:
-    """The same scenario, in which things come, go, and go wrong for so long (`24h`)."""
-    return msgspec.structs.replace(scenario, lasts=lasts)
+    """The same scenario, in which things come, go, and go wrong for so long (`24h`, and whatever else Go can read)."""
+    try:
+        words = msgspec.convert(lasts, Duration)
+    except msgspec.ValidationError:  # such as .5h: scenarios have fewer ways to write it, and this may be saved
+        words = f"{duration_ns(lasts)}ns"
+    return msgspec.structs.replace(scenario, lasts=words)
+
+
+def with_nodes(scenario: Scenario, nodes: int) -> Scenario:
+    """The same scenario on that many nodes. Raises `ScenarioError` when one is missing that a fault names."""
+    on_so_many = msgspec.structs.replace(scenario, nodes=nodes)
+    check_scenario(on_so_many)
+    return on_so_many
 
 
 def check_scenario(scenario: Scenario) -> None:
     """What its types do not say: raises `ScenarioError` when it cannot be played."""
-    faults: list[str] = []
+    if faults := list(faults_in_words(scenario, "$")):
+        raise ScenarioError("; ".join(faults))
     names: set[str] = set()
     for number, mix in enumerate(scenario.pods):
         path = f"$.pods[{number}]"
         if mix.name in names:
             faults.append(f"{path}.name: there is another mix {mix.name!r}")
         names.add(mix.name)
-        faults += faults_of_mix(mix, path, lasts=scenario.lasts)
+        of_mix = list(faults_of_mix(mix, path, lasts=scenario.lasts))
+        faults += of_mix or refused_pods(mix, path)
     for number, fault in enumerate(scenario.faults):
         faults += faults_of_fault(fault, f"$.faults[{number}]", lasts=scenario.lasts, nodes=scenario.nodes)
+    faults += said_twice(scenario.faults)
     faults += configuration_of(scenario.node)[1]
+    for name in scenario.node.mailboxes:
+        if refusal := wrong_actor(name):
+            faults.append(f"$.node.mailboxes.{name}: {refusal}")
     for number, name in enumerate(scenario.reaches):
         if name not in KNOWN:
             faults.append(f"$.reaches[{number}]: {name!r} is none of {', '.join(KNOWN)}")

@@ -6,16 +6,24 @@ it is, what has its time says from when on and how long.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from simulation.cri.behaviour_values import duration_ns, size_bytes
+from simulation.scenario_names import (
+    EVERYTHING,
+    wrong_api_verb,
+    wrong_message,
+    wrong_runtime_verb,
+    wrong_volume,
+)
 from simulation.scenario_words import Duration, Part, Range, Share, Size, Times
 from simulation.shortages import Scarce
 
-EVERYWHERE = "*"
+EVERYWHERE = EVERYTHING
 
 
 class Fault(Part, frozen=True, tag_field="fault"):
@@ -202,8 +210,14 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
     """What is wrong with it in a scenario that `lasts` so long."""
     if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
-    if isinstance(fault, NodeShortage) and size_bytes(fault.leaves[0]) > size_bytes(fault.leaves[1]):
-        yield f"{path}.leaves: write the smaller of {fault.leaves[0]} and {fault.leaves[1]} first"
+    yield from _wrong_names(fault, path)
+    if isinstance(fault, RuntimeCalls | ApiCalls) and fault.fail + fault.lose + getattr(fault, "hang", 0) > 1:
+        yield f"{path}: the chances of fail, lose and hang exceed 1 together; a call meets at most one of them"
+    if isinstance(fault, NodeShortage):
+        if size_bytes(fault.leaves[0]) > size_bytes(fault.leaves[1]):
+            yield f"{path}.leaves: write the smaller of {fault.leaves[0]} and {fault.leaves[1]} first"
+        if not duration_ns(fault.lasts[1]) + duration_ns(fault.pauses[1]):
+            yield f"{path}: it comes again and again at one moment; let it last, or pause"
     for name in ("away", "lasts", "delay", "by", "pauses"):
         stretch = getattr(fault, name, None)
         if isinstance(stretch, tuple) and duration_ns(stretch[0]) > duration_ns(stretch[1]):
@@ -214,6 +228,34 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
         yield f"{path}: write `times` or `at`, or no agent ever stands still"
     if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:
         yield f"{path}.node: there is no {fault.node!r}; nodes are {names_of_nodes(nodes)[0]} and so on"
+
+
+def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
+    """Of what there is not; a word that names nothing does nothing."""
+    refusal, name = None, ""
+    if isinstance(fault, RuntimeCalls):
+        refusal, name = wrong_runtime_verb(fault.verb), "verb"
+    elif isinstance(fault, ApiCalls):
+        refusal, name = wrong_api_verb(fault.verb), "verb"
+    elif isinstance(fault, LostMessages):
+        refusal, name = wrong_message(fault.message), "message"
+    elif isinstance(fault, Volumes):
+        refusal, name = wrong_volume(fault.kind), "kind"
+    if refusal is not None:
+        yield f"{path}.{name}: {refusal}"
+
+
+def said_twice(faults: Sequence[Fault]) -> Iterator[str]:
+    """Of two faults about the same calls, events, messages or ways only one would count."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    for number, fault in enumerate(faults):
+        if not isinstance(fault, RuntimeCalls | RuntimeEvents | ApiCalls | ApiWatches | LostMessages | Network):
+            continue
+        about = tuple(getattr(fault, name, None) for name in ("verb", "message", "node"))
+        seen[type(fault), about] += 1
+        if seen[type(fault), about] == 2:
+            which = next((f" {each!r}" for each in about if each is not None), "")
+            yield f"$.faults[{number}]: there is another {fault.__struct_config__.tag}{which}; write both as one"
 
 
 def names_of_nodes(count: int) -> list[str]:

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from config.quantity import QuantityError, parse_quantity
 from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
-from simulation.cri.behaviour_values import duration_ns
+from simulation.cri.behaviour_values import duration_ns, size_bytes
+from simulation.cri.image_names import full_name
+from simulation.cri.state import Refusal
 from simulation.scenario_words import Duration, Name, Part, Range, Share
 
 IMAGE = "registry.example/app:1"
@@ -99,6 +100,14 @@ class PodMix(Part, frozen=True):
     """Words in that event."""
 
 
+_OF_OBJECTS = frozenset({"disk_hangs", "hopeless", "steady", "ends_within", "shown_within", "probed_within"}) | {
+    "writes_until_running",
+    "logs_at_most",
+    "says",
+}
+"""What nobody looks after in pods of manifests."""
+
+
 def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
     """What is wrong with it in a scenario that `lasts` so long."""
     for what, stretch in (("arrives", mix.arrives), ("lives", mix.lives)):
@@ -116,9 +125,16 @@ def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
         yield f"{path}.tells: needs `says`, the reason of the event"
     if mix.logs_at_most is not None:
         try:
-            parse_quantity(mix.logs_at_most)
-        except QuantityError as error:
+            size_bytes(mix.logs_at_most)
+        except ValueError as error:
             yield f"{path}.logsAtMost: {error}"
+    if mix.probed_within is not None and not any(
+        c.readiness_every or c.liveness_every or c.spec for c in mix.containers
+    ):
+        yield f"{path}.probedWithin: no container has a probe; write `readinessEvery` or `livenessEvery`"
+    for name, encoded in zip(mix.__struct_fields__, mix.__struct_encode_fields__, strict=True):
+        if mix.static and name in _OF_OBJECTS and getattr(mix, name):
+            yield f"{path}.{encoded}: is asked of pods of the API alone; leave it out where `static` is true"
     try:
         parse_behaviour(annotations_of(mix))
     except BehaviourError as error:
@@ -136,8 +152,17 @@ def annotations_of(mix: PodMix) -> dict[str, str]:
 
 
 def images_of(mixes: tuple[PodMix, ...]) -> tuple[str, ...]:
-    """Images that are on every node from the start: of all pods but those that are to pull."""
-    return tuple(dict.fromkeys(c.image for mix in mixes if not _pulls(mix) for c in mix.containers))
+    """Images that are on every node from the start: of all pods but those that are to pull, or name no image."""
+    named = (c.image for mix in mixes if not _pulls(mix) for c in mix.containers)
+    return tuple(dict.fromkeys(image for image in named if _is_image(image)))
+
+
+def _is_image(name: str) -> bool:
+    try:
+        full_name(name)
+    except Refusal:
+        return False
+    return True
 
 
 def body_of(mix: PodMix) -> dict[str, Any]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Annotated, Any, get_args
 
 import msgspec
 from msgspec import Meta
+
+from simulation.cri.behaviour_values import duration_ns, size_bytes
 
 Duration = Annotated[
     str, Meta(pattern=r"^([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$|^0$", description="as in Go: 90s, 1m30s, 250ms, 0")
@@ -21,3 +25,43 @@ Times = Annotated[int, Meta(ge=1, le=1000)]
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """Something of a scenario; whatever is not known of it is refused with its place."""
+
+
+def faults_in_words(part: Part, path: str) -> Iterator[str]:
+    """Durations and sizes anywhere in it that look like some and are none: of more than 292 years, on two lines."""
+    for name, encoded, readers in _readers_of(type(part)):
+        value = getattr(part, name)
+        for words, where in _each(value, f"{path}.{encoded}"):
+            if isinstance(words, Part):
+                yield from faults_in_words(words, where)
+            elif isinstance(words, str):
+                for read in readers:
+                    try:
+                        read(words)
+                    except ValueError as error:
+                        yield f"{where}: {error}"
+
+
+def _each(value: object, path: str) -> Iterator[tuple[object, str]]:
+    if isinstance(value, tuple):
+        for number, one in enumerate(value):
+            yield one, f"{path}[{number}]"
+    else:
+        yield value, path
+
+
+_READERS: Mapping[Any, Callable[[str], int]] = {Duration: duration_ns, Size: size_bytes}
+
+
+@lru_cache(maxsize=64)
+def _readers_of(part: type[Part]) -> tuple[tuple[str, str, tuple[Callable[[str], int], ...]], ...]:
+    """Of each field: its name, its name in a file, and what reads its words."""
+    return tuple(
+        (each.name, each.encode_name, tuple(read for kind, read in _READERS.items() if _is_made_of(each.type, kind)))
+        for each in msgspec.structs.fields(part)
+    )
+
+
+def _is_made_of(whole: Any, kind: Any) -> bool:
+    """Whether the type is that, or a union or a tuple with it."""
+    return bool(whole == kind) or any(_is_made_of(each, kind) for each in get_args(whole) if each is not Ellipsis)

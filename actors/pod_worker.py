@@ -228,7 +228,8 @@ class PodWorker(Actor):
         return self._go_on() if waited_for else None
 
     def _look_in(self, ns: int) -> None:
-        self.after(ns, LookAgain(), key="look")
+        """Beside the alarm of a back-off that the same pass may have set, which may be due sooner."""
+        self.after(ns, LookAgain(), key="retry")
 
     @handles(RuntimeTold)
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
@@ -244,6 +245,7 @@ class PodWorker(Actor):
     async def look(self, message: LookAgain) -> None:
         """One pass: do what the state of the pod asks for, and go on as long as that changes the state."""
         self.cancel_timer("look")
+        self.cancel_timer("retry")
         if message.runtime:
             self._view.observer.doubt_all()
         failed: PodWait | None = None

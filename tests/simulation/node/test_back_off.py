@@ -62,3 +62,12 @@ def test_another_image_ends_the_wait():
     after = cluster.ask("GET", "/api/v1/namespaces/default/pods/web")
     assert after["status"]["containerStatuses"][0]["restartCount"] > before
     assert after["status"]["containerStatuses"][0]["image"] == OTHER_IMAGE
+
+
+def test_a_deed_that_fails_beside_it_makes_no_wait_longer():
+    behaviour = {f"{knob}.app": value for knob, value in FAILS.items()} | {"fail.other": "CreateContainer"}
+    both = [container(), container("other")]
+    world = World({"web.yaml": manifest("web", both, behaviour=behaviour)}, configuration=configured(5)).start()
+    world.run(2 * MINUTE)
+    assert world.starts_of("web", "other") == []
+    assert set(waits(world)[1:]) == {5}

@@ -9,6 +9,9 @@ the runtime has told of a change (whoever follows it lists it as well, so no cha
 has done something. Doubt about one sandbox or container takes one status call; doubt about everything, because the
 outcome of a deed is unknown or something was told of that was never seen, takes the lists again.
 
+A runtime may tell of a change before it shows it, and nobody tells of it again. So what was told is kept until it is
+seen: as long as less is shown, the caller looks again after a while (`behind_for_ns`).
+
 A failed look raises: the caller keeps what it knew, and the doubt.
 """
 
@@ -19,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
-from actors.runtime_shown import Shown, news_in
+from actors.runtime_shown import Shown, is_behind, news_in
 from runtime.cri import Cri, CriError
 from runtime.cri.enums import PodSandboxState
 from runtime.cri.messages import (
@@ -44,6 +47,8 @@ Status = TypeVar("Status", covariant=True)
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
 _NOTREADY = PodSandboxState.SANDBOX_NOTREADY
+SECOND_NS = 1_000_000_000
+BEHIND_AT_MOST_NS = 60 * SECOND_NS
 Look = tuple[tuple[PodSandboxStatus, ...], tuple[ContainerStatus, ...]]
 
 
@@ -71,6 +76,10 @@ class PodObserver:
         """All there is has been listed, and nobody doubts that since."""
         self._doubtful: set[str] = set()
         """Ids of sandboxes and containers that may have changed since they were looked at."""
+        self._told: dict[str, int] = {}
+        """What was told and not seen since."""
+        self._behind = 0
+        """How many looks in a row have shown less than that."""
 
     # --- doubt ------------------------------------------------------------------------------------------------------
 
@@ -91,6 +100,7 @@ class PodObserver:
         news = news_in(shown, self._state_of)
         for each in news:
             self._doubtful.add(each)
+            self._told[each] = shown[each]
             if each not in self._containers and each not in self._sandboxes:
                 self.doubt_all()
         return bool(news)
@@ -99,6 +109,17 @@ class PodObserver:
         """How far that sandbox or container had come when it was looked at; None for what was not."""
         seen = self._containers.get(each) or self._sandboxes.get(each)
         return None if seen is None else seen.state
+
+    def behind_for_ns(self) -> int | None:
+        """After a look: how long to wait for the next, as the runtime does not show yet what it has told; else None."""
+        if not self._told:
+            return None
+        self._told = {each: state for each, state in self._told.items() if is_behind(self._state_of(each), state)}
+        if not self._told:
+            self._behind = 0
+            return None
+        self._behind += 1
+        return min(SECOND_NS << min(self._behind - 1, 6), BEHIND_AT_MOST_NS)
 
     # --- looking ----------------------------------------------------------------------------------------------------
 

@@ -265,6 +265,9 @@ class PodWorker(Actor):
             failed = PodWait("the pod", "FailedSync", text, "it is tried again", self.wall_ns() + retry_ns)
         else:
             self._last_trouble = ""
+            behind_ns = None if self._has_ended() else self._view.observer.behind_for_ns()
+            if behind_ns is not None:
+                self._look_in(behind_ns)
         self._measures.passed(began, self._view.pod, self.now_ns() - began_ns, self.wall_ns())
         self._tell_history(failed)
 

@@ -61,6 +61,11 @@ def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, .
     return tuple([each for each, state in shown.items() if _is_news(state, state_of(each))])
 
 
+def is_behind(seen: int | None, told: int) -> bool:
+    """Whether less is seen of it than was told. What was told in ways that say nothing is never waited for."""
+    return seen is not None and seen < told and told not in (LOOK, _UNKNOWN)
+
+
 def _is_news(state: int, seen: int | None) -> bool:
     if seen is None:
         return state != GONE

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.runtime_shown import GONE, LOOK, Shown, both, news_in, shown_by
+from actors.runtime_shown import GONE, LOOK, Shown, both, is_behind, news_in, shown_by
 from runtime.cri.enums import ContainerEventType, ContainerState, PodSandboxState
 from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
 
@@ -39,6 +39,23 @@ STATES = (CREATED, RUNNING, EXITED, UNKNOWN, GONE)
 )
 def test_who_has_seen_as_far_as_is_told_need_not_look(told: Shown, seen: Shown, news: str):
     assert news_in(told, seen.get) == tuple(news)
+
+
+@pytest.mark.parametrize(
+    ("seen", "told", "behind"),
+    [
+        (RUNNING, EXITED, True),
+        (EXITED, GONE, True),
+        (EXITED, RUNNING, False),
+        (EXITED, EXITED, False),
+        (UNKNOWN, EXITED, False),
+        (RUNNING, UNKNOWN, False),
+        (RUNNING, LOOK, False),
+        (None, RUNNING, False),
+    ],
+)
+def test_less_is_seen_than_was_told(seen: int | None, told: int, behind: bool):
+    assert is_behind(seen, told) == behind
 
 
 _SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for state in STATES]))

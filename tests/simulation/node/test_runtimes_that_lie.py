@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from runtime.cri.enums import ContainerState
 from tests.simulation.node.worlds import SECOND, World, container, manifest
@@ -73,7 +74,9 @@ def test_a_container_whose_sandbox_was_lost_goes_with_its_pod_though_the_next_sa
     assert world.node.host.pod_logs.list_pods() == ()
 
 
-def test_a_runtime_that_tells_of_an_end_before_it_can_be_seen_delays_a_restart_and_does_not_lose_it():
+@pytest.mark.parametrize("late_s", [1, 15, 100])
+def test_a_runtime_that_tells_of_an_end_before_it_can_be_seen_delays_a_restart_and_does_not_lose_it(late_s: int):
+    """Be it that it can be seen only after the next list, which shows the end as well."""
     world = World({"web": manifest("web", [container("app")], behaviour={"run-for": "23s,forever"})}).start()
     do: Any = world.cri._do
 
@@ -82,11 +85,16 @@ def test_a_runtime_that_tells_of_an_end_before_it_can_be_seen_delays_a_restart_a
         status = getattr(answer, "status", None)
         if name != "ContainerStatus" or status.state != ContainerState.CONTAINER_EXITED:
             return answer
-        if world.dispatcher.wall_ns() - status.finished_at > SECOND:
+        if world.dispatcher.wall_ns() - status.finished_at > late_s * SECOND:
             return answer
         shown = msgspec.structs.replace(status, state=ContainerState.CONTAINER_RUNNING, finished_at=0)
         return msgspec.structs.replace(answer, status=shown)
 
     world.cri._do = late  # type: ignore[method-assign]
-    world.run(40 * SECOND)
+    looks = counted(world, "ContainerStatus")
+    world.run((40 + 2 * late_s) * SECOND)
     assert len(world.starts_of("web")) == 2
+    assert looks() <= 12
+    before = looks()
+    world.run(5 * MINUTE)
+    assert looks() == before, "what has been seen by now is not looked for"

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Executor
+from contextlib import asynccontextmanager
 
 from aiohttp import web
 
@@ -28,6 +30,9 @@ THREADS = 8
 LOOK_EVERY_SECONDS = 0.1
 ALIVE_EVERY_SECONDS = 1.0
 
+Write = Callable[[bytes], Awaitable[object]]
+"""Takes a piece of a log; over when whoever reads has made room for the next."""
+
 
 class LogStreams:
     """See the module. `reading`: who reads, when it is not threads of its own; `close` ends it."""
@@ -42,22 +47,12 @@ class LogStreams:
 
     async def answer(self, request: web.BaseRequest, container_id: str, options: LogOptions) -> web.StreamResponse:
         """The log of that container. Raises Refusal while nothing has been sent."""
-        status = await self._status(container_id)
-        if status is None or not status.log_path:
-            raise Refusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")
-        reader = LogReader(self._source, status.log_path, status.id or container_id, options)
-        turns = DiskTurns(self._threads)
-        try:
-            try:
-                await turns.take(reader.open)
-            except OSError as error:
-                raise Refusal(500, f"the log cannot be read: {error.strerror or error}") from None
-            response = web.StreamResponse(headers={"Content-Type": "text/plain"})
-            response.enable_chunked_encoding()
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        response.enable_chunked_encoding()
+        async with self._opened(container_id, options) as pump:
             await response.prepare(request)
             try:
-                alive = status.state == ContainerState.CONTAINER_RUNNING
-                await self._pump(reader, turns, response, container_id, follow=options.follow and alive)
+                await pump(response.write)
             except OSError:
                 # The head has gone out: what is left is to break off, so that nobody takes this for the whole.
                 if request.transport is not None:
@@ -65,17 +60,40 @@ class LogStreams:
                 return response
             await response.write_eof()
             return response
+
+    async def copy(self, container_id: str, options: LogOptions, write: Write) -> None:
+        """The log of that container, piece by piece. Raises Refusal, OSError, and what `write` raises."""
+        async with self._opened(container_id, options) as pump:
+            await pump(write)
+
+    @asynccontextmanager
+    async def _opened(
+        self, container_id: str, options: LogOptions
+    ) -> AsyncIterator[Callable[[Write], Awaitable[None]]]:
+        """What copies the log. Raises Refusal."""
+        status = await self._status(container_id)
+        if status is None or not status.log_path:
+            raise Refusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")
+        follow = options.follow and status.state == ContainerState.CONTAINER_RUNNING
+        reader = LogReader(self._source, status.log_path, status.id or container_id, options)
+        turns = DiskTurns(self._threads)
+        try:
+            try:
+                await turns.take(reader.open)
+            except OSError as error:
+                raise Refusal(500, f"the log cannot be read: {error.strerror or error}") from None
+            yield lambda write: self._pump(reader, turns, write, container_id, follow=follow)
         finally:
             turns.end(reader.close)
 
     async def _pump(
-        self, reader: LogReader, turns: DiskTurns, response: web.StreamResponse, container_id: str, *, follow: bool
+        self, reader: LogReader, turns: DiskTurns, write: Write, container_id: str, *, follow: bool
     ) -> None:
         asked = time.monotonic()
         while True:
             data = await turns.take(reader.read)
             if data:
-                await response.write(data)
+                await write(data)
             if reader.full:
                 return
             if data is not None:
@@ -90,7 +108,7 @@ class LogStreams:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
         rest = await turns.take(reader.finish)
         if rest:
-            await response.write(rest)
+            await write(rest)
 
     async def _runs(self, container_id: str) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""The agents of a simulated cluster, as its API server asks them: for the log of a container, without port or thread.
+"""The agents of a simulated cluster, as its API server asks them: for logs and sessions, without a port or a thread.
 
 What a real agent does for such a request is done by the agent's own code (`runtime.http_server`), on the loop on which
 the world lives and nothing else does; so nothing here needs to be safe for threads, and no actor is woken: in a world
@@ -22,14 +22,17 @@ from config.codec import from_builtins
 from config.objects import Pod
 from runtime.http_server.heads import Head, Refusal
 from runtime.http_server.log_streams import LogStreams
-from runtime.http_server.paths import EVERYTHING, Endpoint, asked
+from runtime.http_server.paths import EVERYTHING, Asked, Endpoint, asked
+from runtime.http_server.sessions import streams_of
 from runtime.http_server.targets import log_request, logged_container, pod_named
 from simulation.apiserver.agents import refused_by_agent
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
+from simulation.cluster.sessions import SPOKEN, run_command, running, serve, watch_output
 from simulation.cluster.town import Town
 from simulation.simulated_node import SimulatedNode
 
+SESSIONS = frozenset({Endpoint.EXEC, Endpoint.ATTACH})
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -46,6 +49,8 @@ class TownAgents:
             what = asked(request.method, node.path, EVERYTHING)
             if what.endpoint is Endpoint.LOGS:
                 return await self._log(request, here, node, what.names)
+            if what.endpoint in SESSIONS:
+                return await self._session(request, here, node, what)
         except Refusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
         raise _not_simulated(what.endpoint)
@@ -54,14 +59,20 @@ class TownAgents:
         return None
 
     def tunnel(self, node: NodeAnswer) -> ssl.SSLContext | None:
-        self._reached(node)
+        here = self._reached(node)
         try:
-            raise _not_simulated(asked("POST", node.path, EVERYTHING).endpoint)
+            what = asked("POST", node.path, EVERYTHING)
+            if what.endpoint in SESSIONS:
+                # Clients that find a refused websocket come this way next, and should hear why it was refused.
+                running(here.cri, self._pod(what.names), what.names["container"])
         except Refusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
+        if what.endpoint in SESSIONS:
+            raise StatusError(501, "NotImplemented", f"a simulated cluster speaks no SPDY, but {' and '.join(SPOKEN)}")
+        raise _not_simulated(what.endpoint)
 
     def stays(self, head: Head) -> bool:
-        return False
+        return "websocket" in head.header("upgrade").lower()
 
     async def close(self) -> None:
         """Nothing is open but what the front itself ends."""
@@ -72,6 +83,18 @@ class TownAgents:
         options, previous = log_request(node.query, self._town.dispatcher.wall_ns())
         container_id = logged_container(self._pod(names), names["container"], previous=previous)
         return await LogStreams(here.cri, here.host.log_files, AtOnce()).answer(request, container_id, options)
+
+    async def _session(
+        self, request: web.BaseRequest, here: SimulatedNode, node: NodeAnswer, what: Asked
+    ) -> web.StreamResponse:
+        streams = streams_of(node.query)
+        container = running(here.cri, self._pod(what.names), what.names["container"])
+        if what.endpoint is Endpoint.EXEC:
+            command = tuple(value for name, value in node.query if name == "command")
+            deed = run_command(here.cri, container.id, command)
+        else:
+            deed = watch_output(LogStreams(here.cri, here.host.log_files, AtOnce()), container.id)
+        return await serve(request, streams, deed)
 
     def _pod(self, names: Mapping[str, str]) -> Pod:
         found = self._town.server.store.get("pods", names["namespace"], names["pod"])
@@ -97,13 +120,9 @@ class AtOnce(Executor):
         return done
 
 
-_WORDS = {
-    Endpoint.EXEC: "simulated containers run no programs",
-    Endpoint.ATTACH: "simulated containers run no programs",
-    Endpoint.PORT_FORWARD: "simulated containers listen on no ports",
-}
-
-
 def _not_simulated(endpoint: Endpoint) -> StatusError:
-    words = _WORDS.get(endpoint, f"the agents of a simulated cluster have no {endpoint.value} for others")
+    if endpoint is Endpoint.PORT_FORWARD:
+        words = "simulated containers listen on no ports"
+    else:
+        words = f"the agents of a simulated cluster have no {endpoint.value} for others"
     return StatusError(501, "NotImplemented", words)

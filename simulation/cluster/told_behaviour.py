@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from runtime.cri import Cri
 from runtime.cri.errors import CriError
-from runtime.cri.messages import PodSandboxConfig
+from runtime.cri.messages import PodSandboxConfig, PodSandboxMetadata
 from runtime.cri.verbs import PULL_IMAGE, RUN_POD_SANDBOX, Req, Res, Verb
 from runtime.pending import Pending, Subscription
-from simulation.cri.behaviour import PodBehaviour, parse_behaviour
+from simulation.cri.behaviour import PREFIX, PodBehaviour, parse_behaviour
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +35,39 @@ class ToldBehaviour:
 
     def __init__(self) -> None:
         self._said: list[Said] = []
+        self._own: dict[str, dict[str, str]] = {}
+        """By uid, of the few pods that say something themselves: what they say."""
 
     def say(self, said: Said) -> None:
         self._said.append(said)
 
-    def annotations_of(self, config: PodSandboxConfig) -> dict[str, str]:
-        """Those of a sandbox, with what is said of its pod."""
+    def behaviour_of(self, config: PodSandboxConfig) -> PodBehaviour:
+        """Of a sandbox that is there, whose config has what had been said when it was made.
+
+        Raises BehaviourError when the pod's own annotations say nothing sensible.
+        """
         metadata = config.metadata
         if metadata is None:
-            return dict(config.annotations)
+            return parse_behaviour(config.annotations)
+        return parse_behaviour(self._said_of(metadata) | self._own.get(metadata.uid, {}))
+
+    def added_to(self, config: PodSandboxConfig) -> PodSandboxConfig:
+        """A sandbox that is to be, with all that is said of it."""
+        metadata = config.metadata
+        if metadata is None:
+            return config
+        own = {key: text for key, text in config.annotations.items() if key.startswith(PREFIX)}
+        if own:
+            self._own[metadata.uid] = own
+        said = self._said_of(metadata)
+        return replace(config, annotations=said | dict(config.annotations)) if said else config
+
+    def _said_of(self, metadata: PodSandboxMetadata) -> dict[str, str]:
         found: dict[str, str] = {}
         for said in self._said:
             if fnmatchcase(metadata.name, said.name) and fnmatchcase(metadata.namespace, said.namespace):
                 found |= said.annotations
-        return found | dict(config.annotations)
-
-    def behaviour_of(self, config: PodSandboxConfig) -> PodBehaviour:
-        """Raises BehaviourError when the pod's own annotations say nothing sensible."""
-        return parse_behaviour(self.annotations_of(config))
-
-    def added_to(self, config: PodSandboxConfig) -> PodSandboxConfig:
-        """The same sandbox, with all that is said of it."""
-        return replace(config, annotations=self.annotations_of(config)) if self._said else config
+        return found
 
 
 class ToldCri:

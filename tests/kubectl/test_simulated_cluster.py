@@ -61,3 +61,18 @@ def test_kubectl_logs_reads_what_containers_write(tmp_path: Path) -> None:
         found.say("web", "once more")
         assert ask("logs", "web", "--previous") == "one\ntwo\n"
         assert ask("logs", "web", "--since=20s") == "once more\n"
+
+
+def test_kubectl_exec_gets_what_the_test_said_and_port_forward_a_refusal(tmp_path: Path) -> None:
+    with cluster() as found:
+        ask = partial(kubectl, found, tmp_path)
+        found.behave("web", exec_output="hello\n", exec_exit_code="0,3")
+        ask("apply", "-f", "-", stdin=POD)
+        found.step("5s")
+        assert ask("exec", "web", "--", "ls") == "hello\n"
+        assert ask("exec", "-i", "web", "--", "cat", stdin="words", code=3) == (
+            "hello\ncommand terminated with exit code 3\n"
+        )
+        assert "simulated containers listen on no ports" in ask("port-forward", "web", "18080:80", code=1)
+        found.exit("web")
+        assert 'container "main" in pod "web" is not running' in ask("exec", "web", "--", "ls", code=1)

@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 import pytest
 
 from simulation.cluster import Cluster, ClusterError, cluster
-from tests.simulation.cluster.plain_client import PlainClient
+from tests.simulation.cluster.plain_client import PODS, PlainClient
 
 REPOSITORY = Path(__file__).parents[3]
 PATIENCE_S = 60.0
@@ -111,6 +111,22 @@ def test_what_runs_hears_it_too(shared: Cluster, api: PlainClient):
     shared.until(lambda: not api.is_ready("flips"), within="10s")
     shared.behave("flips", readiness_probe="ok")
     shared.until(lambda: api.is_ready("flips"), within="10s")
+
+
+def test_of_two_orders_for_a_pod_the_last_counts_but_not_against_the_pod_itself(shared: Cluster, api: PlainClient):
+    probe = {"tcpSocket": {"port": 80}, "periodSeconds": 2, "failureThreshold": 1}
+    shared.behave("turns*", readiness_probe="fail")
+    api.create_pod("turns", container={"readinessProbe": probe})
+    own = {"simulated.actorlet.dev/readiness-probe": "fail"}
+    container = {"name": "app", "image": "registry.example/app:1", "readinessProbe": probe}
+    stays = {"metadata": {"name": "turns-not", "annotations": own}, "spec": {"containers": [container]}}
+    api.ask("POST", PODS, stays)
+    shared.step("10s")
+    assert not api.is_ready("turns")
+    shared.behave("turns*", readiness_probe="ok")
+    shared.step("10s")
+    assert api.is_ready("turns")
+    assert not api.is_ready("turns-not")
 
 
 def test_a_container_ends_when_the_test_says_so(shared: Cluster, api: PlainClient):

@@ -198,16 +198,16 @@ class ContainerStops:
 
     def _begin(self, ending: Ending, container: Container, deadline_ns: int, ip: str) -> None:
         """Decide, and write it down; what was decided before goes on."""
-        ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
+        now_ns, wall_ns = self._worker.now_ns(), self._worker.wall_ns()
         before = self._view.decided.ends.get(ending.id)
         if before is not None:
-            deadline_ns = min(deadline_ns, before.deadline_wall_ns - ahead_ns)
+            deadline_ns = min(deadline_ns, now_ns + before.grace_ns - before.passed_ns(now_ns, wall_ns))
         end = self._ends[ending.id] = _End(ending, container, deadline_ns)
         end.hook = self._hook_of(end, before, ip)
         container_id, decided = ending.id, self._view.decided
         if before is None:
-            begun_ns = self._worker.wall_ns()
-            decided.ends[container_id] = EndNote(begun_ns, deadline_ns + ahead_ns, end.hook is not None)
+            until_wall_ns = wall_ns + deadline_ns - now_ns
+            decided.ends[container_id] = EndNote(wall_ns, until_wall_ns, end.hook is not None, now_ns)
 
         def then(done: Pending[Any]) -> EndNoted:
             decided.written(done)
@@ -249,7 +249,7 @@ class ContainerStops:
         if before is None or not before.hooked:
             return hook
         if isinstance(hook, SleepHook):
-            left_ns = before.begun_wall_ns + hook.ns - self._worker.wall_ns()
+            left_ns = hook.ns - before.passed_ns(self._worker.now_ns(), self._worker.wall_ns())
             return SleepHook(min(hook.ns, left_ns)) if left_ns > 0 else None
         return None
 

@@ -30,12 +30,24 @@ _NOTHING: Mapping[str, Any] = {}
 
 class EndNote(msgspec.Struct, frozen=True):
     """A container was asked to end at `begun_wall_ns`, with time until `deadline_wall_ns`. `hooked`: its preStop hook
-    was begun then.
+    was begun then. `begun_ns`: by the clock that nobody sets, which runs from boot to boot as containers do.
     """
 
     begun_wall_ns: int
     deadline_wall_ns: int
     hooked: bool = False
+    begun_ns: int | None = None
+
+    @property
+    def grace_ns(self) -> int:
+        """What it was given."""
+        return self.deadline_wall_ns - self.begun_wall_ns
+
+    def passed_ns(self, now_ns: int, wall_ns: int) -> int:
+        """Of that, by now: by the time of day where only that is known."""
+        if self.begun_ns is not None and now_ns >= self.begun_ns:
+            return now_ns - self.begun_ns
+        return max(0, wall_ns - self.begun_wall_ns)
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -115,7 +127,7 @@ class DecidedEnds:
 
     def graces(self) -> dict[str, int]:
         """Container id -> seconds that it was given when its end was begun."""
-        return {each: -(-(note.deadline_wall_ns - note.begun_wall_ns) // SECOND_NS) for each, note in self.ends.items()}
+        return {each: -(-note.grace_ns // SECOND_NS) for each, note in self.ends.items()}
 
     async def keep(self) -> None:
         """Write all of it down, and wait for that."""

@@ -91,6 +91,23 @@ def test_the_next_agent_knows_what_was_decided_and_nothing_more(host: SimulatedH
     assert second.decided.owed == {"app": Wait(1, 2, 3)}
 
 
+@pytest.mark.parametrize(
+    ("note", "now_ns", "wall_ns", "passed_ns"),
+    [
+        pytest.param(EndNote(1_000, 31_000, begun_ns=50), 60, 1_010, 10, id="as both clocks say"),
+        pytest.param(EndNote(1_000, 31_000, begun_ns=50), 60, 99_000, 10, id="the clock was put forward"),
+        pytest.param(EndNote(1_000, 31_000, begun_ns=50), 60, 0, 10, id="the clock was put back"),
+        pytest.param(EndNote(1_000, 31_000, begun_ns=50), 5, 1_010, 10, id="another boot"),
+        pytest.param(EndNote(1_000, 31_000), 60, 1_010, 10, id="an earlier version wrote it"),
+        pytest.param(EndNote(1_000, 31_000), 60, 0, 0, id="an earlier version wrote it, and the clock was put back"),
+    ],
+)
+def test_what_has_passed_of_a_grace_is_what_the_clock_says_that_nobody_sets(
+    note: EndNote, now_ns: int, wall_ns: int, passed_ns: int
+) -> None:
+    assert note.passed_ns(now_ns, wall_ns) == passed_ns
+
+
 def test_of_a_pod_that_is_new_nothing_is_read(host: SimulatedHost) -> None:
     host.tree.hang("/root/pods/u1")
     agent = Agent(host)

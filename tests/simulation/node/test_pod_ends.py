@@ -204,6 +204,32 @@ def test_a_clock_that_jumps_while_a_pod_ends_takes_no_time_from_its_sidecars(by_
     assert world.until(lambda: world.running() == [], MINUTE) <= 4 * SECOND, "and has no more time than it"
 
 
+@pytest.mark.parametrize("by_ns", [0, 60 * MINUTE, -60 * MINUTE])
+@pytest.mark.parametrize("pre_stop", [None, {"sleep": {"seconds": 50}}], ids=["no hook", "sleeps"])
+def test_an_agent_that_comes_while_a_pod_ends_gives_it_what_is_left_whatever_the_clock_says(
+    by_ns: int, pre_stop: dict[str, Any] | None
+):
+    """Clocks are set while machines start, and so are agents."""
+    fields = {} if pre_stop is None else {"lifecycle": {"preStop": pre_stop}}
+    cluster = Cluster()
+    cluster.create(
+        "web",
+        containers=[container(**fields)],
+        annotations={PREFIX + "ignore-stop-signal": "true"} if pre_stop is None else {},
+        terminationGracePeriodSeconds=60,
+    )
+    cluster.until(lambda: cluster.phases() == {"web": "Running"})
+    began_ns = cluster.dispatcher.now_ns()
+    cluster.delete("web")
+    cluster.run(20 * SECOND)
+    cluster.node.kill()
+    cluster.dispatcher.wall_offset_ns += by_ns
+    cluster.node.restart_agent()
+    cluster.until(lambda: cluster.node.containers() == (), 5 * MINUTE)
+    took_s = (cluster.dispatcher.now_ns() - began_ns) / SECOND
+    assert took_s == pytest.approx(60 if pre_stop is None else 50, abs=3)
+
+
 def test_spec_3_10_a_sidecar_waits_no_longer_than_the_grace_and_has_its_two_seconds_after_it():
     side = container("side", restartPolicy="Always")
     behaviour = {"ignore-stop-signal": "true"}

@@ -20,10 +20,10 @@ from rich.status import Status
 from cli.file_errors import why
 from cli.main import own_version
 from cli.play_watch import Interrupt, few_collections, silence
+from cli.side_process import DiedError
 from cli.simulation_report import of
 from cli.trace_lines import readable, seconds
-from simulation.failure import Failure, first_failure, saved, shrunk_failure
-from simulation.play import Play
+from simulation.failure import Failure, saved, shrunk_failure
 from simulation.saved_run import FoundIn, written
 
 LINES_SHOWN = 12
@@ -36,25 +36,28 @@ class Played:
     name: str
     again: str
     directory: str
-    quiet: bool
 
 
-def tell_failure(play: Play, played: Played, interrupt: Interrupt, out: TextIO) -> None:
-    """Print what failed, and save it shrunk. `play` is over, or was interrupted; nothing when all held."""
-    failure = first_failure(play)
-    if failure is None:
-        return
+Shrinking = Callable[[Failure, int], tuple[Failure, int]]
+"""Of a failure, and the turns of its run: the smallest that fails alike, and how many runs it took."""
+
+
+def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrinking | None, out: TextIO) -> None:
+    """Print what failed, and save it, shrunk unless there is no time for that."""
     for line in _failure_lines(failure):
         print(f"  {line}", file=out)
-    cost = play.world.dispatcher.steps
     small, runs = failure, 0
-    if not interrupt.came:
-        with few_collections(), silence(), _status(played.quiet) as told:
-            small, runs = shrunk_failure(failure, cost, stop=lambda: interrupt.came, told=_between_runs(told))
-        print(f"  shrunk in {runs} runs to {_size(small)}", file=out)
-    scenario = play.scenario
-    found_in = FoundIn(scenario=played.name, seed=play.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs)
-    name = f"{os.path.basename(played.name).partition('.')[0]}-seed-{play.seed}.failed.yaml"
+    if shrinking is not None:
+        try:
+            small, runs = shrinking(failure, turns)
+            print(f"  shrunk in {runs} runs to {_size(small)}", file=out)
+        except DiedError as died:
+            print(f"  it could not be shrunk: {died}", file=out)
+    scenario = failure.scenario
+    found_in = FoundIn(
+        scenario=played.name, seed=failure.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs
+    )
+    name = f"{os.path.basename(played.name).partition('.')[0]}-seed-{failure.seed}.failed.yaml"
     path = os.path.join(played.directory, name)
     try:
         with open(path, "wb") as file:
@@ -64,6 +67,20 @@ def tell_failure(play: Play, played: Played, interrupt: Interrupt, out: TextIO) 
         print(f"  again: {played.again}", file=out, flush=True)
         return
     print(f"  again: actorlet replay {shlex.quote(os.path.normpath(path))}", file=out, flush=True)
+
+
+def shrunk_quietly(
+    failure: Failure, turns: int, must_stop: Callable[[], bool], told: Callable[[int], object]
+) -> tuple[Failure, int]:
+    """As `Shrinking`, in this process. `told`: before each run, how many there were."""
+    with few_collections(), silence():
+        return shrunk_failure(failure, turns, stop=must_stop, told=_between_runs(told))
+
+
+def shrunk_here(failure: Failure, turns: int, interrupt: Interrupt, *, quiet: bool) -> tuple[Failure, int]:
+    """As `Shrinking`, with a word on standard error of how far it is."""
+    with _status(quiet) as told:
+        return shrunk_quietly(failure, turns, lambda: interrupt.came, told)
 
 
 def _between_runs(told: Callable[[int], object]) -> Callable[[int], object]:

@@ -1,7 +1,4 @@
-"""How a command watches a play: a bar with virtual and real time, an interrupt that ends it in order, and quiet.
-
-The bar goes to standard error, when somebody sees it; else there is none.
-"""
+"""How a command watches a play: a bar with virtual and real time, an interrupt that ends it in order, and quiet."""
 
 from __future__ import annotations
 
@@ -14,14 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from cli.play_bars import PlayBars
 from simulation.play import Play
 
 SECOND_NS = 10**9
 SLICE_NS = SECOND_NS // 2
 """Virtual time between two looks at the bar and at the signal."""
-SHOWN_EVERY_S = 0.1
 
 
 @dataclass(slots=True)
@@ -31,44 +27,54 @@ class Interrupt:
     came: bool = False
 
 
-def watch(begin: Callable[[], Play], interrupt: Interrupt, *, quiet: bool) -> tuple[Play, float]:
-    """Play what begins to its end, or to an interrupt: the play, and seconds of real time."""
-    console = Console(stderr=True)
-    began_s = console.get_time()
+def watch(begin: Callable[[int], Play], seed: int, interrupt: Interrupt, *, quiet: bool) -> tuple[Play, float]:
+    """Play what begins with the seed to its end, or to an interrupt: the play, and seconds of real time."""
+    bars = PlayBars(quiet=quiet)
+    bar = bars.add(f"seed {seed}")
+
+    def show(play: Play) -> None:
+        if bars.is_due():
+            bars.stand(bar, play.share(), virtual=virtual(at_s(play)), counted=pods(come(play)))
+            bars.refresh()
+
+    with bars:
+        return played(lambda: begin(seed), lambda: interrupt.came, show)
+
+
+def played(
+    begin: Callable[[], Play], must_stop: Callable[[], bool], show: Callable[[Play], object]
+) -> tuple[Play, float]:
+    """Play what begins to its end, or until it must stop: the play, and seconds of real time. `show`: told of every
+    piece of virtual time.
+    """
+    now_s = Console().get_time
+    began_s = now_s()
     with few_collections(), silence():
         play = begin()
-        with _bar(play.seed, console, quiet) as show:
-            while not play.done and not interrupt.came:
-                play.advance(SLICE_NS)
-                show(play)
-    return play, console.get_time() - began_s
+        while not play.done and not must_stop():
+            play.advance(SLICE_NS)
+            show(play)
+    return play, now_s() - began_s
 
 
-@contextlib.contextmanager
-def _bar(seed: int, console: Console, quiet: bool) -> Iterator[Callable[[Play], None]]:
-    columns = (
-        TextColumn("seed {task.fields[seed]}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[virtual]} virtual"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[pods]} pods"),
-    )
-    hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, auto_refresh=False, disable=hidden) as progress:
-        task = progress.add_task("", total=1.0, seed=seed, virtual="0 s", pods=0)
-        shown_s = console.get_time()
+def at_s(play: Play) -> int:
+    """Virtual seconds that it has come to."""
+    return play.world.now_ns() // SECOND_NS
 
-        def show(play: Play) -> None:
-            nonlocal shown_s
-            if hidden or console.get_time() - shown_s < SHOWN_EVERY_S:
-                return
-            shown_s = console.get_time()
-            virtual = f"{play.world.now_ns() // SECOND_NS} s"
-            progress.update(task, completed=play.share(), virtual=virtual, pods=len(play.world.chronicle.pods))
-            progress.refresh()
 
-        yield show
+def come(play: Play) -> int:
+    """How many pods there are and were."""
+    return len(play.world.chronicle.pods)
+
+
+def virtual(seconds: int) -> str:
+    """As a bar shows it."""
+    return f"{seconds} s virtual"
+
+
+def pods(count: int) -> str:
+    """As a bar shows it."""
+    return f"{count} pods"
 
 
 @contextlib.contextmanager

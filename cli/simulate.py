@@ -10,17 +10,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TextIO
 
 from cli import hollow_nodes
 from cli.argument_kinds import duration, number_from
-from cli.failed_runs import Played, tell_failure
+from cli.failed_runs import Played, Shrinking, shrunk_here, tell_failure
 from cli.file_errors import unwritable, why
-from cli.play_watch import Interrupt, interruptible, leave_rings_at_exit, watch
-from cli.simulation_report import Json, all_seeds_line, report_lines, report_of
+from cli.play_watch import Interrupt, few_collections, interruptible, leave_rings_at_exit, watch
+from cli.seed_played import SeedPlayed, seed_played
+from cli.seeds_side_by_side import SeedLost, SeedsSideBySide
+from cli.side_process import NoProcessError
+from cli.simulation_report import all_seeds_line, report_lines
 from simulation.play import Play
 from simulation.scenario import (
     DEFAULT,
@@ -43,7 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     if any(word.partition("=")[0] == "--kubeconfig" for word in words):
         return hollow_nodes.main(words)
-    options = _parser().parse_args(words)
+    parser = _parser()
+    options = parser.parse_args(words)
+    if options.trace and (options.jobs or 1) > 1:
+        parser.error("--trace: one file takes the messages of one seed after the other: leave --jobs out")
     try:
         scenario = _scenario(options)
     except (ScenarioError, OSError) as error:
@@ -58,21 +66,55 @@ def main(argv: Sequence[str] | None = None) -> int:
         except OSError as error:
             print(f"actorlet simulate: --trace: {why(error)}", file=sys.stderr)
             return 2
-        return _run(scenario, options, trace, interrupt)
+        try:
+            return _run(scenario, options, trace, interrupt)
+        except NoProcessError as error:
+            print(f"actorlet simulate: {error}", file=sys.stderr)
+            return 2
 
 
 def _run(scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, interrupt: Interrupt) -> int:
+    jobs = min(options.jobs or len(os.sched_getaffinity(0)), len(options.seeds))
+    if jobs == 1 or trace is not None:
+        shrinking = partial(shrunk_here, interrupt=interrupt, quiet=options.quiet)
+        return _told(scenario, options, _one_after_the_other(scenario, options, trace, interrupt), shrinking, interrupt)
+    # What is here by now is no rubbish in any of the processes either: they need not look through it.
+    with few_collections(), SeedsSideBySide(scenario, options.seeds, jobs, interrupt, quiet=options.quiet) as sides:
+        return _told(scenario, options, sides.played(), sides.shrunk, interrupt)
+
+
+def _one_after_the_other(
+    scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, interrupt: Interrupt
+) -> Iterator[SeedPlayed]:
+    sink = trace.write if trace is not None else None
+    for seed in options.seeds:
+        yield seed_played(*watch(lambda seed: Play(scenario, seed, sink=sink), seed, interrupt, quiet=options.quiet))
+        if interrupt.came:
+            return
+
+
+def _told(
+    scenario: Scenario,
+    options: argparse.Namespace,
+    seeds: Iterable[SeedPlayed | SeedLost],
+    shrinking: Shrinking,
+    interrupt: Interrupt,
+) -> int:
+    """Show what each seed came to, and all of them together; the exit status."""
     sometimes = dict.fromkeys(KNOWN, 0)
     known: set[str] = set()
-    failed = played = 0
-    for seed in options.seeds:
-        report = _one_seed_of(scenario, seed, options, trace, interrupt, known)
+    failed = lost = played = 0
+    for each in seeds:
+        if isinstance(each, SeedLost):
+            lost += 1
+            print(f"actorlet simulate: seed {each.seed} was not played to its end: {each.how}", file=sys.stderr)
+            print(f"  again: {_again(options, each.seed)}", file=sys.stderr, flush=True)
+            continue
+        _tell(each, options, known, None if interrupt.came else shrinking)
         played += 1
-        failed += bool(report["violations"])
-        for name, times in report["sometimes"].items():
+        failed += each.failure is not None
+        for name, times in each.report["sometimes"].items():
             sometimes[name] += times
-        if interrupt.came:
-            break
     if len(options.seeds) > 1 and not options.json:  # a program can add them up by itself
         print(all_seeds_line(played, failed, sometimes), flush=True)
     if interrupt.came:
@@ -81,33 +123,26 @@ def _run(scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, 
     never = [name for name in scenario.reaches if not sometimes[name]]
     if never:
         print(f"actorlet simulate: no seed reached {', '.join(never)}: this proves nothing of it", file=sys.stderr)
-    return 1 if failed or never else 0
+    return 1 if failed or lost or never else 0
 
 
-def _one_seed_of(
-    scenario: Scenario,
-    seed: int,
-    options: argparse.Namespace,
-    trace: TextIO | None,
-    interrupt: Interrupt,
-    known: set[str],
-) -> Json:
-    """Play it and show what it came to. `known`: the invariants that were seen broken before, and these."""
-    sink = trace.write if trace is not None else None
-    play, wall_s = watch(lambda: Play(scenario, seed, sink=sink), interrupt, quiet=options.quiet)
-    report = report_of(play, wall_s)
+def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shrinking: Shrinking | None) -> None:
+    """Show what a seed came to. `known`: the invariants that were seen broken before, and these."""
+    report = played.report
     for line in [json.dumps(report)] if options.json else report_lines(report):
         print(line, flush=True)
+    if played.failure is None:
+        return
     broken = {violation["invariant"] for violation in report["violations"]}
     told = sys.stderr if options.json else sys.stdout
-    if not broken <= known:
+    again = _again(options, played.seed)
+    if broken <= known:
+        print(f"  again: {again}", file=told, flush=True)
+    else:
         # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
-        played = Played(options.scenario, _again(options, seed), options.failures or ".", options.quiet)
-        tell_failure(play, played, interrupt, told)
-    elif broken:
-        print(f"  again: {_again(options, seed)}", file=told, flush=True)
+        where = Played(options.scenario, again, options.failures or ".")
+        tell_failure(played.failure, played.turns, where, shrinking, told)
     known |= broken
-    return report
 
 
 def _again(options: argparse.Namespace, seed: int) -> str:
@@ -153,7 +188,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     seeds = parser.add_mutually_exclusive_group()
     seeds.add_argument("--seed", dest="seeds", type=_one_seed, metavar="N", help="decides everything (default: 1)")
-    seeds.add_argument("--seeds", dest="seeds", type=_seeds, metavar="A..B", help="one after the other, B included")
+    seeds.add_argument("--seeds", dest="seeds", type=_seeds, metavar="A..B", help="several, B included")
+    parser.add_argument(
+        "--jobs", type=number_from(1, 1000), metavar="N", help="so many seeds at a time (default: the cores there are)"
+    )
     parser.add_argument("--nodes", type=number_from(1, 1000), metavar="N", help="instead of what the scenario says")
     parser.add_argument("--pods", type=number_from(1, 1_000_000), metavar="N", help="instead of what the scenario says")
     parser.add_argument("--for", dest="lasts", type=duration, metavar="24h", help="how long things come, go, go wrong")

@@ -7,11 +7,12 @@ by message. Refuses to know how a run is played; reading checks what it finds, a
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import yaml
 from msgspec import Meta
+from msgspec.structs import fields, replace
 
 from config.documents import read_document
 from simulation.scenario import Scenario, ScenarioError, check_scenario
@@ -68,11 +69,24 @@ def read_saved_run(data: bytes) -> SavedRun:
 
 
 def written(saved: SavedRun) -> bytes:
-    """As YAML, the fields in the order of the struct."""
-    plain = msgspec.to_builtins(saved)
+    """As YAML, the fields in the order of the struct, without defaults."""
+    plain = msgspec.to_builtins(_with_the_defaults(saved))
     text = yaml.safe_dump(plain, sort_keys=False, width=110, allow_unicode=True).encode()
     # Texts that some readers of YAML take for numbers, such as a hash of digits around one e, are safe in JSON.
     return text if _reads_back(text, saved) else msgspec.json.format(msgspec.json.encode(plain))
+
+
+def _with_the_defaults(value: Any) -> Any:
+    """What equals a default made the default itself: only that is left out, and what was read from a file, or has come
+    from another process, is a copy.
+    """
+    if isinstance(value, tuple):
+        return tuple(_with_the_defaults(each) for each in value)
+    if not isinstance(value, msgspec.Struct):
+        return value
+    found = {field.name: _with_the_defaults(getattr(value, field.name)) for field in fields(value)}
+    ours = {field.name: field.default for field in fields(value) if field.default == found[field.name]}
+    return replace(value, **found | ours)
 
 
 def _reads_back(text: bytes, saved: SavedRun) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
@@ -50,6 +52,13 @@ def test_a_person_finds_what_matters_at_the_top_and_no_defaults():
     lines = written(RUN).decode().splitlines()
     assert lines[:2] == ["format: actorlet.saved-run.v1", "violated:"]
     assert not any("hopeless" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "copy", [lambda run: read_saved_run(written(run)), lambda run: pickle.loads(pickle.dumps(run))]
+)
+def test_a_copy_is_written_as_the_first_one(copy: Callable[[SavedRun], SavedRun]):
+    assert written(copy(RUN)) == written(RUN)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ FORBIDDEN: Mapping[str, str] = {
 """A whole module, or one name in it: what to do instead. Reading dates (`datetime`) is no clock."""
 
 ALLOWED: Mapping[tuple[str, str], str] = {
+    ("cli/side_process.py", "multiprocessing"): "whole worlds beside each other, each with its own clock and seed",
     ("simulation/apiserver/core.py", "threading"): "a lock: in real time the server is asked from many threads",
     ("simulation/cri/runtime.py", "threading"): "a lock: in real time the runtime is called from many threads",
     ("simulation/sick_paths.py", "threading"): "a lock: in real time the disk is used from many threads",

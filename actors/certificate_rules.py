@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 
 from config.objects import CertificateSigningRequest, Node
-from runtime.certificate_keys import HeldCertificate, is_address
+from runtime.certificate_keys import HeldCertificate, as_certified, is_address
 
 EARLIEST, LATEST = 0.7, 0.9
 """Of a certificate's life: somewhere between, each node at its own time, the next one is asked for."""
@@ -23,9 +23,11 @@ class Verdict(enum.Enum):
 
 
 def serving_names(node: Node) -> tuple[str, ...]:
-    """Names and addresses of the node, sorted; none before it has an address: clients would not come by name alone."""
+    """Names and addresses of the node as they read in a certificate, sorted; none before it has an address: clients
+    would not come by name alone.
+    """
     addresses = node.status.addresses if node.status is not None else ()
-    found = sorted({each.address for each in addresses if each.type in _NAMED and each.address})
+    found = sorted({as_certified(each.address) for each in addresses if each.type in _NAMED and each.address})
     return tuple(found) if any(map(is_address, found)) else ()
 
 

@@ -86,6 +86,9 @@ class NodeCertificateActor(Actor):
         self._user = f"system:node:{node_name}"
         self._node_status = node_status
         self._names: tuple[str, ...] = ()
+        self._answered: tuple[str, ...] = ()
+        """For which names the certificate in use was asked. One that lacks some is all that the cluster gives."""
+        self._asked: tuple[str, ...] = ()
         self._held: HeldCertificate | None = None
         self._looked = False
         """Whether it is known what lies on the disk."""
@@ -120,17 +123,19 @@ class NodeCertificateActor(Actor):
             self.after(CHECK_NS, Consider())
             return
         renew_at_ns = 0 if self._held is None else renewal_at_ns(self._held, self._chance)
-        why = why_due(self._held, self._names, renew_at_ns, self.wall_ns())
+        names = () if self._names == self._answered else self._names
+        why = why_due(self._held, names, renew_at_ns, self.wall_ns())
         if not why:
             self.after(min(CHECK_NS, max(SECOND_NS, renew_at_ns - self.wall_ns())), Consider())
             return
         try:
             await self._ask(why)
-        except (ApiError, DeadlineExceededError, LaneExhaustedError, OSError) as failure:
+        except (ApiError, DeadlineExceededError, LaneExhaustedError, OSError, ValueError) as failure:
             self._try_again(f"a {self._purpose.name} certificate cannot be asked for: {failure}")
 
     async def _ask(self, why: str) -> None:
-        names, user = self._names, self._user
+        names = self._asked = self._names
+        user = self._user
         pem: bytes = await self._on_lane(lambda: self._keys.request(user, names), "a new key")
         document = certificate_request(self._purpose, pem)
         call = create(CERTIFICATE_SIGNING_REQUESTS, "", document)
@@ -177,6 +182,9 @@ class NodeCertificateActor(Actor):
             self._try_again(f"the certificate of request {self._request} cannot be used: {failure}")
             return
         self._held, self._request = held, ""
+        self._answered = self._asked
+        if left_out := sorted(set(self._asked) - set(held.names)):
+            self.log.warning("the %s certificate is not for %s", self._purpose.name, ", ".join(left_out))
         self._chance = self.chance.random()
         self._again_ns = AGAIN_FIRST_NS
         self._said = ""

@@ -22,6 +22,7 @@ import msgspec
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
+IPV4_PARTS = 4
 SERVER, CLIENT = "kubelet-server", "kubelet-client"
 ORGANIZATION = "system:nodes"
 
@@ -153,6 +154,21 @@ def is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def as_certified(name: str) -> str:
+    """How a name or address of a node reads in a certificate: an address there is bytes, and has one form.
+
+    Zeros before a decimal number say nothing, as in the API (`010.0.0.1` is `10.0.0.1`).
+    """
+    parts = name.split(".")
+    if len(parts) == IPV4_PARTS and all(part.isascii() and part.isdigit() for part in parts):
+        name = ".".join(str(int(part)) for part in parts)
+    try:
+        address = ipaddress.ip_address(name.partition("%")[0])
+    except ValueError:
+        return name
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def _readable_key(path: Path | None) -> EllipticCurvePrivateKey | None:

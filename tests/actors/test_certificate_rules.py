@@ -27,6 +27,14 @@ def node(*addresses: tuple[str, str]) -> Node:
         ((("Hostname", "node"),), ()),
         ((), ()),
         ((("Other", "10.0.0.1"),), ()),
+        ((("InternalIP", "2001:0DB8:0:0::0001"),), ("2001:db8::1",)),
+        ((("InternalIP", "010.000.0.09"), ("ExternalIP", "10.0.0.9")), ("10.0.0.9",)),
+        ((("InternalIP", "::ffff:192.0.2.1"),), ("192.0.2.1",)),
+        ((("InternalIP", "fe80::1%eth0"),), ("fe80::1",)),
+        (
+            (("Hostname", "1.2.3.4.5"), ("InternalIP", "999.0.0.1"), ("ExternalIP", "::1")),
+            ("1.2.3.4.5", "999.0.0.1", "::1"),
+        ),
     ],
 )
 def test_names_are_those_of_the_node_once_it_has_an_address(addresses: Any, names: tuple[str, ...]) -> None:

@@ -6,8 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from config.kubelet import KubeletConfiguration
-from runtime.certificate_keys import CLIENT, SERVER, LocalCertificateKeys
+from runtime.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
 from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
 from tests.simulation.node.test_api_server import Cluster
@@ -95,6 +97,24 @@ def test_a_request_that_nobody_decides_about_is_made_anew(tmp_path: Path) -> Non
     made = cluster(tmp_path)
     made.until(lambda: len(requests(made)) == 1)
     made.until(lambda: len(requests(made)) == 2, 17 * MINUTE, SECOND)
+
+
+class WithoutAddresses(LocalCertificateKeys):
+    """As if the cluster left the addresses out of what it signs."""
+
+    def accept(self, certificate: bytes) -> HeldCertificate:
+        return msgspec.structs.replace(super().accept(certificate), names=("node",))
+
+
+def test_what_the_cluster_leaves_out_of_a_certificate_is_not_asked_for_again_and_again(tmp_path: Path) -> None:
+    keys = WithoutAddresses(str(tmp_path), SERVER)
+    made = Cluster(configuration=KubeletConfiguration(server_tls_bootstrap=True), serving_keys=keys)
+    signed(made)
+    made.until(lambda: len(requests(made)) == 1)
+    decide(made, requests(made)[0], "Approved")
+    made.run(10 * MINUTE)
+    assert len(requests(made)) == 1
+    made.until(lambda: len(requests(made)) == 2, LASTS_MINUTES * MINUTE, SECOND)
 
 
 def test_the_certificate_towards_the_api_server_is_renewed_in_time(tmp_path: Path) -> None:

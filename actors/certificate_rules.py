@@ -40,6 +40,8 @@ def why_due(held: HeldCertificate | None, names: Sequence[str], renew_at_ns: int
     """Why a certificate is to be asked for now; empty when it is not."""
     if held is None:
         return "there is none"
+    if wall_ns >= held.ends_ns:
+        return "it has ended"
     if not set(names) <= set(held.names):
         return "the node has other addresses"
     return "it ends soon" if wall_ns >= renew_at_ns else ""

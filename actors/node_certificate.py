@@ -5,6 +5,10 @@ that its Node object shows: somebody has to approve that, and until then, and af
 one it has, or not at all. With `rotateCertificates` it renews the one with which it comes to the API server. Who uses
 them reads the files again by itself. Only one request is under way at a time; one that nobody has decided within a
 quarter of an hour is made anew.
+
+A certificate towards the API server that has ended (the machine slept, or nobody approved in time) is good for nothing,
+not even for asking for the next. Then the node asks with its bootstrap credentials, as at its first start, without an
+end of the agent; where it has none, somebody has to put a certificate in its place, and it says so.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedE
 from actors.messages import FollowNode, NodeObserved
 from config.api_resources import CERTIFICATE_SIGNING_REQUESTS
 from config.objects import CertificateSigningRequest, CertificateSigningRequestSpec, ObjectMeta
-from runtime.api import Api, ApiError, create, get
+from runtime.api import Api, ApiError, BootstrapApi, create, get
 from runtime.certificate_keys import CertificateKeys, HeldCertificate
 
 T = TypeVar("T")
@@ -33,6 +37,9 @@ LOOK_FIRST_NS, LOOK_MAX_NS = SECOND_NS, 15 * SECOND_NS
 AGAIN_FIRST_NS, AGAIN_MAX_NS = 2 * SECOND_NS, 32 * SECOND_NS
 CHECK_NS = 3600 * SECOND_NS
 """Certificates last for days; who sleeps longer than this may have a clock that was set."""
+
+
+WITHOUT = "; the one in use has ended: begin the agent with --bootstrap-kubeconfig, or put a valid one in its place"
 
 
 class Purpose(msgspec.Struct, frozen=True):
@@ -72,16 +79,24 @@ class LookAtRequest(Message, frozen=True):
 
 
 class NodeCertificateActor(Actor):
-    """See the module. `node_status` tells it the Node object."""
+    """See the module. `node_status` tells it the Node object. `bootstrap`: for a certificate towards the API server."""
 
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
     def __init__(
-        self, purpose: Purpose, api: Api, keys: CertificateKeys, node_name: str, node_status: ActorRef
+        self,
+        purpose: Purpose,
+        api: Api,
+        keys: CertificateKeys,
+        node_name: str,
+        node_status: ActorRef,
+        bootstrap: BootstrapApi | None = None,
     ) -> None:
         super().__init__()
         self._purpose = purpose
         self._api = api
+        self._bootstrap = bootstrap
+        self._asked_of = api
         self._keys = keys
         self._user = f"system:node:{node_name}"
         self._node_status = node_status
@@ -90,8 +105,6 @@ class NodeCertificateActor(Actor):
         """For which names the certificate in use was asked. One that lacks some is all that the cluster gives."""
         self._asked: tuple[str, ...] = ()
         self._held: HeldCertificate | None = None
-        self._looked = False
-        """Whether it is known what lies on the disk."""
         self._chance = self.chance.random()
         self._request = ""
         self._asked_at_ns = 0
@@ -114,9 +127,9 @@ class NodeCertificateActor(Actor):
         if not self._request:
             # Said again and again: who tells of the node may have been restarted.
             self._node_status.tell(FollowNode(self.ref))
-        if not self._looked:
+        if self._has_ended():
+            # Or nothing is known of it; or somebody has put another one in its place meanwhile.
             self._held = await self._on_lane(self._keys.held, "the certificate directory")
-            self._looked = True
         if self._request:
             return
         if self._purpose.named and not self._names:
@@ -131,7 +144,17 @@ class NodeCertificateActor(Actor):
         try:
             await self._ask(why)
         except (ApiError, DeadlineExceededError, LaneExhaustedError, OSError, ValueError) as failure:
-            self._try_again(f"a {self._purpose.name} certificate cannot be asked for: {failure}")
+            hint = self._has_ended() and self._purpose is CLIENT and self._bootstrap is None
+            self._try_again(f"a {self._purpose.name} certificate cannot be asked for: {failure}{WITHOUT * hint}")
+
+    def _has_ended(self) -> bool:
+        return self._held is None or self._held.ends_ns <= self.wall_ns()
+
+    async def _way(self) -> Api:
+        """To ask for a certificate: the node's own, or the bootstrap's where the node has lost its own."""
+        if self._bootstrap is None or not self._has_ended():
+            return self._api
+        return await self._on_lane(self._bootstrap.api, "the bootstrap's credentials")
 
     async def _ask(self, why: str) -> None:
         names = self._asked = self._names
@@ -139,7 +162,8 @@ class NodeCertificateActor(Actor):
         pem: bytes = await self._on_lane(lambda: self._keys.request(user, names), "a new key")
         document = certificate_request(self._purpose, pem)
         call = create(CERTIFICATE_SIGNING_REQUESTS, "", document)
-        made = await self.wait(self._api.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
+        api = self._asked_of = await self._way()
+        made = await self.wait(api.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
         self._request = made.metadata.name
         self._asked_at_ns = self.now_ns()
         self._look_ns = LOOK_FIRST_NS
@@ -153,22 +177,23 @@ class NodeCertificateActor(Actor):
             return
         call = get(CERTIFICATE_SIGNING_REQUESTS, "", self._request)
         try:
-            found = await self.wait(self._api.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
-        except ApiError as failure:
-            if failure.not_found:
+            found = await self.wait(self._asked_of.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
+        except (ApiError, DeadlineExceededError) as failure:
+            if isinstance(failure, ApiError) and failure.not_found:
                 self._try_again(f"request {self._request} has gone")
+            elif self._asked_of is self._api and self._bootstrap is not None and self._has_ended():
+                self._try_again(f"the certificate has ended before request {self._request} was decided")
+            elif self._is_overdue():
+                self._try_again(f"what has become of request {self._request} cannot be seen: {failure}")
             else:
                 self._look_later()
-            return
-        except DeadlineExceededError:
-            self._look_later()
             return
         verdict, why = verdict_of(found)
         if verdict is Verdict.ISSUED:
             await self._accept(found)
         elif verdict is not Verdict.WAITS:
             self._try_again(f"request {self._request} was {verdict.value}: {why}")
-        elif self.now_ns() - self._asked_at_ns > DECIDED_WITHIN_NS:
+        elif self._is_overdue():
             self._try_again(f"nobody has decided about request {self._request}; `kubectl certificate approve` does")
         else:
             self._look_later()
@@ -190,6 +215,9 @@ class NodeCertificateActor(Actor):
         self._said = ""
         self.log.info("the %s certificate is new, for %s", self._purpose.name, ", ".join((self._user, *held.names)))
         self.ref.tell(Consider())
+
+    def _is_overdue(self) -> bool:
+        return self.now_ns() - self._asked_at_ns > DECIDED_WITHIN_NS
 
     def _look_later(self) -> None:
         self._look_ns = min(2 * self._look_ns, LOOK_MAX_NS)

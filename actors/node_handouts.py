@@ -322,7 +322,7 @@ class NodeHandouts:
         keys = self._can.client_keys
         if self._api is None or keys is None or not self._configuration.rotate_certificates:
             return None
-        return CLIENT, self._api, keys, self._name, self._refs["node-status"]
+        return CLIENT, self._api, keys, self._name, self._refs["node-status"], self._can.bootstrap
 
 
 def _in(refs: Mapping[str, ActorRef], names: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from config.feature_gates import FeatureGates
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.pod_identity import SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
 from runtime.allocation_file import AllocationFile
-from runtime.api import ApiLines
+from runtime.api import ApiLines, BootstrapApi
 from runtime.certificate_keys import CertificateKeys
 from runtime.cgroups.capability import CgroupTree
 from runtime.cri import Cri
@@ -67,6 +67,8 @@ class NodeCapabilities:
     """None: the cluster signs no serving certificate, whatever the configuration says."""
     client_keys: CertificateKeys | None = None
     """None: the certificate towards the API server is not the node's to renew."""
+    bootstrap: BootstrapApi | None = None
+    """None: where that certificate has ended there is no way to another."""
     stats: HostStats | None = None
     """None: nobody can say what is used here."""
     meters: Meters = field(default_factory=Meters)

@@ -26,6 +26,7 @@ from config.objects import CertificateSigningRequest
 from config.start_configuration import StartConfiguration
 from runtime.api import Api, ApiError, create, get
 from runtime.api.access import read_access
+from runtime.api.lines import HttpApiLines
 from runtime.certificate_keys import CLIENT, SERVER, CertificateKeys, LocalCertificateKeys, current_file, request_name
 from runtime.event_loop import LoopThread
 
@@ -38,6 +39,31 @@ ASK_AGAIN_SECONDS = 3600.0
 
 Pause = Callable[[float], bool]
 """Wait so many seconds; False: the agent is to end."""
+
+
+class BootstrapCredentials:
+    """Those of `--bootstrap-kubeconfig`, for a node whose own certificate has ended while the agent runs.
+
+    The file is read each time: tokens in it last for a day, and somebody may have written another.
+    """
+
+    def __init__(self, start: StartConfiguration, loop: LoopThread) -> None:
+        self._start = start
+        self._loop = loop
+        self._lines: HttpApiLines | None = None
+
+    def api(self) -> Api:
+        """See `BootstrapApi`."""
+        self.close()
+        access = read_access(self._start.node.bootstrap_kubeconfig)
+        self._lines = open_lines(access, self._loop, self._start.configuration)
+        return self._lines.main
+
+    def close(self) -> None:
+        """What was given is over."""
+        lines, self._lines = self._lines, None
+        if lines is not None:
+            lines.close()
 
 
 class JoiningEnded(Exception):  # noqa: N818  # an outcome told to the user, not a mishap
@@ -143,16 +169,17 @@ def _is_valid(kubeconfig: str, wall_ns: int) -> bool:
         access = read_access(kubeconfig)
     except DocumentError:
         return False
-    path = access.user.client_certificate.path
-    return not path or _ends_ns(path) > wall_ns
+    certificate = access.user.client_certificate
+    return not certificate or _ends_ns(certificate) > wall_ns
 
 
-def _ends_ns(path: str) -> int:
-    """When the certificate in that file ends; 0 for one that cannot be read."""
+def _ends_ns(certificate: Pem) -> int:
+    """When the certificate ends; 0 for one that cannot be read."""
     from cryptography import x509
 
     try:
-        return int(x509.load_pem_x509_certificate(Path(path).read_bytes()).not_valid_after_utc.timestamp()) * 10**9
+        content = certificate.data.encode() or Path(certificate.path).read_bytes()
+        return int(x509.load_pem_x509_certificate(content).not_valid_after_utc.timestamp()) * 10**9
     except (OSError, ValueError):
         return 0
 

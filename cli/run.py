@@ -20,7 +20,7 @@ from actors.kernel import PoolDispatcher
 from actors.node import Node
 from actors.node_plan import NodeCapabilities
 from cli.file_errors import why
-from cli.joining import JoiningEnded, certificate_keys, join_with_bootstrap
+from cli.joining import BootstrapCredentials, JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.local_views import questions_of, views_of
 from cli.log_lines import log_to
 from cli.machine_checks import Findings, look_at_machine, prepare_machine
@@ -116,7 +116,10 @@ def run(start: StartConfiguration) -> int:
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
         server_keys, client_keys = certificate_keys(start)
         capabilities = replace(
-            real_capabilities(cri, plan, loop, api), serving_keys=server_keys, client_keys=client_keys
+            real_capabilities(cri, plan, loop, api),
+            serving_keys=server_keys,
+            client_keys=client_keys,
+            bootstrap=_bootstrap(start, loop, after),
         )
         if start.node.kubeconfig:
             _follow_certificate(start.node.kubeconfig, capabilities.meters)
@@ -141,6 +144,13 @@ def run(start: StartConfiguration) -> int:
         if not node.stop(STOP_TIMEOUT_NS):
             LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
     return 0
+
+
+def _bootstrap(start: StartConfiguration, loop: LoopThread, after: ExitStack) -> BootstrapCredentials | None:
+    """How the node comes to a certificate once its own has ended."""
+    if not start.node.bootstrap_kubeconfig:
+        return None
+    return after.enter_context(closing(BootstrapCredentials(start, loop)))
 
 
 def _follow_certificate(kubeconfig: str, meters: Meters) -> None:

@@ -23,7 +23,7 @@ from actors.start.container_config import NodeRules
 from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.objects import Pod
-from runtime.api import ApiLines
+from runtime.api import ApiLines, BootstrapApi
 from runtime.certificate_keys import CertificateKeys
 from runtime.cri import Cri
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError
@@ -84,6 +84,7 @@ class SimulatedNode:
         accept_manifests: bool = False,
         serving_keys: CertificateKeys | None = None,
         client_keys: CertificateKeys | None = None,
+        bootstrap: BootstrapApi | None = None,
         trace: Trace | None = None,
         mailboxes: Mailboxes | None = None,
         address: str = ADDRESS,
@@ -137,7 +138,7 @@ class SimulatedNode:
         self._before_call: BeforeCall | None = None
         self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
         """Told of each probe that the agent makes, with its kind."""
-        self._serving_keys, self._client_keys = serving_keys, client_keys
+        self._serving_keys, self._client_keys, self._bootstrap = serving_keys, client_keys, bootstrap
         self._connections: tuple[MortalApi, ...] = ()
         self._life = 0
         self._agent, self.node = self._new_agent()
@@ -159,6 +160,7 @@ class SimulatedNode:
             manifest_store=self.host.manifest_store,
             serving_keys=self._serving_keys,
             client_keys=self._client_keys,
+            bootstrap=self._bootstrap,
             files=self.host.pod_files,
             logs=self.host.pod_logs,
             log_files=self.host.log_files,

@@ -20,7 +20,7 @@ from runtime.api.calls import (
     update,
     watch_objects,
 )
-from runtime.api.capability import Api, ApiLines
+from runtime.api.capability import Api, ApiLines, BootstrapApi
 from runtime.api.errors import ApiError
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "ApiCall",
     "ApiError",
     "ApiLines",
+    "BootstrapApi",
     "ObjectList",
     "PatchType",
     "WatchCall",

@@ -42,6 +42,17 @@ class Api(Protocol):
         ...
 
 
+class BootstrapApi(Protocol):
+    """The way to the API server of a node that has no valid certificate of its own: good for asking for one."""
+
+    def api(self) -> Api:
+        """With the bootstrap's credentials as they are now; what was given before is over.
+
+        Touches the disk and may wait. Raises OSError, and ValueError where there are none that can be used.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ApiLines:
     """The ways of one node to one API server, each with a rate limit of its own: a burst on one delays no other.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from cli.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
-from cli.joining import JoiningEnded, join_with_bootstrap
+from cli.joining import BootstrapCredentials, JoiningEnded, join_with_bootstrap
 from cli.node_start import open_lines
 from config.api_resources import CERTIFICATE_SIGNING_REQUESTS
+from config.kubeconfig import Pem, kubeconfig_document
 from config.kubelet import KubeletConfiguration
 from config.objects import (
     CertificateSigningRequest,
@@ -22,12 +26,15 @@ from config.objects import (
     CertificateSigningRequestStatus,
 )
 from config.start_configuration import StartConfiguration
-from runtime.api import Api, list_objects, update
+from runtime.api import Api, ApiError, list_objects, update
 from runtime.api.access import read_access
+from runtime.certificate_keys import CLIENT, LocalCertificateKeys, current_file
 from runtime.config_files import configuration_of_command_line
 from runtime.event_loop import LoopThread
+from simulation.apiserver.tls import Authority
 
 NODE = "worker-1"
+HOUR = timedelta(hours=1)
 LOOKS = 300
 """One after the other, until what is approved has been signed."""
 
@@ -109,3 +116,34 @@ def test_after_a_denial_the_next_agent_asks_anew(joining: Joining) -> None:
         joining.join(waits=True)
     assert not joining.join(waits=False)
     assert len(joining.requests()) == len(before) + 2
+
+
+def test_the_credentials_of_the_bootstrap_are_read_each_time(joining: Joining) -> None:
+    """The token of the first start has long ended when they are needed again: somebody writes another."""
+    path = joining.directory / "bootstrap.conf"
+    given = Path(joining.start.node.bootstrap_kubeconfig)
+    start = replace(joining.start, node=msgspec.structs.replace(joining.start.node, bootstrap_kubeconfig=str(path)))
+    with closing(BootstrapCredentials(start, joining.loop)) as credentials:
+        with pytest.raises(ValueError, match="No such file"):
+            credentials.api()
+        path.write_bytes(given.read_bytes())
+        first = credentials.api()
+        assert len(joining.requests()) == len(first.call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10).items)
+        path.write_text(re.sub("token: .*", "token: old", path.read_text()))
+        with pytest.raises(ApiError, match="Unauthorized"):
+            credentials.api().call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10)
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_what_has_ended_is_not_valid_wherever_it_stands(joining: Joining, inline: bool) -> None:
+    wall_ns = time.time_ns()
+    keys = LocalCertificateKeys(str(joining.directory), CLIENT)
+    signed = Authority(wall_ns).sign(keys.request("system:node:x", ()), server=False, wall_ns=wall_ns, lasts=HOUR)
+    keys.accept(signed.encode())
+    file = current_file(str(joining.directory), CLIENT)
+    own = Pem(data=Path(file).read_text()) if inline else Pem(path=file)
+    kubeconfig = Path(joining.start.node.kubeconfig)
+    kubeconfig.write_bytes(kubeconfig_document("https://127.0.0.1:1", client_certificate=own, client_key=own))
+    ask = partial(join_with_bootstrap, joining.start, NODE, joining.loop, pause=lambda _: False)
+    assert ask(wall_ns=wall_ns)
+    assert not ask(wall_ns=wall_ns + 2 * 3600 * 10**9)

@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
+from actors.kernel import Promise, broken
+from actors.messages import FollowNode
+from actors.node_certificate import CLIENT as CLIENT_PURPOSE
+from actors.node_certificate import NodeCertificateActor
 from config.kubelet import KubeletConfiguration
+from runtime.api import Api, ApiCall, ApiError
 from runtime.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
 from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
+from tests.actors.probes import Recorder
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND
 
@@ -133,3 +140,79 @@ def test_the_certificate_towards_the_api_server_is_renewed_in_time(tmp_path: Pat
     before = (tmp_path / "kubelet-client-current.pem").read_bytes()
     decide(made, request, "Approved")
     made.until(lambda: (tmp_path / "kubelet-client-current.pem").read_bytes() != before)
+
+
+class Unauthorized:
+    """An API server that knows the caller no more."""
+
+    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Promise[Any]:
+        return broken(ApiError(401, "Unauthorized", "Unauthorized", call.verb))
+
+    def watch(self, *_: Any) -> Any:
+        raise AssertionError("nobody watches requests")
+
+
+class OneWay:
+    """The bootstrap's credentials, which lead there; None: there are none now."""
+
+    def __init__(self) -> None:
+        self.way: Api | None = None
+        self.opened = 0
+
+    def api(self) -> Api:
+        self.opened += 1
+        if self.way is None:
+            raise OSError("no such file: bootstrap.conf")
+        return self.way
+
+
+class Actors:
+    """The actor of the certificate towards the API server alone, whose certificate ends after a minute."""
+
+    def __init__(self, directory: Path, bootstrap: OneWay | None) -> None:
+        self.made = Cluster()
+        self.authority = signed(self.made)
+        self.keys = LocalCertificateKeys(str(directory), CLIENT)
+        self.put_in_place(timedelta(minutes=1))
+        self.made.run(2 * MINUTE)
+        system = self.made.node.node.system
+        status, _ = Recorder.spawn_in(system, "status", FollowNode)
+        given = (CLIENT_PURPOSE, Unauthorized(), self.keys, "node", status, bootstrap)
+        system.spawn(NodeCertificateActor, *given, name="client-certificate")
+
+    def put_in_place(self, lasts: timedelta) -> None:
+        others = LocalCertificateKeys(str(self.keys._directory), CLIENT)
+        request, wall_ns = others.request("system:node:node", ()), self.made.dispatcher.wall_ns()
+        others.accept(self.authority.sign(request, server=False, wall_ns=wall_ns, lasts=lasts).encode())
+
+    def ends_in_ns(self) -> int:
+        held = self.keys.held()
+        return 0 if held is None else held.ends_ns - self.made.dispatcher.wall_ns()
+
+
+def test_a_certificate_that_has_ended_is_replaced_with_the_credentials_of_the_bootstrap(tmp_path: Path) -> None:
+    bootstrap = OneWay()
+    world = Actors(tmp_path, bootstrap)
+    made = world.made
+    made.run(5 * MINUTE)
+    assert bootstrap.opened > 3
+    assert requests(made) == []
+    bootstrap.way = made.api
+    made.until(lambda: len(requests(made)) == 1)
+    decide(made, requests(made)[0], "Approved")
+    made.until(lambda: world.ends_in_ns() > 0)
+    opened = bootstrap.opened
+    made.run(5 * MINUTE)
+    assert (len(requests(made)), bootstrap.opened) == (1, opened), "it is at peace"
+
+
+def test_without_a_bootstrap_it_is_said_what_to_do_and_a_certificate_that_is_put_in_place_is_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = Actors(tmp_path, None)
+    world.made.run(5 * MINUTE)
+    assert "begin the agent with --bootstrap-kubeconfig, or put a valid one in its place" in caplog.text
+    caplog.clear()
+    world.put_in_place(timedelta(days=1))
+    world.made.run(60 * MINUTE)
+    assert caplog.text.count("cannot be asked for") == 0

@@ -104,10 +104,17 @@ def begins(wait: PodWait) -> str:
     return f"{wait.subject} waits: {wait.reason or wait.text}"
 
 
-def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool) -> str:
-    """Why a static pod has no worker yet. `ahead`: UID of the one whose turn it is; `orphan`: the runtime runs one."""
+def wait_words(wait: PodWait) -> str:
+    """Why, with the word of the status where the text has it not."""
+    return wait.text if not wait.reason or wait.reason in wait.text else f"{wait.reason}: {wait.text}"
+
+
+def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str = "") -> str:
+    """Why a static pod has no worker yet. `ahead`: UID of the one whose turn it is; `orphan`: the runtime runs one;
+    `away`: why the runtime cannot be asked.
+    """
     if not listed:
-        return "what the runtime runs is not known yet"
+        return f"what the runtime runs is not known yet{f': {away}' if away else ''}"
     if not heard:
         return "its source has not told all of its pods yet"
     if orphan:

@@ -299,10 +299,18 @@ class SyncLoopActor(SyncPartners):
             listed=self._unknown is not None,
             ahead=first if first != uid else "",
             orphan=first == uid,
+            away=self._away(),
         )
         if entry.pod is not None and text != entry.waits_for:
             entry.waits_for = text
             self._services.historian.tell(waits_for_its_turn(entry.pod, text, self.wall_ns()))
+
+    def runtime_state(self, message: RuntimeStateObserved) -> None:
+        """Who has no worker yet may wait for the runtime, and nobody else tells people why."""
+        super().runtime_state(message)
+        for uid, entry in self._entries.items() if self._unknown is None else ():
+            if entry.waits_for and entry.worker is None:
+                self._note_name_wait(uid, entry)
 
     def _may_start_static(self, uid: str, entry: Entry) -> bool:
         """Whether it is the pod's turn: it is the first of its name in line, and no orphan of that name runs."""

@@ -40,6 +40,9 @@ STILL_THERE_NS = 5 * SECOND_NS
 """From a new beginning of the status manager to a look at who ought to have left the API."""
 
 
+_UNASKED = RuntimeStateObserved("the runtime has not been asked yet", "not known")
+
+
 class EndOnceMore(Message, frozen=True):
     """SyncLoopActor to itself: see who ought to have left the API."""
 
@@ -57,7 +60,7 @@ class SyncPartners(Actor):
         """Every source has spoken."""
         self._unknown: tuple[RuntimePod, ...] | None = None
         """What the runtime runs that nobody works on; None: it has not been listed."""
-        self._runtime = RuntimeStateObserved("the runtime has not been asked yet", "not known")
+        self._runtime = _UNASKED
         self._around: Surroundings | None = None
         """What `ClusterCacheActor` has told; None: workers ask it."""
         self._set_aside = SetAside()
@@ -82,6 +85,10 @@ class SyncPartners(Actor):
         if message != self._runtime:
             self._runtime = message
             self._tell_workers(message)
+
+    def _away(self) -> str:
+        """Why the runtime cannot be asked; empty where it can be, or was not asked yet."""
+        return "" if self._runtime is _UNASKED else self._runtime.error
 
     @handles(SurroundingsChanged)
     def surroundings_changed(self, message: SurroundingsChanged) -> None:

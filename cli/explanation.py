@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from actors.history_messages import HistoryEntry, HistoryKind, PodStory, PodWait
-from actors.history_words import SECOND_NS, begins, seconds
+from actors.history_words import SECOND_NS, begins, seconds, wait_words
 from actors.pod_lifecycle import Stage
 from config.objects import Pod, PodStatus
 from config.pod_words import status_word, trouble
@@ -125,7 +125,7 @@ def _reason_in_status(pod: Pod) -> str:
 
 def _reasoned(wait: PodWait, story: PodStory, wall_ns: int) -> str:
     """Why, and for how long already where nobody knows how long it will take."""
-    text = wait.text if not wait.reason or wait.reason in wait.text else f"{wait.reason}: {wait.text}"
+    text = wait_words(wait)
     since_ns = _since(wait, story)
     lasts = wait.until_wall_ns is None and since_ns is not None and wall_ns - since_ns >= SLOW_NS
     return f"{wait.subject}: {text}" + (f", for {seconds(wall_ns - (since_ns or 0))} by now" if lasts else "")

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from actors.history_messages import PodWait
+from actors.history_words import wait_words
 from actors.kernel import SystemReport
 from actors.messages import PullInProgress, SourceProblem
 from actors.node import Node
 from config.objects import Pod
-from config.pod_words import has_arrived, pod_line, trouble
+from config.pod_words import has_arrived, pod_line, status_word, trouble
 
+THE_POD = "the pod"
 _AT_END = frozenset({"Running", "Succeeded", "Failed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What there was to see at `wall_ns`."""
+    """What there was to see at `wall_ns`. `waits`: UID -> what a pod waits for that has not arrived."""
 
     pods: tuple[Pod, ...]
     pulls: tuple[PullInProgress, ...]
     problems: tuple[SourceProblem, ...]
     report: SystemReport
     wall_ns: int
+    waits: Mapping[str, tuple[PodWait, ...]] = field(default_factory=dict)
 
 
 def look_at(node: Node, wall_ns: int) -> Look:
     """Ask the node for everything."""
-    return Look(node.pods(), node.pulls(), node.problems(), node.report(), wall_ns)
+    pods = node.pods()
+    stories = {pod.metadata.uid: node.story(pod.metadata.uid) for pod in pods if not has_arrived(pod)}
+    waits = {uid: story.waits for uid, story in stories.items() if story is not None}
+    return Look(pods, node.pulls(), node.problems(), node.report(), wall_ns, waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
     seen = {pod.metadata.uid: pod for pod in look.pods}
     late = tuple(pod for uid in wanted if (pod := seen.get(uid)) is not None and not has_arrived(pod))
     reasons = [f"{name}: not taken up yet" for uid, name in wanted.items() if uid not in seen]
-    reasons += [f"{pod.metadata.namespace}/{pod.metadata.name}: {trouble(pod)}" for pod in late]
+    reasons += [f"{pod.metadata.namespace}/{pod.metadata.name}: {_reason(look, pod)}" for pod in late]
     problems = [str(problem) for problem in look.problems if problem.fatal]
     if not wanted and not problems:
         problems = ["the manifests describe no pod"]
@@ -58,6 +65,17 @@ def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
     unready = any(pod.status is not None and pod.status.phase == "Running" for pod in late)
     settled = not wanted.keys() - seen.keys() and phases <= _AT_END and not unready
     return Progress(not reasons and not problems, settled, (*reasons, *problems))
+
+
+def _reason(look: Look, pod: Pod) -> str:
+    """Why it has not arrived; where its status has no more than a word, what it waits for."""
+    told, word = trouble(pod), status_word(pod)
+    waits = look.waits.get(pod.metadata.uid, ()) if told == word else ()
+    return ": ".join((told, "; ".join(map(_waits_for, waits)))) if waits else told
+
+
+def _waits_for(wait: PodWait) -> str:
+    return wait_words(wait) if wait.subject == THE_POD else f"{wait.subject}: {wait_words(wait)}"
 
 
 def as_document(look: Look, outcome: Progress) -> dict[str, Any]:

@@ -124,6 +124,9 @@ def test_what_the_rule_says_is_not_said_twice():
 
 def test_waits_for_a_name_say_for_whom():
     assert "not known yet" in name_wait(heard=True, listed=False, ahead="", orphan=False)
+    assert "no such socket" in name_wait(
+        heard=True, listed=False, ahead="", orphan=False, away="there is no such socket"
+    )
     assert "source" in name_wait(heard=False, listed=True, ahead="", orphan=False)
     assert "UID other" in name_wait(heard=True, listed=True, ahead="other", orphan=False)
     assert "only the runtime knows" in name_wait(heard=True, listed=True, ahead="", orphan=True)

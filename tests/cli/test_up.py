@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from actors.history_messages import PodWait
 from actors.kernel import SystemReport
 from actors.messages import SourceProblem
 from cli.local_views import HEALTH
@@ -81,6 +83,20 @@ def test_pods_that_do_not_arrive_are_told_with_their_reasons(tmp_path: Path) -> 
     assert done.returncode == 1
     assert "default/fails-demo: CreateContainerError: main: the pod's annotations" in done.stderr
     assert f"{tmp_path}/bad.yaml:4: $.spec.containers" in done.stderr
+
+
+def test_of_a_runtime_that_is_not_there_the_reasons_say_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n"
+    )
+    missing = f"unix://{tmp_path}/no.sock"
+    options = ("--once", "--deadline", "2", "--no-apiserver", "--root-dir", f"{tmp_path}/root", "--runtime", missing)
+    done = up(*options, "--manifests", f"{tmp_path}/web.yaml")
+    assert done.returncode == 1
+    (reason,) = done.stderr.partition("not every pod has arrived:")[2].strip().splitlines()
+    assert reason.startswith("default/web-")
+    assert f"Pending: what the runtime runs is not known yet: Version: container runtime at {missing}" in reason
+    assert "start the runtime, or correct the endpoint" in reason
 
 
 def test_json_once_is_one_document(tmp_path: Path) -> None:
@@ -163,6 +179,23 @@ def test_a_reason_tells_what_a_container_waits_for() -> None:
     status = {"phase": "Pending", "containerStatuses": [waiting("c0", "ErrImagePull", "no such host")]}
     (reason,) = progress(look(pod(status)), {"u": "default/web"}).reasons
     assert reason == "default/web: ErrImagePull: c0: no such host"
+
+
+@pytest.mark.parametrize(
+    ("subject", "reason", "told"),
+    [
+        ("the pod", "", "Pending: the disk is full"),
+        ("the pod", "DiskFull", "Pending: DiskFull: the disk is full"),
+        ("its volumes", "", "Pending: its volumes: the disk is full"),
+    ],
+)
+def test_a_pod_whose_status_says_nothing_is_told_with_what_it_waits_for(subject: str, reason: str, told: str) -> None:
+    waits = {"u": (PodWait(subject, reason, "the disk is full", "it is tried again"),)}
+    pending = replace(look(pod({"phase": "Pending"})), waits=waits)
+    assert progress(pending, {"u": "default/web"}).reasons == (f"default/web: {told}",)
+    refused = {"phase": "Pending", "containerStatuses": [waiting("c0", "ErrImagePull", "no such host")]}
+    said = progress(replace(pending, pods=(pod(refused),)), {"u": "default/web"}).reasons
+    assert said == ("default/web: ErrImagePull: c0: no such host",), "what the status says is enough"
 
 
 def test_manifests_without_a_pod_are_told() -> None:

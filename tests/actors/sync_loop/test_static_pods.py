@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from actors.messages import SourceReady, UnknownPodsObserved
+from actors.history_messages import NoteHistory
+from actors.messages import RuntimeStateObserved, SourceReady, UnknownPodsObserved
 from actors.status_messages import PodStatusChanged
 from actors.sync_loop import HOUSEKEEPING_NS, KNOWN_PODS_NS
 from config.pod_identity import SOURCE_API, SOURCE_FILE
@@ -104,3 +105,13 @@ def test_the_remains_of_an_orphan_go_soon_after_its_end(world: World):
     world.tell(End())
     world.run(HOUSEKEEPING_NS)
     assert world.last_known() == set()
+
+
+def test_a_static_pod_that_waits_for_a_runtime_that_is_away_says_why_it_cannot_be_asked(world: World):
+    world.tell(changed(ADD, pod("1", "web")))
+    world.tell(RuntimeStateObserved("there is no socket", "not known"))
+    world.tell(RuntimeStateObserved("the socket refuses", "not known"))
+    texts = [wait.text for note in only(world.kept["historian"], NoteHistory) for wait in note.waits or ()]
+    assert [text.partition(": ")[2] for text in texts] == ["", "there is no socket", "the socket refuses"]
+    world.tell(UnknownPodsObserved(()), world.spoken())
+    assert world.workers() == ["1"]

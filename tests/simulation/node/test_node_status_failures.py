@@ -1,0 +1,119 @@
+"""The actor that writes the Node fails: who follows the node hears of it on, and what was told once is told again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.kernel import Message
+from actors.node_status import NodeStatusActor
+from config.kubelet import KubeletConfiguration
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.test_claims import STORAGE, StorageCluster
+from tests.simulation.node.worlds import MS, SECOND
+
+
+class Fail(Message, frozen=True):
+    """To that actor: fail, and forget whoever has told you something, or wants to be told."""
+
+
+@pytest.fixture(autouse=True)
+def _can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(actor: NodeStatusActor, message: Fail) -> None:
+        raise RuntimeError("as the test wants it")
+
+    monkeypatch.setattr(NodeStatusActor, "_handlers", {**NodeStatusActor._handlers, Fail: fails})
+
+
+def begin_anew(cluster: Cluster) -> None:
+    node_status = cluster.node.node.system.find("/node/node-status")
+    assert node_status is not None
+    node_status.tell(Fail())
+    cluster.run(2 * SECOND)
+
+
+def ready(cluster: Cluster) -> str:
+    conditions = cluster.ask("GET", "/api/v1/nodes/node")["status"]["conditions"]
+    return str(next(each["status"] for each in conditions if each["type"] == "Ready"))
+
+
+def stays_unready(cluster: Cluster) -> None:
+    assert ready(cluster) == "False"
+    begin_anew(cluster)
+    for _ in range(100):
+        cluster.run(SECOND // 10)
+        assert ready(cluster) == "False"
+
+
+def with_a_claimed_pod() -> StorageCluster:
+    """Its volume is named as in use, and not attached yet."""
+    cluster = StorageCluster()
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    cluster.until(lambda: bool(cluster.in_use()), 15 * SECOND)
+    return cluster
+
+
+def runs(cluster: StorageCluster) -> Callable[[], bool]:
+    return lambda: cluster.phases() == {"web": "Running"}
+
+
+def test_that_a_volume_is_attached_is_heard_of_also_after_that():
+    cluster = with_a_claimed_pod()
+    begin_anew(cluster)
+    cluster.attach()
+    cluster.until(runs(cluster), 30 * SECOND)
+
+
+def test_what_is_in_use_no_more_is_taken_back_though_the_word_of_it_was_lost():
+    """Nobody could detach the volume."""
+    cluster = with_a_claimed_pod()
+    cluster.attach()
+    cluster.until(runs(cluster), 30 * SECOND)
+    cluster.delete("web", 1)
+    cluster.until(lambda: not cluster.node.volumes.mounted, 20 * SECOND, 10 * MS)
+    assert cluster.in_use()
+    begin_anew(cluster)
+    cluster.until(lambda: not cluster.in_use(), 10 * SECOND)
+
+
+def test_a_node_that_is_deleted_after_that_comes_back_with_its_storage_drivers():
+    cluster = StorageCluster()
+    begin_anew(cluster)
+    cluster.ask("DELETE", "/api/v1/nodes/node")
+    cluster.run(20 * SECOND)
+    meta = cluster.ask("GET", "/api/v1/nodes/node")["metadata"]
+    assert meta["labels"]["topology.example.com/zone"] == "z1"
+    of_storage = cluster.ask("GET", f"{STORAGE}/csinodes/node")
+    assert of_storage["metadata"]["ownerReferences"][0]["uid"] == meta["uid"]
+    assert [each["nodeID"] for each in of_storage["spec"]["drivers"]] == ["node-1"]
+
+
+def test_a_node_without_its_csi_node_does_not_become_ready_by_that():
+    cluster = Cluster()
+    inner = cluster.api.call
+
+    def call(asked: Any, *, timeout_ns: int | None = None) -> Any:
+        if "csinodes" in asked.path:
+            asked = msgspec.structs.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
+        return inner(asked, timeout_ns=timeout_ns)
+
+    cluster.api.call = call  # type: ignore[method-assign]
+    cluster.run(15 * SECOND)
+    stays_unready(cluster)
+
+
+@pytest.mark.parametrize("later_s", [1, 3])
+def test_a_node_that_goes_down_does_not_become_ready_by_that(later_s: int):
+    """Whenever the runtime was listed last, by which it would be ready."""
+    configuration = KubeletConfiguration(enforce_node_allocatable=(), shutdown_grace_period=60 * SECOND)
+    cluster = Cluster(configuration=configuration)
+    cluster.create("web", annotations={"simulated.actorlet.dev/ignore-stop-signal": "true"})
+    cluster.run((10 + later_s) * SECOND)
+    cluster.node.shutdown.begin()
+    cluster.run(5100 * MS)
+    stays_unready(cluster)

@@ -76,7 +76,7 @@ def shares(scenario: str, pods: int, seed: int) -> list[tuple[float, str]]:
     signal.signal(signal.SIGPROF, look)
     signal.setitimer(signal.ITIMER_PROF, SAMPLE_S, SAMPLE_S)
     try:
-        simulate.main([scenario, "--pods", str(pods), "--seed", str(seed), "--quiet"])
+        simulate.main([scenario, "--pods", str(pods), "--seed", str(seed), "--quiet", "--jobs", "1"])
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     total = sum(seen.values())

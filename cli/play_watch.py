@@ -27,10 +27,10 @@ class Interrupt:
     came: bool = False
 
 
-def watch(begin: Callable[[int], Play], seed: int, interrupt: Interrupt, *, quiet: bool) -> tuple[Play, float]:
-    """Play what begins with the seed to its end, or to an interrupt: the play, and seconds of real time."""
+def watch(what: str, begin: Callable[[], Play], interrupt: Interrupt, *, quiet: bool) -> tuple[Play, float]:
+    """Play what begins to its end, or to an interrupt: the play, and seconds of real time. `what`: beside the bar."""
     bars = PlayBars(quiet=quiet)
-    bar = bars.add(f"seed {seed}")
+    bar = bars.add(what)
 
     def show(play: Play) -> None:
         if bars.is_due():
@@ -38,7 +38,7 @@ def watch(begin: Callable[[int], Play], seed: int, interrupt: Interrupt, *, quie
             bars.refresh()
 
     with bars:
-        return played(lambda: begin(seed), lambda: interrupt.came, show)
+        return played(begin, lambda: interrupt.came, show)
 
 
 def played(

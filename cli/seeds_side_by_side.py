@@ -1,15 +1,16 @@
-"""Seeds of a scenario side by side: each is played in a process of its own, so many at a time.
+"""Seeds of a scenario side by side, and nodes that are apart: each part is played in a process of its own, so many at a
+time.
 
-Seeds share nothing, and a play does not know where it runs: what each comes to is the same to the last message. It is
-handed out in the order of the seeds, whoever was over first. A failure is shrunk in a process of its own, too, while
-the next seeds are played. A process per seed makes the most memory that was used that of this seed, and what it took is
-free when it is over; one that dies is told with its seed, and hurts no other.
+Seeds share nothing, the parts of one (`simulation.parts`) neither, and a play does not know where it runs: what each
+comes to is the same to the last message. It is handed out in the order of the seeds, whoever was over first. A failure
+is shrunk in a process of its own, too, while the next ones are played. With a process for each part its most memory is
+known, and what it took is free when it is over; one that dies is told with its seed, and hurts no other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -19,9 +20,10 @@ from rich.progress import TaskID
 from cli.failed_runs import shrunk_quietly
 from cli.play_bars import PlayBars
 from cli.play_watch import Interrupt, at_s, come, played, pods, virtual
-from cli.seed_played import SeedPlayed, seed_played
+from cli.seed_played import PartPlayed, SeedPlayed, memory_of, name_of, part_played, seed_played
 from cli.side_process import DiedError, NoProcessError, Side, SideProcess, first_over
 from simulation.failure import Failure
+from simulation.parts import Part, parts_of
 from simulation.play import Play
 from simulation.scenario import Scenario
 
@@ -47,8 +49,23 @@ class _UnderWay:
     ended: Callable[[Any], None]
 
 
+@dataclass(slots=True, eq=False)
+class _Seed:
+    """How far a seed is. `given`: by the number of its part, what it came to."""
+
+    seed: int
+    parts: tuple[Part, ...]
+    began_s: float
+    ended_s: float = 0.0
+    begun: int = 0
+    given: dict[int, PartPlayed | Exception] = field(default_factory=dict)
+
+    def has_more(self) -> bool:
+        return self.begun < len(self.parts)
+
+
 class SeedsSideBySide:
-    """See the module; a context at whose end no process is left. `jobs`: how many seeds at a time."""
+    """See the module; a context at whose end no process is left. `jobs`: how many parts at a time."""
 
     def __init__(
         self, scenario: Scenario, seeds: Sequence[int], jobs: int, interrupt: Interrupt, *, quiet: bool
@@ -57,13 +74,16 @@ class SeedsSideBySide:
         self._seeds = seeds
         self._jobs = jobs
         self._interrupt = interrupt
-        self._begun = 0
-        self._were_over = 0
+        self._plays = len(seeds) * len(parts_of(scenario, seeds[0]))
+        self._plays_over = 0
         self._under_way: list[_UnderWay] = []
-        self._over: dict[int, SeedPlayed | Exception] = {}
+        self._begun: dict[int, _Seed] = {}
         """By seed: what was not handed out yet."""
+        self._seeds_begun = 0
+        self._newest: _Seed | None = None
+        """The last of them, whose parts may not all have begun."""
         self._bars = PlayBars(quiet=quiet)
-        self._bar_of_all = self._bars.add("all seeds")
+        self._bar_of_all = self._bars.add("all seeds" if len(seeds) > 1 else "all nodes")
 
     def __enter__(self) -> SeedsSideBySide:
         return self
@@ -78,18 +98,28 @@ class SeedsSideBySide:
         """What each seed came to, in their order; after an interrupt, what those came to that had begun. Raises what
         a play raised, and `NoProcessError`.
         """
-        for number, seed in enumerate(self._seeds):
-            while seed not in self._over:
-                if self._interrupt.came and number >= self._begun:
+        for seed in self._seeds:
+            while not self._is_over(seed):
+                if self._interrupt.came and seed not in self._begun:
                     return
                 self._go_on()
-            given = self._over.pop(seed)
+            yield self._what_came_of(self._begun.pop(seed))
+
+    def _is_over(self, seed: int) -> bool:
+        one = self._begun.get(seed)
+        return one is not None and len(one.given) == one.begun and not (one.has_more() and self._has_more())
+
+    def _what_came_of(self, one: _Seed) -> SeedPlayed | SeedLost:
+        parts: list[PartPlayed] = []
+        for number, given in sorted(one.given.items()):
             if isinstance(given, DiedError):
-                yield SeedLost(seed, str(given))
-            elif isinstance(given, Exception):
+                within = f"{one.parts[number].node}: " if len(one.parts) > 1 else ""
+                return SeedLost(one.seed, f"{within}{given}")
+            if isinstance(given, Exception):
                 raise given
-            else:
-                yield given
+            parts.append(given)
+        wall_s, memory = one.ended_s - one.began_s, memory_of(parts, self._jobs)
+        return seed_played(self._scenario, one.seed, parts, wall_s=wall_s, memory=memory)
 
     def shrunk(self, failure: Failure, turns: int) -> tuple[Failure, int]:
         """As `cli.failed_runs.Shrinking`, while seeds are played on. Raises `DiedError`."""
@@ -123,17 +153,28 @@ class SeedsSideBySide:
                 self._show()
 
     def _has_more(self) -> bool:
-        return not self._interrupt.came and self._begun < len(self._seeds)
+        if self._interrupt.came:
+            return False
+        return self._seeds_begun < len(self._seeds) or (self._newest is not None and self._newest.has_more())
 
     def _begin_next(self) -> None:
-        seed = self._seeds[self._begun]
+        one = self._newest
+        if one is None or not one.has_more():
+            seed = self._seeds[self._seeds_begun]
+            one = _Seed(seed, parts_of(self._scenario, seed), self._bars.now_s())
+        number = one.begun
+        part = one.parts[number]
         try:
-            self._begin(f"seed {seed}", partial(_play, self._scenario, seed), partial(self._ended, seed))
-            self._begun += 1
+            self._begin(name_of(part, one.seed), partial(_play, part), partial(self._ended, one, number))
         except NoProcessError:
             if not self._under_way:
                 raise
             self._jobs = len(self._under_way)  # as many as the machine gives
+            return
+        one.begun += 1
+        if one is not self._newest:
+            self._newest = self._begun[one.seed] = one
+            self._seeds_begun += 1
 
     def _begin(
         self, what: str, deed: Callable[[Side], Any], ended: Callable[[Any], None], *, shrinks: bool = False
@@ -150,16 +191,17 @@ class SeedsSideBySide:
             given = error
         over.ended(given)
 
-    def _ended(self, seed: int, given: SeedPlayed | Exception) -> None:
-        self._over[seed] = given
-        self._were_over += 1
+    def _ended(self, one: _Seed, number: int, given: PartPlayed | Exception) -> None:
+        one.given[number] = given
+        one.ended_s = self._bars.now_s()
+        self._plays_over += 1
 
     def _show(self) -> None:
         if not self._bars.is_due():
             return
         begun = sum(each.process.stand.share for each in self._under_way if not each.shrinks)
-        of_all = f"{self._were_over} of {len(self._seeds)} over"
-        self._bars.stand(self._bar_of_all, (self._were_over + begun) / len(self._seeds), counted=of_all)
+        of_all = f"{self._plays_over} of {self._plays} over"
+        self._bars.stand(self._bar_of_all, (self._plays_over + begun) / self._plays, counted=of_all)
         for each in self._under_way:
             stand = each.process.stand
             if each.shrinks:
@@ -172,12 +214,13 @@ class SeedsSideBySide:
 # --- what they do -----------------------------------------------------------------------------------------------------
 
 
-def _play(scenario: Scenario, seed: int, side: Side) -> SeedPlayed:
+def _play(part: Part, side: Side) -> PartPlayed:
     def show(play: Play) -> None:
         stand = side.stand
         stand.share, stand.virtual_s, stand.count = play.share(), at_s(play), come(play)
 
-    return seed_played(*played(lambda: Play(scenario, seed), side.must_stop, show))
+    play, _ = played(lambda: Play(part.scenario, part.seed), side.must_stop, show)
+    return part_played(part, play)
 
 
 def _shrink(failure: Failure, turns: int, side: Side) -> tuple[Failure, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import shlex
@@ -22,10 +23,11 @@ from cli.argument_kinds import duration, number_from
 from cli.failed_runs import Played, Shrinking, shrunk_here, tell_failure
 from cli.file_errors import unwritable, why
 from cli.play_watch import Interrupt, few_collections, interruptible, leave_rings_at_exit, watch
-from cli.seed_played import SeedPlayed, seed_played
+from cli.seed_played import PartPlayed, SeedPlayed, name_of, part_played, peak_rss_bytes, seed_played
 from cli.seeds_side_by_side import SeedLost, SeedsSideBySide
 from cli.side_process import NoProcessError
 from cli.simulation_report import all_seeds_line, report_lines
+from simulation.parts import parts_of
 from simulation.play import Play
 from simulation.scenario import (
     DEFAULT,
@@ -74,7 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, interrupt: Interrupt) -> int:
-    jobs = min(options.jobs or len(os.sched_getaffinity(0)), len(options.seeds))
+    plays = len(options.seeds) * len(parts_of(scenario, options.seeds[0]))
+    jobs = min(options.jobs or len(os.sched_getaffinity(0)), plays)
     if jobs == 1 or trace is not None:
         shrinking = partial(shrunk_here, interrupt=interrupt, quiet=options.quiet)
         return _told(scenario, options, _one_after_the_other(scenario, options, trace, interrupt), shrinking, interrupt)
@@ -88,7 +91,19 @@ def _one_after_the_other(
 ) -> Iterator[SeedPlayed]:
     sink = trace.write if trace is not None else None
     for seed in options.seeds:
-        yield seed_played(*watch(lambda seed: Play(scenario, seed, sink=sink), seed, interrupt, quiet=options.quiet))
+        over: list[PartPlayed] = []
+        wall_s = 0.0
+        for part in parts_of(scenario, seed):
+            if over:
+                gc.collect()  # a world that is over is one ring: it goes before the next one comes
+            begin = partial(Play, part.scenario, part.seed, sink=sink)
+            play, took_s = watch(name_of(part, seed), begin, interrupt, quiet=options.quiet)
+            over.append(part_played(part, play))
+            wall_s += took_s
+            del play
+            if interrupt.came:
+                break
+        yield seed_played(scenario, seed, over, wall_s=wall_s, memory=peak_rss_bytes())
         if interrupt.came:
             return
 
@@ -140,6 +155,8 @@ def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shri
         print(f"  again: {again}", file=told, flush=True)
     else:
         # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
+        if played.failure.seed != played.seed:
+            print(f"  {played.within}, by itself:", file=told)
         where = Played(options.scenario, again, options.failures or ".")
         tell_failure(played.failure, played.turns, where, shrinking, told)
     known |= broken

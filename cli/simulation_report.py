@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simulation.play import Play
+from simulation.play import Outcome
 
 SECOND_NS = 10**9
 PERCENTILES = (50, 90, 99)
@@ -16,18 +15,16 @@ VIOLATIONS_SHOWN = 10
 Json = dict[str, Any]
 
 
-def report_of(play: Play, wall_s: float) -> Json:
-    """As in `docs/simulate.md`."""
-    outcome = play.outcome()
+def report_of(outcome: Outcome, *, seed: int, nodes: int, wall_s: float, memory: int) -> Json:
+    """As in `docs/simulate.md`. `memory`: bytes."""
     return {
-        "seed": play.seed,
+        "seed": seed,
         "pods": outcome.pods,
-        "nodes": play.scenario.nodes,
+        "nodes": nodes,
         "virtual_seconds": round(outcome.virtual_ns / SECOND_NS, 3),
         "wall_seconds": round(wall_s, 3),
         "messages": outcome.messages,
-        # Linux counts KiB.
-        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_rss_bytes": memory,
         "trace_hash": outcome.trace_hash,
         "violations": list(outcome.violations),
         "sometimes": outcome.sometimes,

@@ -2,6 +2,7 @@
 
 Three stretches of virtual time: until the nodes are ready; what the scenario lasts; and then, healed, until nothing is
 left to be done. The first and the last have a bound.
+All of it is one world: a scenario whose nodes are apart is played by its `simulation.parts`.
 `Play.advance` plays on for a while and `Play.step` does the next thing alone, so that whoever drives it can show how
 far it is, look around, and stop. The world is looked at from outside at times of its own, so that it makes no
 difference in which pieces a play is played.
@@ -83,12 +84,13 @@ class Play:
         self.world = World(
             seed,
             nodes=scenario.nodes,
+            first_node=scenario.first_node,
             images=images_of(scenario.pods),
             machine=_machine_of(scenario.node),
             configuration=configuration_of(scenario.node)[0],
             runtime_faults=runtime_plan(scenario.faults),
             api_faults=api_plan(scenario.faults),
-            links=link_faults(scenario.faults, names_of_nodes(scenario.nodes)),
+            links=link_faults(scenario.faults, names_of_nodes(scenario.nodes, scenario.first_node)),
             qps=scenario.node.api_requests_per_second,
             mailboxes=scenario.node.mailboxes,
             lost_messages=lost_messages(scenario),

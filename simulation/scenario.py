@@ -60,6 +60,10 @@ class Scenario(Part, frozen=True):
     about: str
     pods: Annotated[tuple[PodMix, ...], Meta(min_length=1)]
     nodes: Annotated[int, Meta(ge=1, le=1000)] = 1
+    first_node: Annotated[int, Meta(ge=0, le=999)] = 0
+    """The number in the name of the first, `node-0`."""
+    apart: bool = False
+    """Each node has a cluster to itself, and its share of the pods; see `simulation.parts`."""
     node: NodeRules = NodeRules()
     faults: tuple[AnyFault, ...] = ()
     lasts: Duration | None = None
@@ -74,6 +78,10 @@ class Scenario(Part, frozen=True):
 
     def pod_count(self) -> int:
         return sum(mix.count for mix in self.pods)
+
+    def nodes_together(self) -> int:
+        """How many share a world."""
+        return 1 if self.apart else self.nodes
 
 
 def read_scenario(data: bytes) -> Scenario:
@@ -155,7 +163,7 @@ def check_scenario(scenario: Scenario) -> None:
         of_mix = list(faults_of_mix(mix, path, lasts=scenario.lasts))
         faults += of_mix or refused_pods(mix, path)
     for number, fault in enumerate(scenario.faults):
-        faults += faults_of_fault(fault, f"$.faults[{number}]", lasts=scenario.lasts, nodes=scenario.nodes)
+        faults += faults_of_fault(fault, f"$.faults[{number}]", lasts=scenario.lasts, nodes=scenario.nodes_together())
     faults += said_twice(scenario.faults)
     faults += configuration_of(scenario.node)[1]
     for name in scenario.node.mailboxes:

@@ -258,7 +258,7 @@ def said_twice(faults: Sequence[Fault]) -> Iterator[str]:
             yield f"$.faults[{number}]: there is another {fault.__struct_config__.tag}{which}; write both as one"
 
 
-def names_of_nodes(count: int) -> list[str]:
-    """Of that many nodes: `node-00` and so on, as wide as the last number."""
-    width = len(str(count - 1))
-    return [f"node-{number:0{width}}" for number in range(count)]
+def names_of_nodes(count: int, first: int = 0) -> list[str]:
+    """Of that many nodes: `node-00` and so on, as wide as the last number. `first`: the number of the first."""
+    width = len(str(first + count - 1))
+    return [f"node-{number:0{width}}" for number in range(first, first + count)]

@@ -72,9 +72,9 @@ class Machine:
 
 
 class World:
-    """See the module. `images` are on every node from the start; `runtime_faults`, `api_faults`, `links`,
-    `lost_messages`: until `heal`. `mailboxes`: class of actors -> how many messages may wait. `late_calls`: see
-    `SimulatedDispatcher`.
+    """See the module. `first_node`: the number in its name. `images` are on every node from the start;
+    `runtime_faults`, `api_faults`, `links`, `lost_messages`: until `heal`. `mailboxes`: class of actors -> how many
+    messages may wait. `late_calls`: see `SimulatedDispatcher`.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class World:
         seed: int,
         *,
         nodes: int = 1,
+        first_node: int = 0,
         images: tuple[str, ...] = (),
         machine: Machine = Machine(),
         configuration: KubeletConfiguration | None = None,
@@ -131,7 +132,7 @@ class World:
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
         self._follow("leases.coordination.k8s.io", self.chronicle.lease_changed)
-        for number, name in enumerate(names_of_nodes(nodes)):
+        for number, name in enumerate(names_of_nodes(nodes, first_node)):
             self._add_node(name, number)
 
     def _follow(self, what: str, told: Callable[..., None]) -> None:

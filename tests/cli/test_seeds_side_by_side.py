@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from cli import seeds_side_by_side
+from cli.seed_played import PartPlayed
 from cli.side_process import NoProcessError, SideProcess
 from cli.simulate import main
 from simulation.play import Play
@@ -109,7 +111,7 @@ def test_what_a_later_seed_has_broken_waits_until_those_before_it_are_told(
 
     def taken(process: SideProcess[Any]) -> Any:
         given = take(process)
-        over.append(getattr(given, "seed", None))
+        over.append(given.part.seed if isinstance(given, PartPlayed) else None)
         os.write(rung, b"!")
         return given
 
@@ -126,11 +128,11 @@ def test_a_process_that_dies_is_told_with_its_seed_and_hurts_no_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     before_it_plays(monkeypatch, lambda seed: seed == 2 and os.kill(os.getpid(), signal.SIGKILL))
-    assert main(["--pods", "1", "--seeds", "1..4", "--jobs", "2", "--json"]) == 1
+    assert main(["--pods", "1", "--nodes", "1", "--seeds", "1..4", "--jobs", "2", "--json"]) == 1
     said = capsys.readouterr()
     assert seeds_of(said.out) == [1, 3, 4]
     assert "seed 2 was not played to its end: its process was ended by SIGKILL, as the kernel does when" in said.err
-    assert "again: actorlet simulate everyday --seed 2 --pods 1 --trace trace.txt" in said.err
+    assert "again: actorlet simulate everyday --seed 2 --nodes 1 --pods 1 --trace trace.txt" in said.err
 
 
 def test_a_failure_whose_shrinking_dies_is_saved_as_it_is(
@@ -208,6 +210,72 @@ def test_a_trace_is_of_one_seed_after_the_other(tmp_path: Path, capsys: pytest.C
     with pytest.raises(SystemExit):
         main(["--pods", "1", "--seeds", "1..2", "--jobs", "2", "--trace", trace])
     assert "--trace: one file takes the messages of one seed after the other" in capsys.readouterr().err
+
+
+APART = """
+about: nodes that have nothing to do with each other
+nodes: 3
+apart: true
+pods: [{name: a, count: 5, arrives: [0s, 0s], lives: [5s, 5s], startsWithin: 1ms}]
+"""
+
+
+@pytest.fixture
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "apart.yaml").write_text(APART)
+    return "./apart.yaml"
+
+
+def test_nodes_that_are_apart_are_told_as_one_seed_however_many_are_played_at_a_time(
+    apart: str, capsys: pytest.CaptureFixture[str]
+):
+    told = []
+    for jobs in ("1", "2", "9"):
+        assert main([apart, "--seed", "7", "--jobs", jobs]) == 1
+        told.append(without_what_was_measured(capsys.readouterr().out))
+    assert told[0] == told[1] == told[2]
+    text = "\n".join(told[0])
+    assert text.startswith("seed 7: 5 pods on 3 nodes, ")
+    assert "starts-in-time at 0.309 s: node-1: a-0 took" in text
+    assert "  seed 7, node-0, by itself:\n  seed 7063 broke starts-in-time" in text
+    assert "again: actorlet replay apart-seed-7063.failed.yaml" in text
+
+
+def test_the_trace_of_nodes_that_are_apart_is_that_of_one_after_the_other(
+    apart: str, capsys: pytest.CaptureFixture[str]
+):
+    main([apart, "--seed", "7", "--json", "--trace", "trace.txt"])
+    report = json.loads(capsys.readouterr().out)
+    lines = [line.split()[:2] for line in Path("trace.txt").read_text().splitlines()]
+    nodes = [who.partition("/")[0] for _, who in lines if who != "world"]
+    assert len(nodes) == report["messages"]
+    assert [node for node, _ in itertools.groupby(nodes)] == ["node-0", "node-1", "node-2"]
+
+
+def test_a_node_whose_process_dies_is_told_with_its_seed(
+    apart: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    before_it_plays(monkeypatch, lambda seed: seed == 1 * 1009 + 2 and os.kill(os.getpid(), signal.SIGKILL))
+    assert main([apart, "--seeds", "1..2", "--jobs", "2", "--json"]) == 1
+    said = capsys.readouterr()
+    assert seeds_of(said.out) == [2]
+    assert "seed 1 was not played to its end: node-2: its process was ended by SIGKILL" in said.err
+
+
+def test_an_interrupt_shows_the_nodes_that_had_begun(
+    apart: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    take, interrupts = SideProcess.take, [signal.SIGINT]
+
+    def taken(process: SideProcess[Any]) -> Any:
+        while interrupts:
+            os.kill(os.getpid(), interrupts.pop())
+        return take(process)
+
+    monkeypatch.setattr(SideProcess, "take", taken)
+    assert main([apart, "--seed", "7", "--jobs", "2", "--json"]) == 130
+    assert json.loads(capsys.readouterr().out)["pods"] == 4  # of the first two
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from simulation.parts import Part, parts_of, together
 from simulation.play import Outcome, Play
 from simulation.scenario import Scenario, library_scenario, with_pods
 from tests.seeds import VARIABLE
@@ -61,7 +62,11 @@ AS_IT_IS = Size()
 
 def played(name: str, seed: int, size: Size | None = None) -> Outcome:
     """What comes of that seed; of the size that these tests are to have now, or of this one."""
-    play = Play(sized(name, size), seed)
+    return together([(part, _played(part)) for part in parts_of(sized(name, size), seed)])
+
+
+def _played(part: Part) -> Outcome:
+    play = Play(part.scenario, part.seed)
     while not play.done:
         play.advance(STEP_NS)
     return play.outcome()

@@ -7,7 +7,7 @@ rules themselves are in `simulation.invariants`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,8 @@ class ContainerSeen:
     live: set[str] = field(default_factory=set)
     """Ids of those that run; only its size and membership are used."""
     exits: int = 0
+    exit_code: int | None = None
+    """Of the last one that ended."""
 
 
 @dataclass(slots=True)
@@ -90,26 +92,30 @@ class Chronicle:
         self.pressures: dict[str, list[str]] = {}
         """By node: which of its conditions of pressure are true."""
         self.violations: list[Violation] = []
+        self._violated: set[str] = set()
         self.sometimes = Sometimes()
         self.startups_ns: list[int] = []
         self.must_stay_ready = True
         self.on_violation: Callable[[str], object] = lambda _: None
         self.on_gone: Callable[[PodSeen], object] = lambda _: None
         self.mix_of: Callable[[str], PodMix | None] = lambda _: None
-        self.on_stranger: Callable[[ContainerRecord], object] = lambda _: None
-        """Told of containers of pods that are not in the API."""
-        self._probed: dict[str, dict[tuple[str, str], int]] = {}
-        """By uid: when each of its containers (by id) was asked last, by kind."""
+        self.on_stranger: Callable[[ContainerRecord], bool] = lambda _: False
+        """Told of containers of pods that are not in the API; whether they may run nevertheless."""
+        self._probed: dict[str, dict[tuple[str, str, str], int]] = {}
+        """By uid: when each of its containers (name and id) was asked last, by kind; or began, or its agent did."""
+        self._standing: set[str] = set()
+        """Nodes whose agents do nothing."""
         self._leases: dict[str, int] = {}
         self.leases_every_ns: int | None = None
         self._ghosts: dict[str, PodSeen] = {}
         """By uid: pods with containers that run, and that the API does not have."""
 
     def violated(self, invariant: str, what: str) -> None:
-        """Write a violation down; beyond a number they are not worth it."""
+        """Write a violation down; beyond a number they are not worth it, but for the first of each rule."""
         self.on_violation(invariant)
-        if len(self.violations) < VIOLATIONS_KEPT:
+        if len(self.violations) < VIOLATIONS_KEPT or invariant not in self._violated:
             self.violations.append(Violation(invariant, self._now_ns(), what))
+        self._violated.add(invariant)
 
     def now_ns(self) -> int:
         return self._now_ns()
@@ -123,10 +129,12 @@ class Chronicle:
     def container_changed(self, record: ContainerRecord) -> None:
         """Told by a runtime."""
         pod = self.pods.get(record.sandbox.pod_uid) or self._ghosts.get(record.sandbox.pod_uid)
-        if pod is None:
-            self.on_stranger(record)
-            return
         metadata = record.config.metadata
+        if pod is None:
+            known = self.on_stranger(record)
+            if not known and record.state is ContainerState.CONTAINER_RUNNING:
+                self.violated("nothing-runs-of-the-gone", invariants.of_the_gone(record))
+            return
         name = metadata.name if metadata is not None else ""
         seen = pod.containers.get(name)
         if seen is None:
@@ -137,6 +145,7 @@ class Chronicle:
             seen.live.add(record.id)
             seen.starts += 1
             self._note_change(pod)
+            self._await_probes(pod, record.sandbox.pod_uid, name, record.id)
             if seen.starts > 1:
                 self.sometimes.happened("container-restarted")
             for rule in invariants.OF_STARTS:
@@ -146,7 +155,9 @@ class Chronicle:
         elif record.id in seen.live:
             seen.live.discard(record.id)
             seen.exits += 1
+            seen.exit_code = record.exit_code
             self._note_change(pod)
+            self._judge_last_probes(pod, record.sandbox.pod_uid, record.id)
             if record.exit_code == 137:
                 self.sometimes.happened("container-killed")
 
@@ -165,21 +176,68 @@ class Chronicle:
 
     def probed(self, record: ContainerRecord, kind: str) -> None:
         """An agent asks a container."""
-        pod = self.pods.get(record.sandbox.pod_uid)
+        uid = record.sandbox.pod_uid
+        pod = self.pods.get(uid)
         if pod is None or pod.mix is None or pod.mix.probed_within is None or record.config.metadata is None:
             return
-        last_ns, now_ns = self._probed.setdefault(record.sandbox.pod_uid, {}), self._now_ns()
-        before_ns = last_ns.get((record.id, kind))
-        last_ns[record.id, kind] = now_ns
-        if before_ns is None:
-            return
-        fault = invariants.probes_come_in_time(pod, record.config.metadata.name, kind, now_ns - before_ns)
+        last_ns, name = self._probed.setdefault(uid, {}), record.config.metadata.name
+        self._judge_probe(pod, name, kind, last_ns.get((name, record.id, kind)))
+        last_ns[name, record.id, kind] = self._now_ns()
+
+    def _judge_probe(self, pod: PodSeen, name: str, kind: str, before_ns: int | None) -> None:
+        gap_ns = 0 if before_ns is None else self._now_ns() - before_ns
+        fault = invariants.probes_come_in_time(pod, name, kind, gap_ns)
         if fault:
             self.violated("probes-come-in-time", fault)
 
-    def agent_stands_still(self) -> None:
-        """What is due now comes late, and rightly so."""
-        self._probed.clear()
+    def _await_probes(self, pod: PodSeen, uid: str, name: str, container_id: str) -> None:
+        """From now on: it has begun, or its agent has."""
+        if pod.mix is None or pod.mix.probed_within is None or pod.node in self._standing:
+            return
+        for kind in invariants.probes_of(pod.mix, name):
+            self._probed.setdefault(uid, {})[name, container_id, kind] = self._now_ns()
+
+    def _judge_last_probes(self, pod: PodSeen, uid: str, container_id: str) -> None:
+        """It has ended: one that was not asked for long will never be. Whoever is to go need not be asked."""
+        last_ns = self._probed.get(uid, {})
+        for name, found, kind in [key for key in last_ns if key[1] == container_id]:
+            before_ns = last_ns.pop((name, found, kind))
+            if pod.deleted_ns is None and not pod.doomed:
+                self._judge_probe(pod, name, kind, before_ns)
+
+    def unprobed(self) -> Iterator[str]:
+        """Containers that are not asked any more, though their agents are at work."""
+        for uid, last_ns in self._probed.items():
+            pod = self.pods.get(uid)
+            if pod is None or pod.deleted_ns is not None or pod.doomed or pod.node in self._standing:
+                continue
+            for (name, _, kind), before_ns in last_ns.items():
+                fault = invariants.probes_come_in_time(pod, name, kind, self._now_ns() - before_ns)
+                if fault:
+                    yield fault
+
+    def agent_stands_still(self, node: str) -> None:
+        """What is due on that node from now on comes late, and rightly so."""
+        self._standing.add(node)
+        for uid in [uid for uid in self._probed if (pod := self.pods.get(uid)) is None or pod.node == node]:
+            del self._probed[uid]
+
+    def agent_goes_on(self, node: str) -> None:
+        """From now on it has no excuse: neither the one that stood still nor the next one."""
+        self._standing.discard(node)
+        for uid, pod in self.pods.items():
+            if pod.node == node:
+                for name, seen in pod.containers.items():
+                    for container_id in sorted(seen.live):
+                        self._await_probes(pod, uid, name, container_id)
+
+    def stands_still(self, node: str) -> bool:
+        """Whether its agent is dead, or gets no CPU."""
+        return node in self._standing
+
+    def renewed_ns(self, node: str) -> int:
+        """When the lease of that node was written last."""
+        return self._leases.get(node, -1)
 
     def lease_changed(self, kind: str, version: Version) -> None:
         """Told by the store."""
@@ -233,11 +291,12 @@ class Chronicle:
         phase = status.get("phase", "")
         if phase != pod.phase:
             pod.phase = phase
-            if phase == "Running" and pod.running_ns is None:
+            has_run = phase == "Running" or (phase in invariants.ENDED and bool(pod.containers))
+            if has_run and pod.running_ns is None:  # one that was soon over is never shown while it runs
                 pod.running_ns = self._now_ns()
                 self.startups_ns.append(pod.running_ns - pod.created_ns)
                 self._judge_start(pod)
-            elif phase in invariants.ENDED and pod.deleted_ns is None:
+            if phase in invariants.ENDED and pod.deleted_ns is None:
                 self.sometimes.happened("pod-ended-by-itself")
         pod.restarts = invariants.restarts_in(status)
         pod.ready = invariants.is_ready(status)

@@ -31,6 +31,8 @@ class Frozen:
     limit_ns: int
     asked_by_ns: int | None
     wanted_ns: int | None = None
+    thawed: bool = False
+    """It handles messages again, and may be late for a moment."""
 
     @property
     def path(self) -> str:
@@ -39,6 +41,11 @@ class Frozen:
     def is_asked(self) -> bool:
         """Whether the first thing that waits for it is the question whether it lives."""
         return type(self._cell.mailbox.waiting()[0].message) is Heartbeat
+
+    def thaw(self) -> None:
+        """Nobody need name it any more."""
+        self.thawed = True
+        self.wanted_ns = self.asked_by_ns = None
 
     def must_be_known(self, now_ns: int) -> bool:
         """Whether health must name it by now."""

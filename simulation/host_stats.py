@@ -68,10 +68,14 @@ class SimulatedHostStats:
         self.taken: dict[str, int] = {}
         """By what, how much something else on the node takes (`simulation.shortages`)."""
         self.readings = 0
-        """How often somebody has looked at the node."""
+        """How often the agent has looked at the node."""
 
     def node(self) -> NodeReading:
         self.readings += 1
+        return self.as_it_is()
+
+    def as_it_is(self) -> NodeReading:
+        """The same for the world itself, whose looks are nobody's readings."""
         at_ns = self._dispatcher.wall_ns()
         up_ns = at_ns - self._booted_ns
         running = self._running(at_ns)

@@ -20,6 +20,8 @@ from simulation.simulated_node import ROOT
 if TYPE_CHECKING:
     from runtime.cri.messages import Image
     from simulation.chronicle import ContainerSeen, PodSeen
+    from simulation.cri.state import ContainerRecord
+    from simulation.scenario_pods import PodMix
     from simulation.static_pods import StaticPod
     from simulation.world import World
 
@@ -77,6 +79,14 @@ def the_ended_do_not_run(pod: PodSeen, status: Json) -> str | None:
     """Succeeded and Failed free what the pod had; so all of it must have stopped before (spec 4)."""
     if status.get("phase") in ENDED and pod.live():
         return f"{pod.name} is {status['phase']} while {', '.join(pod.live())} runs"
+    return None
+
+
+def success_is_earned(pod: PodSeen, status: Json) -> str | None:
+    """Who waits for a job goes on when it has Succeeded; what failed last has not done it (spec 4)."""
+    failed = [name for name, seen in pod.containers.items() if seen.exit_code]
+    if status.get("phase") == "Succeeded" and failed:
+        return f"{pod.name} is Succeeded, and {failed[0]} ended with code {pod.containers[failed[0]].exit_code}"
     return None
 
 
@@ -140,6 +150,11 @@ OF_STATIC_STARTS: tuple[Callable[[StaticPod, int, int], str | None], ...] = (
 def nothing_runs_of_the_gone(pod: PodSeen, now_ns: int) -> str | None:
     """A name that is free is used again: by a StatefulSet, for the same disk (spec 2)."""
     return f"{pod.name} is gone from the API while {', '.join(pod.live())} runs" if pod.live() else None
+
+
+def of_the_gone(record: ContainerRecord) -> str:
+    """The same, of one that begins to run when its pod has gone, or never was."""
+    return f"container {record.name} begins to run, and the API has no such pod"
 
 
 def ends_in_time(pod: PodSeen, now_ns: int) -> str | None:
@@ -211,6 +226,7 @@ OF_STATUSES: tuple[Callable[[PodSeen, Json], str | None], ...] = (
     phase_never_goes_back,
     restart_counts_never_fall,
     the_ended_do_not_run,
+    success_is_earned,
     the_steady_stay_ready,
     few_writes_on_the_way,
     evictions_are_published_first,
@@ -229,12 +245,20 @@ def probes_come_in_time(pod: PodSeen, container: str, kind: str, gap_ns: int) ->
     """A probe that comes late is taken for a failure of its container, or hides one (pains 13)."""
     if pod.mix is None or pod.mix.probed_within is None:
         return None
-    periods = {c.name: (c.readiness_every if kind == "readiness" else c.liveness_every) for c in pod.mix.containers}
-    late_ns = gap_ns - periods.get(container, 0) * SECOND_NS
+    late_ns = gap_ns - probes_of(pod.mix, container).get(kind, 0) * SECOND_NS
     if late_ns <= duration_ns(pod.mix.probed_within):
         return None
     what = f"the {kind} probe of {container} of {pod.name} came {late_ns / SECOND_NS:g} s late"
     return f"{what}; at most {pod.mix.probed_within} are allowed"
+
+
+def probes_of(mix: PodMix, container: str) -> dict[str, int]:
+    """Kinds of probes of that container -> seconds between two."""
+    for each in mix.containers:
+        if each.name == container:
+            both = {"readiness": each.readiness_every, "liveness": each.liveness_every}
+            return {kind: every for kind, every in both.items() if every}
+    return {}
 
 
 # --- every second, of worlds whose scenario asks for it ---------------------------------------------------------------
@@ -288,9 +312,13 @@ OF_GONE: tuple[Callable[[PodSeen, int], str | None], ...] = (nothing_runs_of_the
 
 def unsettled(world: World) -> Iterator[str]:
     """What is not as desired. Nothing is left once a healed world had its time."""
-    for name, ready in world.chronicle.nodes_ready.items():
-        if not ready:
+    for name in world.nodes:
+        if not world.chronicle.nodes_ready.get(name):
             yield f"node {name} is not Ready"
+        elif world.chronicle.stands_still(name):
+            yield f"the agent of {name} is away"
+        elif world.chronicle.renewed_ns(name) < world.healed_ns:
+            yield f"the agent of {name} has given no sign of life since all was healed"
     for pod in world.chronicle.pods.values():
         if pod.mix is not None and pod.mix.hopeless:
             continue
@@ -298,6 +326,8 @@ def unsettled(world: World) -> Iterator[str]:
             yield f"{pod.name} was deleted and is still there"
         elif pod.phase not in ENDED and not (pod.phase == "Running" and pod.ready):
             yield f"{pod.name} is {pod.phase or 'nothing'}{'' if pod.ready else ', not ready'}"
+        elif pod.phase in ENDED and pod.restart_policy == "Always" and not pod.doomed:
+            yield f"{pod.name} is {pod.phase}, and nobody had ended what is to run for ever"
 
 
 def untrue(world: World) -> Iterator[str]:
@@ -309,6 +339,14 @@ def untrue(world: World) -> Iterator[str]:
         for container in pod.mix.containers:
             if container.name not in live:
                 yield f"{pod.name} is shown ready, and its container {container.name} does not run"
+        shown = world.server.store.get("pods", "default", pod.name)
+        if shown is not None and not pod.mix.hopeless and running_in(shown.object["status"]) != pod.live_ids():
+            yield f"{pod.name} is shown to run other containers than {', '.join(sorted(pod.live_ids()))}, which run"
+
+
+def unprobed(world: World) -> Iterator[str]:
+    """A probe that never comes hides what fails, and nobody sees that it is late (pains 13)."""
+    yield from world.chronicle.unprobed()
 
 
 def other_than_its_manifest(world: World) -> Iterator[str]:
@@ -384,6 +422,7 @@ def forgotten_victims(world: World) -> Iterator[str]:
 AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
     unsettled,
     untrue,
+    unprobed,
     left_behind,
     out_of_bounds,
     other_than_its_manifest,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from errno import EIO
+from functools import partial
 
 from runtime.volumes.capability import VolumeError
 from simulation.chance import Chance
@@ -42,6 +43,9 @@ from simulation.world import World
 
 LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
 """Beginnings of verbs that change nothing: nobody dies at them more than elsewhere."""
+
+AGAIN_NS = 50 * 10**6
+"""After which one asks again whether an agent is back."""
 
 
 # --- plans ------------------------------------------------------------------------------------------------------------
@@ -150,12 +154,12 @@ class Misfortunes:
         elif isinstance(fault, AgentPauses):
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
-                    world.after(at_ns, _pause(world, name, self._draw(fault.lasts)))
+                    self._in(at_ns, _pause(world, name, self._draw(fault.lasts)))
         elif isinstance(fault, AgentKills):
             self._kills += [fault] if fault.at_deeds else []
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
-                    world.after(at_ns, _kill(world, name, self._draw(fault.away)))
+                    self._in(at_ns, self._kill(name, self._draw(fault.away)))
         elif isinstance(fault, NodeShortage):
             for name in world.nodes:
                 PassingShortage(world, name, fault).begin()
@@ -167,10 +171,14 @@ class Misfortunes:
         return drawn + [duration_ns(each) for each in at]
 
     def _at(self, at: str, deed: Callable[[], object]) -> None:
-        self._world.after(duration_ns(at), deed)
+        self._in(duration_ns(at), deed)
 
     def _sometime(self, deed: Callable[[], object]) -> None:
-        self._world.after(self._world.chance.between(0, self._lasts_ns), deed)
+        self._in(self._world.chance.between(0, self._lasts_ns), deed)
+
+    def _in(self, ns: int, deed: Callable[[], object]) -> None:
+        """What comes after all was healed does not come."""
+        self._world.after(ns, lambda: None if self._healed else deed())
 
     def _draw(self, stretch: Range) -> int:
         return self._world.chance.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
@@ -212,8 +220,21 @@ class Misfortunes:
                     self._world.kill_agent(name, away_ns)
                     return True
                 # it is done yet, and nobody hears of it
-                self._world.after(0, _kill(self._world, name, away_ns))
+                self._world.after(0, partial(self._world.kill_agent, name, away_ns))
         return False
+
+    def _kill(self, name: str, away_ns: int) -> Callable[[], object]:
+        """One that is dead at that moment dies again when it is back: it is to be killed so many times."""
+
+        def kill() -> None:
+            if self._healed:
+                return
+            if self._world.nodes[name].agent.alive:
+                self._world.kill_agent(name, away_ns)
+            else:
+                self._world.after(AGAIN_NS, kill)
+
+        return kill
 
     def _trouble(self, name: str, kind: str, directory: str) -> None:
         if self._healed:
@@ -242,7 +263,3 @@ def _cut(world: World, name: str, lasts_ns: int) -> Callable[[], object]:
 
 def _pause(world: World, name: str, lasts_ns: int) -> Callable[[], object]:
     return lambda: world.pause_agent(name, lasts_ns)
-
-
-def _kill(world: World, name: str, away_ns: int) -> Callable[[], object]:
-    return lambda: world.kill_agent(name, away_ns)

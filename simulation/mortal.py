@@ -50,6 +50,7 @@ class MortalDispatcher(Dispatcher):
         self._late: list[Callable[[], object]] = []
         self._waiting: list[Cell] = []
         self._frozen = ""
+        self._wanted: Callable[[], object] = lambda: None
         self._own_lanes: dict[str, _MortalLane] = {}
         self.chance = world.chance
         # The ways of every message: no call of ours between.
@@ -62,7 +63,8 @@ class MortalDispatcher(Dispatcher):
     def kill(self) -> None:
         """See the module."""
         self.alive = self._awake = False
-        self.enqueue = _nobody_runs  # type: ignore[method-assign,assignment]
+        self._waiting.clear()
+        self._let_in()
 
     @property
     def runs(self) -> bool:
@@ -73,10 +75,10 @@ class MortalDispatcher(Dispatcher):
         """The agent gets no CPU: nothing of it is done until `resume`, and then all at once."""
         if self.alive:
             self._awake = False
-            self.enqueue = self._waiting.append  # type: ignore[method-assign,assignment]
+            self._let_in()
 
     def resume(self) -> None:
-        """It goes on where it was."""
+        """It goes on where it was; an actor that is frozen stays so."""
         if not self.alive or self._awake:
             return
         self._awake = True
@@ -87,25 +89,38 @@ class MortalDispatcher(Dispatcher):
 
     def freeze(self, path: str, wanted: Callable[[], object] = lambda: None) -> None:
         """The actor of that path handles nothing any more, until `thaw`; `wanted` is called when it has work."""
-        self._frozen = path
-
-        def enqueue(cell: Cell) -> None:
-            if cell.path == self._frozen:
-                self._waiting.append(cell)
-                wanted()
-            elif self.alive:
-                self._world.enqueue(cell)
-
-        self.enqueue = enqueue  # type: ignore[method-assign]
+        self._frozen, self._wanted = path, wanted
+        self._let_in()
 
     def thaw(self) -> None:
         """No actor is frozen."""
         self._frozen = ""
         self._let_run()
 
+    def _let_in(self) -> None:
+        """Choose the way that those take who have work: there is no call of ours on it but where something is wrong."""
+        way: Callable[[Cell], object] = self._world.enqueue
+        if not self.alive:
+            way = _nobody_runs
+        elif not self._awake:
+            way = self._waiting.append
+        elif self._frozen:
+            way = self._enqueue_unless_frozen
+        self.enqueue = way  # type: ignore[method-assign,assignment]
+
+    def _enqueue_unless_frozen(self, cell: Cell) -> None:
+        if cell.path == self._frozen:
+            self._waiting.append(cell)
+            self._wanted()
+        else:
+            self._world.enqueue(cell)
+
     def _let_run(self) -> None:
-        self.enqueue = self._world.enqueue if self.alive else _nobody_runs  # type: ignore[method-assign,assignment]
-        waiting, self._waiting = self._waiting, []
+        self._let_in()
+        if not self._awake:
+            return
+        waiting = tuple(self._waiting)
+        self._waiting.clear()  # in place: while the agent stands still its way leads into this very list
         for cell in waiting:
             self.enqueue(cell)
 

@@ -25,11 +25,11 @@ def leave(usage: SimulatedHostStats, what: Scarce, left: int) -> None:
     give_back(usage, what)
     taken = usage.taken
     if what == "memory":
-        node = usage.node()
+        node = usage.as_it_is()
         used = node.cgroup.memory.working_set if node.cgroup.memory is not None else 0
         taken[what] = max(0, node.memory_bytes - used - left)
     elif what == "pids":
-        taken[what] = max(0, usage.pids_limit - (usage.node().pids or 0) - left)
+        taken[what] = max(0, usage.pids_limit - (usage.as_it_is().pids or 0) - left)
     elif what == "inodes":
         taken[what] = max(0, usage.filesystem(usage.root).inodes_free - left)
     else:

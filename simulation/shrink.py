@@ -24,7 +24,9 @@ from simulation.scenario_pods import ContainerMix, PodMix
 MS = 10**6
 RUNS_AT_MOST = 200
 _DURATIONS_OF_FAULTS = ("at", "lasts")
-_STRETCHES_OF_FAULTS = ("away", "lasts", "delay", "by")
+_STRETCHES_OF_FAULTS = ("away", "lasts", "delay", "by", "pauses")
+_AMOUNTS_OF_FAULTS = ("leaves",)
+"""Two that belong together, as drawn between: neither can go, and which is simpler nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _simpler_fault(search: _Search, number: int, name: str) -> None:
         _shorter(value, take)
     elif name in _STRETCHES_OF_FAULTS:
         _narrower(value, take)
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple) and name not in _AMOUNTS_OF_FAULTS:
         fewest(value, take)
 
 

@@ -90,22 +90,23 @@ class StaticPods:
 
     # --- what is seen -----------------------------------------------------------------------------------------------
 
-    def container_changed(self, record: ContainerRecord) -> None:
-        """Told of every container of every runtime that is of no pod of the API."""
+    def container_changed(self, record: ContainerRecord) -> bool:
+        """Told of every container of every runtime that is of no pod of the API; whether it is one of these pods'."""
         metadata = record.sandbox.config.metadata
         pod = self._pods.get(metadata.name) if metadata is not None else None
         if pod is None or record.config.metadata is None:
-            return
+            return False
         pod.uids.add(record.sandbox.pod_uid)
         live = pod.live.setdefault(record.config.metadata.name, {})
         if record.state is not ContainerState.CONTAINER_RUNNING:
             live.pop(record.id, None)
-            return
+            return True
         if record.id in live:
-            return
+            return True
         version = live[record.id] = int(record.sandbox.config.annotations.get(VERSION, -1))
         for rule in invariants.OF_STATIC_STARTS:
             fault = rule(pod, self._world.now_ns(), version)
             if fault:
                 self._violated(invariants.name_of(rule), fault)
         pod.runs = pod.runs or version == pod.version
+        return True

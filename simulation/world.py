@@ -126,6 +126,11 @@ class World:
         self._images = images
         self._machine = machine
         self.healed = False
+        self.healed_ns = 0
+        self._paused_until_ns: dict[MortalDispatcher, int] = {}
+        self._disk_sizes: dict[str, int | None] = {}
+        """By node: how large its disk is while it is full."""
+        self._disks_full_until_ns = self._runtimes_away_until_ns = 0
         base = configuration or KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local")
         self.configuration = base
         self._configuration = msgspec.structs.replace(base, max_pods=max_pods)
@@ -163,9 +168,9 @@ class World:
             mailboxes=self._mailboxes,
         )
         node.host.log_files.noted = self.chronicle.sometimes.happened
-        node.cri.state.on_change = self.chronicle.container_changed
         node.usage.image_disk_bytes = self._machine.image_disk_bytes
         remains = leave_dead_containers(node.cri, self._machine.dead_containers, node.cri.sandbox_image)
+        node.cri.state.on_change = self.chronicle.container_changed
         NodeEye(node, self.chronicle, remains)
         self.nodes[name] = node
         self.apis[name] = api
@@ -239,7 +244,11 @@ class World:
     # --- what befalls nodes -----------------------------------------------------------------------------------------
 
     def kill_agent(self, name: str, away_ns: int) -> None:
-        """The agent of a node dies, and a new one begins after a while."""
+        """The agent of a node dies, and a new one begins after a while; where none lives, after that while at last."""
+        self.after(away_ns, lambda: self._restart_agent(name))
+        node = self.nodes[name]
+        if not node.agent.alive:
+            return
         starts, ends = self.chronicle.on_its_way(name)
         sometimes = self.chronicle.sometimes
         sometimes.happened("agent-killed")
@@ -247,34 +256,46 @@ class World:
         sometimes.happened("agent-killed-while-pods-ended", int(ends))
         sometimes.happened("agent-killed-while-pods-were-evicted", int(self.chronicle.evicts(name)))
         self.note(f"kills the agent of {name}")
-        node = self.nodes[name]
+        self.chronicle.agent_stands_still(name)
+        self.frozen.pop(name, None)
         node.kill()
         self.apis[name].hang_up()
-        self.after(away_ns, lambda: self._restart_agent(name))
 
     def _restart_agent(self, name: str) -> None:
         if self.nodes[name].agent.alive:
             return  # killed twice, and back already
-        self.chronicle.agent_stands_still()
+        self.chronicle.agent_goes_on(name)
         self.static_pods.agent_began(name)
         self.nodes[name].restart_agent()
 
     def pause_agent(self, name: str, lasts_ns: int) -> None:
-        """The agent of a node gets no CPU for a while."""
+        """The agent of a node gets no CPU for a while; where none lives, nothing happens."""
+        agent = self.nodes[name].agent
+        if not agent.alive:
+            return
         self.note(f"stops the agent of {name} for {lasts_ns / 10**9:g} s")
         self.chronicle.sometimes.happened("agent-paused")
-        agent = self.nodes[name].agent
+        self.chronicle.agent_stands_still(name)
         agent.pause()
+        until_ns = self._paused_until_ns.get(agent, 0)
+        self._paused_until_ns[agent] = max(until_ns, self.now_ns() + lasts_ns)
+        self.after(lasts_ns, lambda: self._resume_agent(name, agent))
 
-        def resume() -> None:
-            self.chronicle.agent_stands_still()
+    def _resume_agent(self, name: str, agent: MortalDispatcher) -> None:
+        """Unless it is paused for longer, by another hand."""
+        until_ns = self._paused_until_ns.get(agent)
+        if until_ns is None or self.now_ns() < until_ns:
+            return
+        del self._paused_until_ns[agent]
+        if agent.alive:
+            self.chronicle.agent_goes_on(name)
             agent.resume()
-
-        self.after(lasts_ns, resume)
 
     def freeze(self, path: str, lasts_ns: int) -> None:
         """An actor of each node handles nothing for a while: the one of that path, or any that health looks after."""
         for name, node in self.nodes.items():
+            if not node.agent.runs or name in self.frozen:
+                continue  # nothing is to be seen of an actor there, or another one is looked after
             frozen = Frozen.one_of(node.node.system, path, self.chance.bits())
             if frozen is None:
                 continue
@@ -291,14 +312,19 @@ class World:
                 self.chronicle.sometimes.happened("frozen-actor-asked" if frozen.is_asked() else "frozen-actor-wanted")
 
         agent.freeze(frozen.path, wanted)
-        self.after(lasts_ns, lambda: self._thaw(name, agent))
+        self.after(lasts_ns, lambda: self._thaw(name, agent, frozen))
 
-    def _thaw(self, name: str, agent: MortalDispatcher) -> None:
-        frozen = self.frozen[name]
+    def _thaw(self, name: str, agent: MortalDispatcher, frozen: Frozen) -> None:
+        if self.frozen.get(name) is not frozen or frozen.thawed:
+            return  # it went with its agent, or all was healed
         self.note(f"thaws {frozen.path} of {name}")
-        frozen.wanted_ns = frozen.asked_by_ns = None
+        frozen.thaw()
         agent.thaw()
-        self.after(CATCHES_UP_NS, lambda: self.frozen.pop(name))
+        self.after(CATCHES_UP_NS, lambda: self._forget(name, frozen))
+
+    def _forget(self, name: str, frozen: Frozen) -> None:
+        if self.frozen.get(name) is frozen:
+            del self.frozen[name]
 
     def jump_clocks(self, by_ns: int) -> None:
         """The time of day is another one, everywhere."""
@@ -316,10 +342,20 @@ class World:
         """Nothing more fits on any disk for a while."""
         self.note("fills the disks")
         self.chronicle.sometimes.happened("disk-full")
-        for node in self.nodes.values():
+        self._disks_full_until_ns = max(self._disks_full_until_ns, self.now_ns() + lasts_ns)
+        for name, node in self.nodes.items():
             tree = node.host.tree
-            before, tree.capacity_bytes = tree.capacity_bytes, tree.used_bytes
-            self.after(lasts_ns, lambda tree=tree, before=before: setattr(tree, "capacity_bytes", before))  # type: ignore[misc]
+            self._disk_sizes.setdefault(name, tree.capacity_bytes)
+            tree.capacity_bytes = tree.used_bytes
+        self.after(lasts_ns, self._empty_disks)
+
+    def _empty_disks(self) -> None:
+        """Unless they are full for longer."""
+        if self.now_ns() < self._disks_full_until_ns:
+            return
+        for name, capacity_bytes in self._disk_sizes.items():
+            self.nodes[name].host.tree.capacity_bytes = capacity_bytes
+        self._disk_sizes.clear()
 
     def disk_deed(self, deed: str) -> None:
         """An agent is about to do that to its disk."""
@@ -340,24 +376,38 @@ class World:
         """Nobody reaches a runtime for a while."""
         self.note("takes the runtimes away")
         self.chronicle.sometimes.happened("runtime-outage")
+        self._runtimes_away_until_ns = max(self._runtimes_away_until_ns, self.now_ns() + lasts_ns)
         for node in self.nodes.values():
             node.cri.go_down()
-            self.after(lasts_ns, node.cri.come_back)
+        self.after(lasts_ns, self._bring_runtimes_back)
+
+    def _bring_runtimes_back(self) -> None:
+        """Unless they are away for longer."""
+        if self.now_ns() >= self._runtimes_away_until_ns:
+            for node in self.nodes.values():
+                node.cri.come_back()
 
     def heal(self) -> None:
-        """No more faults: from now on all must become as desired."""
+        """No more faults: from now on all must become as desired. An agent that is away comes back by itself."""
         self.note("is healed")
         self.healed = True
+        self.healed_ns = self._disks_full_until_ns = self._runtimes_away_until_ns = self.now_ns()
+        self._empty_disks()
         for faults in (*self._faults, *self._api_faults):
             faults.heal()
         if self._mailboxes is not None:
             self._mailboxes.heal()
         for link in self.links.values():
             link.heal()
-        for node, api in zip(self.nodes.values(), self.apis.values(), strict=True):
+        for name, node in self.nodes.items():
             node.cri.come_back()
             node.usage.taken.clear()
-            api.come_back()
+            self.apis[name].come_back()
+            if name in self.frozen:
+                self._thaw(name, node.agent, self.frozen[name])
+            if node.agent in self._paused_until_ns:
+                self._paused_until_ns[node.agent] = self.now_ns()
+                self._resume_agent(name, node.agent)
 
     # --- looking ----------------------------------------------------------------------------------------------------
 

@@ -75,6 +75,8 @@ class InProcessApi:
         self._link = link or Link(dispatcher.now_ns, latency_ns, "none")
         self._faults = faults
         self._down = False
+        self._back_ns = 0
+        """When the last outage that was announced is over."""
         self._connection = 0
         self._lock = server.lock
         self._later = dispatcher.schedule
@@ -129,6 +131,11 @@ class InProcessApi:
         """Calls that have not been answered."""
         return sum(not answer.done() for answer in self._in_flight)
 
+    @property
+    def is_down(self) -> bool:
+        """Whether nobody reaches the server."""
+        return self._down
+
     def go_down(self) -> None:
         """The server cannot be reached: whatever is in flight breaks."""
         self._down = True
@@ -150,9 +157,11 @@ class InProcessApi:
         self._down = False
 
     def down(self, for_ns: int) -> None:
-        """An outage of that length, from now."""
+        """An outage of that length, from now; one that lasts longer goes on."""
         self.go_down()
-        self._later(for_ns, self.come_back)
+        now_ns = self._dispatcher.now_ns
+        self._back_ns = max(self._back_ns, now_ns() + for_ns)
+        self._later(for_ns, lambda: self.come_back() if now_ns() >= self._back_ns else None)
 
     def cut_watches(self, error: ApiError | None = None) -> None:
         """End every watch of this front, as a proxy between does it: with an error, or (None) in order."""

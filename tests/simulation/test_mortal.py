@@ -153,3 +153,32 @@ def test_what_a_narrow_mailbox_refuses_is_told_of(
     ref.tell(Note("b"))
     assert world.run() == noted
     assert {name: times for name, times in sometimes.counts.items() if times} == counted
+
+
+def test_an_actor_that_is_frozen_stays_so_when_its_agent_was_paused_meanwhile():
+    world = World()
+    frozen, free = world.actor("frozen"), world.actor("free")
+    world.run()
+    world.agent.freeze("/frozen")
+    world.agent.pause()
+    frozen.tell(Note("frozen"))
+    free.tell(Note("free"))
+    assert world.run(SECOND) == []
+    world.agent.resume()
+    assert world.run(SECOND) == ["free"]
+    world.agent.thaw()
+    assert world.run() == ["free", "frozen"]
+
+
+def test_an_actor_that_is_frozen_while_its_agent_is_paused_lets_nobody_else_run():
+    world = World()
+    free = world.actor("free")
+    world.run()
+    world.agent.pause()
+    world.agent.freeze("/frozen")
+    free.tell(Note("free"))
+    assert world.run(SECOND) == []
+    world.agent.thaw()
+    assert world.run(SECOND) == []
+    world.agent.resume()
+    assert world.run() == ["free"]

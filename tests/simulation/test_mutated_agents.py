@@ -22,6 +22,7 @@ from actors.pod_end import PodEnd
 from actors.pod_lifecycle import PodLife
 from actors.pod_observer import Look, PodObserver
 from actors.pod_probes import PodProbes
+from actors.probe_runner import ProbeRunner
 from actors.sync_loop import SyncLoopActor
 from actors.volume_orphans import PodsListed, VolumeOrphans
 from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
@@ -159,3 +160,17 @@ def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: Mut
         actors.container_starts, "judge_image", lambda image, policy, present: judge_image(image, policy, False)
     )
     assert is_found_out("endless-pull", 10, "starts-in-time")
+
+
+def test_pain_13_an_agent_that_asks_nobody_any_more_is_found_out(monkeypatch: Mutate):
+    wait_for = ProbeRunner._wait_for
+
+    def wait_for_ever(self: ProbeRunner, key: Any, life: Any) -> None:
+        wait_for(self, key, life)
+        if self.now_ns() > 15 * 10**9:
+            self.cancel_timer(key)
+
+    monkeypatch.setattr(ProbeRunner, "_wait_for", wait_for_ever)
+    outcome = played("probes", 11, troubled=False, lasts="20s")
+    assert "unprobed" in broken(outcome)
+    assert not outcome.converged

@@ -13,7 +13,7 @@ from simulation.failure import Again, Failure, first_failure, shrunk_failure
 from simulation.play import Play
 from simulation.saved_run import Violated
 from simulation.scenario import Scenario, library_scenario, with_pods
-from simulation.scenario_faults import AgentKills, ApiOutage, RuntimeCalls, RuntimeEvents
+from simulation.scenario_faults import AgentKills, ApiOutage, NodeShortage, RuntimeCalls, RuntimeEvents
 from simulation.scenario_pods import ContainerMix, PodMix
 from simulation.shrink import shrink
 from simulation.trace import Moment
@@ -91,6 +91,15 @@ def test_no_scenario_is_asked_about_twice_nor_more_than_so_many():
     few = shrink(BIG, fails, runs_at_most=3)
     assert few.runs == 3
     assert count_of(few.scenario, "steady") >= 200
+
+
+def test_a_shortage_stays_one_with_all_its_numbers():
+    short = NodeShortage(what="disk", leaves=("5Gi", "12Gi"), lasts=("5s", "40s"), pauses=("1m", "4m"))
+    small = shrink(replace(BIG, faults=(short,)), lambda scenario: bool(scenario.faults)).scenario
+    (fault,) = small.faults
+    assert isinstance(fault, NodeShortage)
+    assert fault.leaves == ("5Gi", "12Gi")
+    assert max(duration_ns(fault.lasts[1]), duration_ns(fault.pauses[1])) > 0
 
 
 def test_every_candidate_can_be_played():

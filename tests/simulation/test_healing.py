@@ -1,0 +1,116 @@
+"""When a world is healed nothing goes wrong any more; and it is as desired only where that is more than its look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulation.play import Outcome, Play
+from simulation.scenario import NodeRules, Scenario
+from simulation.scenario_faults import AgentKills, AgentPauses, AnyFault, ApiOutage, DiskFull, FrozenActor
+from simulation.scenario_pods import ContainerMix, PodMix
+from simulation.world import World
+
+SECOND = 10**9
+FEW = (PodMix(name="a", count=3, arrives=("0s", "1s")),)
+
+
+def scenario(*faults: AnyFault, lasts: str = "20s", **rest: Any) -> Scenario:
+    return Scenario(about="few pods", pods=FEW, faults=faults, lasts=lasts, **rest)
+
+
+def played(wanted: Scenario) -> Outcome:
+    play = Play(wanted, 1)
+    while not play.done:
+        play.advance(SECOND)
+    return play.outcome()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        DiskFull(at="10s", lasts="2h"),
+        FrozenActor(at="10s", lasts="2h", path="/node/status-manager"),
+        AgentPauses(lasts=("2h", "2h"), at=("10s",)),
+        ApiOutage(at="19s", lasts="2h"),
+    ],
+    ids=lambda fault: type(fault).__name__,
+)
+def test_what_would_last_longer_ends_when_all_is_healed(fault: AnyFault):
+    outcome = played(scenario(fault, nodes_stay_ready=False, converges_within="2m"))
+    assert outcome.converged, outcome.violations
+    assert outcome.virtual_ns < 150 * SECOND
+
+
+def test_what_would_come_later_does_not_come():
+    faults = (ApiOutage(at="21s", lasts="5m"), AgentKills(at=("22s",)), AgentPauses(at=("22s",), lasts=("9s", "9s")))
+    outcome = played(scenario(*faults))
+    assert outcome.converged
+    assert {outcome.sometimes[name] for name in ("api-outage", "agent-killed", "agent-paused")} == {0}
+
+
+def test_disks_that_are_filled_twice_have_their_room_back_in_the_end():
+    world = World(1)
+    tree = world.nodes["node-0"].host.tree
+    before = tree.capacity_bytes
+    world.fill_disks(5 * SECOND)
+    world.run_for(2 * SECOND)
+    world.fill_disks(5 * SECOND)
+    world.run_for(4 * SECOND)
+    assert tree.capacity_bytes == tree.used_bytes
+    world.run_for(2 * SECOND)
+    assert tree.capacity_bytes == before
+
+
+def test_of_two_pauses_and_of_two_outages_the_longer_one_counts():
+    world = World(1)
+    agent = world.nodes["node-0"].agent
+    world.pause_agent("node-0", 9 * SECOND)
+    world.pause_agent("node-0", 2 * SECOND)
+    world.api_outage(9 * SECOND)
+    world.api_outage(2 * SECOND)
+    world.run_for(5 * SECOND)
+    assert not agent.runs
+    assert world.apis["node-0"].is_down
+    world.run_for(5 * SECOND)
+    assert agent.runs
+    assert not world.apis["node-0"].is_down
+
+
+def test_a_dead_agent_is_not_killed_again_but_when_it_is_back():
+    outcome = played(scenario(AgentKills(at=("5s", "6s"), away=("3s", "3s"))))
+    assert outcome.converged
+    assert outcome.sometimes["agent-killed"] == 2
+    world = World(1)
+    world.kill_agent("node-0", 3 * SECOND)
+    world.kill_agent("node-0", 3 * SECOND)
+    world.pause_agent("node-0", SECOND)
+    assert world.sometimes()["agent-killed"] == 1
+    assert world.sometimes()["agent-paused"] == 0
+
+
+def test_an_actor_that_is_frozen_when_its_agent_dies_need_not_be_named_by_the_next():
+    frozen = FrozenActor(at="2s", lasts="10m", path="/node/status-manager")
+    outcome = played(scenario(frozen, AgentKills(at=("5s",)), lasts="6m", nodes_stay_ready=False))
+    assert outcome.violations == ()
+
+
+def test_a_world_is_not_as_desired_while_an_agent_is_away():
+    outcome = played(scenario(AgentKills(at=("19s",), away=("30s", "30s"))))
+    assert outcome.converged
+    assert outcome.virtual_ns > 49 * SECOND
+
+
+def test_a_world_with_a_node_that_never_came_is_not_as_desired():
+    quiet = scenario(converges_within="30s", node=NodeRules(configuration={"registerNode": False}))
+    found = played(quiet)
+    assert not found.converged
+    assert "node node-0 is not Ready" in {each["what"] for each in found.violations}
+
+
+def test_pods_that_are_for_ever_and_have_ended_are_not_as_desired():
+    short = PodMix(name="a", count=1, spec={"activeDeadlineSeconds": 5}, containers=(ContainerMix(),))
+    outcome = played(Scenario(about="a deadline", pods=(short,), lasts="20s", converges_within="30s"))
+    assert [each["invariant"] for each in outcome.violations] == ["unsettled"]
+    assert "nobody had ended what is to run for ever" in outcome.violations[0]["what"]

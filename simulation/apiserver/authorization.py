@@ -16,7 +16,7 @@ from config.pod_identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
 from simulation.apiserver.pod_references import Key, References, references_of, volume_secrets
 from simulation.apiserver.requests import Call, User
-from simulation.apiserver.resources import NODES, PODS, ServedResource
+from simulation.apiserver.resources import NODES, PODS, SERVED, ServedResource
 from simulation.apiserver.status import Json, StatusError, forbidden
 
 MASTERS = "system:masters"
@@ -48,6 +48,8 @@ class Attributes:
 
 
 _REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
+_OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
+"""What is defined besides concerns no agent, whatever it is called."""
 _AGENT_CREATES = frozenset({"tokenreviews", "subjectaccessreviews", "localsubjectaccessreviews"})
 _READ_BY_AGENTS = frozenset({"services", "runtimeclasses", "csidrivers"})
 
@@ -96,6 +98,8 @@ class Authorizer:
         return self._of_agent(user.node, asked)
 
     def _of_agent(self, node: str, asked: Attributes) -> str | None:
+        if (asked.group, asked.resource) not in _OF_ALL_SERVERS:
+            return ""
         resource, verb = asked.what, asked.verb
         rule = self._rules.get(asked.resource)
         if rule is not None:

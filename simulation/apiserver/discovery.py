@@ -1,4 +1,4 @@
-"""What the server says of itself: its groups, its resources, its version. Pure; made once from `resources.SERVED`.
+"""What the server says of itself: its groups, its resources, its version. Pure; made once for what is served.
 
 Two forms of the same: one document for each group and version, and the aggregated one, which a client of this decade
 asks for with its Accept header. Owns which of them a header wants. Refuses to know objects.
@@ -14,6 +14,7 @@ from simulation.apiserver import usage
 from simulation.apiserver.resources import SERVED, ServedResource, groups
 
 Json = dict[str, Any]
+Served = tuple[ServedResource, ...]
 
 MAJOR, MINOR = "1", "36"
 GIT_VERSION = f"v{MAJOR}.{MINOR}.2"
@@ -35,25 +36,26 @@ def wants_aggregated(accept: str) -> bool:
     return False
 
 
-def discovery(path: str, accept: str = "", address: str = "") -> tuple[str, Json] | None:
+def discovery(path: str, accept: str = "", address: str = "", served: Served = SERVED) -> tuple[str, Json] | None:
     """(media type, document) of a path of discovery; None for any other path.
 
-    Paths: /version, /api, /apis, /api/v1, /apis/GROUP, /apis/GROUP/VERSION. `address`: host:port of the server.
+    Paths: /version, /api, /apis, /api/v1, /apis/GROUP, /apis/GROUP/VERSION. `address`: host:port of the server;
+    `served`: the resources that it has.
     """
     parts = tuple(part for part in path.split("/") if part)
     if parts == ("version",):
         return "application/json", version()
     if parts in (("api",), ("apis",)):
         if wants_aggregated(accept):
-            return AGGREGATED, aggregated(core=parts == ("api",))
-        return "application/json", api_versions(address) if parts == ("api",) else api_group_list()
+            return AGGREGATED, aggregated(served, core=parts == ("api",))
+        return "application/json", api_versions(address) if parts == ("api",) else api_group_list(served)
     document: Json | None = None
     if parts[:1] == ("api",) and len(parts) == 2:
-        document = api_resource_list("", parts[1])
+        document = api_resource_list("", parts[1], served)
     elif parts[:1] == ("apis",) and len(parts) == 2:
-        document = api_group(parts[1])
+        document = api_group(parts[1], served)
     elif parts[:1] == ("apis",) and len(parts) == 3:
-        document = api_resource_list(parts[1], parts[2])
+        document = api_resource_list(parts[1], parts[2], served)
     return None if document is None else ("application/json", document)
 
 
@@ -82,38 +84,38 @@ def api_versions(address: str) -> Json:
 
 
 @lru_cache(maxsize=1)
-def api_group_list() -> Json:
+def api_group_list(served: Served = SERVED) -> Json:
     """`/apis` in its plain form."""
-    listed = [_group(name, versions) for name, versions in groups().items() if name]
+    listed = [_group(name, versions) for name, versions in groups(served).items() if name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [*listed, usage.group()]}
 
 
-def api_group(name: str) -> Json | None:
+def api_group(name: str, served: Served = SERVED) -> Json | None:
     """`/apis/GROUP`; None when there is no such group."""
     if name == usage.GROUP:
         return {"kind": "APIGroup", "apiVersion": "v1", **usage.group()}
-    versions = groups().get(name) if name else None
+    versions = groups(served).get(name) if name else None
     return None if versions is None else {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)}
 
 
-def api_resource_list(group: str, version: str) -> Json | None:
+def api_resource_list(group: str, version: str, served: Served = SERVED) -> Json | None:
     """`/api/v1` and `/apis/GROUP/VERSION`; None when nothing of it is served."""
     if (group, version) == (usage.GROUP, usage.VERSION):
         return usage.resources()
-    served = _served(group, version)
-    if not served:
+    found = _of(served, group, version)
+    if not found:
         return None
-    resources = [document for resource in served for document in _resources(resource)]
+    resources = [document for resource in found for document in _resources(resource)]
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
-        "groupVersion": served[0].api_version,
+        "groupVersion": found[0].api_version,
         "resources": resources,
     }
 
 
 @lru_cache(maxsize=2)
-def aggregated(*, core: bool) -> Json:
+def aggregated(served: Served = SERVED, *, core: bool) -> Json:
     """`/api` (core) or `/apis` (all others) in the aggregated form: everything in one document."""
     items = [
         {
@@ -121,13 +123,13 @@ def aggregated(*, core: bool) -> Json:
             "versions": [
                 {
                     "version": version,
-                    "resources": [_aggregated_resource(resource) for resource in _served(group, version)],
+                    "resources": [_aggregated_resource(resource) for resource in _of(served, group, version)],
                     "freshness": "Current",
                 }
                 for version in versions
             ],
         }
-        for group, versions in groups().items()
+        for group, versions in groups(served).items()
         if core == (group == "")
     ]
     if not core:
@@ -135,8 +137,8 @@ def aggregated(*, core: bool) -> Json:
     return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
 
 
-def _served(group: str, version: str) -> Sequence[ServedResource]:
-    found = [resource for resource in SERVED if (resource.group, resource.version) == (group, version)]
+def _of(served: Served, group: str, version: str) -> Sequence[ServedResource]:
+    found = [resource for resource in served if (resource.group, resource.version) == (group, version)]
     return sorted(found, key=lambda resource: resource.plural)
 
 

@@ -142,11 +142,11 @@ class HttpFront:
         if "Impersonate-User" in request.headers:
             user = self._server.impersonated(user, _other(request.headers))
         accept = request.headers.get("Accept", "")
-        known = discovery(path, accept, self.address)
+        known = discovery(path, accept, self.address, self._server.served)
         if known is not None:
             return _json(known[1], known[0])
         if path.startswith("/openapi"):
-            document = openapi(path, accept)
+            document = openapi(path, accept, self._server.served)
             if document is None:
                 raise no_such_path()
             return web.Response(body=document[1], headers={"Content-Type": document[0], "Vary": "Accept"})

@@ -3,8 +3,8 @@
 `kubectl` reads version 3, an index and a document for each group and version: to learn that the server checks fields
 (`fieldValidation`), which lists a strategic merge patch merges, and what to tell in `explain`. Version 2 is all in one
 document. `kubectl` asks for it, in protobuf, only about a kind that it has not found in version 3; there is none such
-here, and a document without any kinds is what makes it say so. Made once, on demand, from the list of what is served
-and from the structs of the kinds. Pure.
+here, and a document without any kinds is what makes it say so. Made once, on demand, from the list of what is served,
+from the structs of the kinds and from the schemas of custom resources. Pure.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from simulation.apiserver.openapi_schemas import schema_name, schemas_of
 from simulation.apiserver.resources import SERVED, ServedResource, groups
 
 Json = dict[str, Any]
+Served = tuple[ServedResource, ...]
 
 _ROOT = "/openapi/v3"
 _JSON = "application/json"
@@ -29,6 +30,7 @@ _NO_KINDS = b"\n\x032.0\x12\x13\n\nKubernetes\x12\x051.36.B\x00"
 """An OpenAPI document of version 2 in protobuf: swagger 2.0, a title, a version, and no paths."""
 
 _INFO = {"title": "Kubernetes", "version": f"{MAJOR}.{MINOR}"}
+# The last one is not for custom resources, and kubectl reads here which kinds take it.
 _PATCHES = (
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -55,53 +57,61 @@ _QUERY: Mapping[str, str] = {
 }
 
 
-def openapi(path: str, accept: str = "") -> tuple[str, bytes] | None:
-    """(media type, document) of a path below /openapi; None when there is no such document."""
+def openapi(path: str, accept: str = "", served: Served = SERVED) -> tuple[str, bytes] | None:
+    """(media type, document) of a path below /openapi; None when there is no such document.
+
+    `served`: the resources that the server has.
+    """
     path = path.rstrip("/")
     if path == _ROOT:
-        return _JSON, _index()
+        return _JSON, _index(served)
     if path == "/openapi/v2":
-        return (_PROTOBUF, _NO_KINDS) if "com.github.proto-openapi.spec.v2" in accept else (_JSON, _version_2())
+        return (_PROTOBUF, _NO_KINDS) if "com.github.proto-openapi.spec.v2" in accept else (_JSON, _version_2(served))
     root = path.removeprefix(_ROOT + "/")
-    return (_JSON, _document(root)) if root != path and root in _roots() else None
+    resources = _roots(served).get(root) if root != path else None
+    return None if resources is None else (_JSON, _document(root, resources))
 
 
 @lru_cache(maxsize=1)
-def _roots() -> Mapping[str, list[ServedResource]]:
+def _roots(served: Served) -> Mapping[str, Served]:
     """`api/v1`, `apis/storage.k8s.io/v1`, ...: what is served there."""
     return {
-        f"apis/{group}/{version}" if group else f"api/{version}": [
-            resource for resource in SERVED if (resource.group, resource.version) == (group, version)
-        ]
-        for group, versions in groups().items()
+        f"apis/{group}/{version}" if group else f"api/{version}": tuple(
+            resource for resource in served if (resource.group, resource.version) == (group, version)
+        )
+        for group, versions in groups(served).items()
         for version in versions
     }
 
 
 @lru_cache(maxsize=1)
-def _index() -> bytes:
+def _index(served: Served) -> bytes:
     # The hash lets a client keep a document for as long as it does not change.
     paths = {
-        root: {"serverRelativeURL": f"{_ROOT}/{root}?hash={hashlib.sha512(_document(root)).hexdigest().upper()}"}
-        for root in _roots()
+        root: {"serverRelativeURL": f"{_ROOT}/{root}?hash={_digest(root, resources)}"}
+        for root, resources in _roots(served).items()
     }
     return msgspec.json.encode({"paths": paths})
 
 
-@lru_cache(maxsize=32)
-def _document(root: str) -> bytes:
-    resources = _roots()[root]
+@lru_cache(maxsize=256)
+def _digest(root: str, resources: Served) -> str:
+    return hashlib.sha512(_document(root, resources)).hexdigest().upper()
+
+
+@lru_cache(maxsize=64)
+def _document(root: str, resources: Served) -> bytes:
     paths = {path: item for resource in resources for path, item in _paths(root, resource).items()}
     components = {"schemas": schemas_of(resources)}
     return msgspec.json.encode({"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": components})
 
 
 @lru_cache(maxsize=1)
-def _version_2() -> bytes:
+def _version_2(served: Served) -> bytes:
     paths: Json = {}
     definitions: Json = {}
-    for root in _roots():
-        document = msgspec.json.decode(_document(root).replace(b"#/components/schemas/", b"#/definitions/"))
+    for root, resources in _roots(served).items():
+        document = msgspec.json.decode(_document(root, resources).replace(b"#/components/schemas/", b"#/definitions/"))
         definitions |= document["components"]["schemas"]
         for path, item in document["paths"].items():
             paths[path] = {method: _as_version_2(operation) for method, operation in item.items()}
@@ -157,7 +167,8 @@ def _operation(resource: ServedResource, method: str, action: str) -> Json:
         "x-kubernetes-group-version-kind": kind,
     }
     if method == "patch":
-        operation["requestBody"] = {"content": {media: {"schema": {"type": "object"}} for media in _PATCHES}}
+        patches = _PATCHES if resource.custom is None else _PATCHES[:-1]
+        operation["requestBody"] = {"content": {media: {"schema": {"type": "object"}} for media in patches}}
     elif method in _WRITES:
         operation["requestBody"] = {"content": {"application/json": content}}
     return operation

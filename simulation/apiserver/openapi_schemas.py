@@ -6,18 +6,20 @@ The words are the docstrings of the structs. Pure. Refuses to know which paths s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
 import config.objects
-from config.objects import ApiStruct
+from config.objects import ApiStruct, ObjectMeta
 from config.objects.base import UNKNOWN_KEY
 from config.patches import Schema, schema_for
 from config.patches.strategic_schema import NO_RULE, FieldRule
-from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.custom.objects import CustomResourceDefinition
+from simulation.apiserver.custom.published import published
+from simulation.apiserver.resources import DEFINITIONS, ServedResource
 
 Json = dict[str, Any]
 
@@ -52,6 +54,8 @@ _LISTS_REQUIRED: Mapping[str, tuple[str, ...]] = {
 
 def struct_of(resource: ServedResource) -> type[ApiStruct] | None:
     """The struct of the resource's kind; None for a kind that has none here."""
+    if resource is DEFINITIONS:
+        return CustomResourceDefinition
     found = getattr(config.objects, resource.kind, None)
     if not isinstance(found, type) or not issubclass(found, ApiStruct):
         return None
@@ -74,13 +78,16 @@ def schema_name(resource: ServedResource) -> str:
     return _prefix(resource) + resource.kind
 
 
-def schemas_of(resources: list[ServedResource]) -> dict[str, Json]:
+def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
     """Name -> schema of the kinds of these resources (of one group and version) and of all they are made of."""
     writer = _Writer(_prefix(resources[0]))
     schemas: dict[str, Json] = dict(_WELL_KNOWN)
     for resource in resources:
         struct = struct_of(resource)
-        if struct is None:
+        if resource.custom is not None:
+            writer.visit(ObjectMeta, {})
+            schemas[schema_name(resource)] = published(resource, resource.custom, _reference(f"{_META}.ObjectMeta"))
+        elif struct is None:
             schemas[schema_name(resource)] = {
                 "description": f"{resource.api_version} {resource.kind}.",
                 "type": "object",
@@ -95,6 +102,8 @@ def schemas_of(resources: list[ServedResource]) -> dict[str, Json]:
 
 
 def _prefix(resource: ServedResource) -> str:
+    if resource.custom is not None:
+        return f"{'.'.join(reversed(resource.group.split('.')))}.{resource.version}."
     group = resource.group.partition(".")[0] or "core"
     return f"io.k8s.api.{group}.{resource.version}."
 

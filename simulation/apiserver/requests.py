@@ -18,7 +18,14 @@ from config.documents import read_document
 from simulation.apiserver.protobuf_bodies import PROTOBUF, read_protobuf
 from simulation.apiserver.resources import ServedResource, SubResource, find
 from simulation.apiserver.selection import Selection, selection
-from simulation.apiserver.status import Json, bad_request, method_not_allowed, no_such_path, unsupported_media_type
+from simulation.apiserver.status import (
+    Json,
+    StatusError,
+    bad_request,
+    method_not_allowed,
+    no_such_path,
+    unsupported_media_type,
+)
 from simulation.apiserver.store import Version, Watcher
 
 JSON = "application/json"
@@ -77,9 +84,13 @@ class Target(msgspec.Struct, frozen=True):
     """What follows the subresource: the path to be proxied."""
 
 
+Find = Callable[[str, str, str], ServedResource | None]
+"""(group, version, plural) -> the resource of that name."""
+
+
 @lru_cache(maxsize=4096)
 def target_of(path: str) -> Target:
-    """Raises StatusError (404)."""
+    """What a path names among what every server has. Raises StatusError (404)."""
     parts = path.split("/")
     if 7 <= len(parts) <= 8 and parts[3] == "namespaces" and parts[-1]:
         # An object of the core, or a part of one: its name is new, and all else is as it was.
@@ -96,6 +107,11 @@ def target_of(path: str) -> Target:
 
 @lru_cache(maxsize=4096)
 def _read_target(path: str) -> Target:
+    return read_target(path, find)
+
+
+def read_target(path: str, find_resource: Find) -> Target:
+    """What a path names among the resources that `find_resource` knows. Raises StatusError (404)."""
     parts = path.strip("/").split("/")
     if "" in parts:
         parts = [part for part in parts if part]
@@ -109,7 +125,7 @@ def _read_target(path: str) -> Target:
     # "namespaces/x/status" is a part of the namespace x, "namespaces/x/pods" the pods in it.
     if rest[0] == "namespaces" and len(rest) >= 3 and not (group == "" and rest[2] in ("status", "finalize")):
         namespace, rest = rest[1], rest[2:]
-    resource = find(group, version, rest[0])
+    resource = find_resource(group, version, rest[0])
     if resource is None or (namespace and not resource.namespaced):
         raise no_such_path()
     name = rest[1] if len(rest) > 1 else ""
@@ -182,9 +198,14 @@ class Call:
 _NO_QUERY: Mapping[str, str] = {}
 
 
-def call_of(request: Request) -> Call:
-    """Raises StatusError."""
-    target = target_of(request.path)
+def call_of(request: Request, find_custom: Find | None = None) -> Call:
+    """`find_custom`: the resources that this server alone has. Raises StatusError."""
+    try:
+        target = target_of(request.path)
+    except StatusError:
+        if find_custom is None:
+            raise
+        target = read_target(request.path, find_custom)
     if not request.query:
         return Call(request, target, verb_of(request, target, watch=False), _NO_QUERY)
     query = dict(request.query)
@@ -259,8 +280,8 @@ class ListAnswer:
 
     def body(self) -> bytes:
         resource = self.resource
-        head = b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
-            resource.kind.encode(),
+        head = b'{"kind":"%s","apiVersion":"%s","metadata":%s,"items":[' % (
+            resource.list_kind.encode(),
             resource.api_version.encode(),
             msgspec.json.encode(self.metadata()),
         )

@@ -1,6 +1,7 @@
 """Which resources the server has: their names, their verbs, their parts. Pure data, as discovery tells it.
 
-Owns the one list of what is served (`SERVED`); what is not in it gets a 404. Nothing here can fail. Refuses to know
+Owns the one list of what every server serves (`SERVED`); what is neither in it nor defined as a custom resource gets a
+404. Nothing here can fail. Refuses to know
 how a verb is carried out.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 CREATE_ONLY = ("create",)
@@ -31,12 +33,27 @@ class SubResource:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CustomVersion:
+    """What a definition says of one version of a custom resource, as JSON: the schema of its objects, its columns.
+
+    `selectable`: the dotted paths that a field selector may ask for. `scale`: where the replicas are; None without
+    such a part.
+    """
+
+    schema: Mapping[str, Any]
+    columns: tuple[Mapping[str, Any], ...] = ()
+    selectable: frozenset[str] = frozenset()
+    scale: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ServedResource:
     """One resource; there is one value of each, told apart by identity.
 
-    `storage` names the resource that holds the objects, itself or (for events) its twin. `api_version`: as in
-    `apiVersion`, "v1", "coordination.k8s.io/v1". `group_resource`: as errors say it, "pods",
-    "leases.coordination.k8s.io". `store_key`: resources of the same key are the same objects.
+    `storage` names the resource that holds the objects where that need not look as this one does: for events their
+    twin, for a custom resource the one of all its versions. `api_version`: as in `apiVersion`, "v1",
+    "coordination.k8s.io/v1". `group_resource`: as errors say it, "pods", "leases.coordination.k8s.io". `store_key`:
+    resources of the same key are the same objects. `custom`: for a resource that somebody has defined.
 
     `subresources`: name in the path -> what it is. `categories`: such as `all` of `kubectl get all`.
     """
@@ -52,6 +69,8 @@ class ServedResource:
     verbs: tuple[str, ...] = ALL_VERBS
     subresources: Mapping[str, SubResource] = field(default_factory=dict)
     storage: str = ""
+    list_kind: str = ""
+    custom: CustomVersion | None = None
     api_version: str = field(init=False)
     group_resource: str = field(init=False)
     store_key: str = field(init=False)
@@ -62,6 +81,7 @@ class ServedResource:
         object.__setattr__(self, "api_version", f"{self.group}/{self.version}" if self.group else self.version)
         object.__setattr__(self, "group_resource", named)
         object.__setattr__(self, "store_key", self.storage or named)
+        object.__setattr__(self, "list_kind", self.list_kind or f"{self.kind}List")
 
     @property
     def stored(self) -> bool:
@@ -103,6 +123,7 @@ def _review(group: str, kind: str, *, namespaced: bool = False) -> ServedResourc
 
 
 _CERTIFICATES = "certificates.k8s.io"
+_EXTENSIONS = "apiextensions.k8s.io"
 _STORAGE = "storage.k8s.io"
 _AUTHENTICATION = "authentication.k8s.io"
 _AUTHORIZATION = "authorization.k8s.io"
@@ -178,6 +199,17 @@ SERVED: tuple[ServedResource, ...] = (
             "status": SubResource("CertificateSigningRequest", _CERTIFICATES, "v1", CHANGE),
         },
     ),
+    ServedResource(
+        _EXTENSIONS,
+        "v1",
+        "customresourcedefinitions",
+        "customresourcedefinition",
+        "CustomResourceDefinition",
+        False,
+        ("crd", "crds"),
+        ("api-extensions",),
+        subresources=_status("CustomResourceDefinition", _EXTENSIONS),
+    ),
     _review(_AUTHENTICATION, "SelfSubjectReview"),
     _review(_AUTHENTICATION, "TokenReview"),
     _review(_AUTHORIZATION, "LocalSubjectAccessReview", namespaced=True),
@@ -201,6 +233,7 @@ def _served(group: str, plural: str) -> ServedResource:
 CONFIG_MAPS = _served("", "configmaps")
 EVENTS = _served("", "events")
 LEASES = _served("coordination.k8s.io", "leases")
+DEFINITIONS = _served(_EXTENSIONS, "customresourcedefinitions")
 NAMESPACES = _served("", "namespaces")
 NODES = _served("", "nodes")
 PODS = _served("", "pods")

@@ -35,7 +35,7 @@ _OF_RESOURCE: Mapping[str, frozenset[str]] = {
     "namespaces": frozenset({"status.phase", "name"}),
     "secrets": frozenset({"type"}),
     "services": frozenset({"spec.clusterIP", "spec.type"}),
-    "certificatesigningrequests": frozenset({"spec.signerName"}),
+    "certificatesigningrequests.certificates.k8s.io": frozenset({"spec.signerName"}),
 }
 _BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
 
@@ -45,12 +45,18 @@ class Selection:
 
     __slots__ = ("_fields", "_labels", "everything", "name", "node", "node_alone")
 
-    def __init__(self, labels: LabelQuery = LabelQuery(), fields: FieldQuery = FieldQuery()) -> None:  # noqa: B008  # both are frozen
+    def __init__(
+        self,
+        labels: LabelQuery = LabelQuery(),  # noqa: B008  # both are frozen
+        fields: FieldQuery = FieldQuery(),  # noqa: B008
+        *,
+        by_node: bool = True,
+    ) -> None:
         self._labels = labels
         self._fields = fields
         self.everything = not (labels.requirements or labels.nothing or fields.requirements)
         self.name = fields.exact("metadata.name")
-        self.node = fields.exact("spec.nodeName")
+        self.node = fields.exact("spec.nodeName") if by_node else None
         self.node_alone = (
             self.node is not None and len(fields.requirements) == 1 and not (labels.requirements or labels.nothing)
         )
@@ -77,15 +83,17 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
     """Read the selectors of a request. Raises StatusError (400)."""
     if not (label_selector or field_selector):
         return EVERYTHING
+    custom = resource.custom
     try:
         labels = parse_label_selector(label_selector)
         fields = parse_field_selector(field_selector)
     except SelectorError as error:
         raise bad_request(f"unable to parse requirement: {error}") from None
-    known = _OF_ALL | _OF_RESOURCE.get(resource.store_key, _OF_RESOURCE.get(resource.plural, frozenset()))
+    known = _OF_ALL | (_OF_RESOURCE.get(resource.store_key, frozenset()) if custom is None else custom.selectable)
     for path in sorted(fields.paths - known):
         raise bad_request(f"field label not supported: {path}")
-    return Selection(labels, fields)
+    # Only of pods it is known which node they are on.
+    return Selection(labels, fields, by_node=custom is None)
 
 
 def field_of(value: Json, path: str) -> str:
@@ -101,7 +109,7 @@ def field_of(value: Json, path: str) -> str:
         return str((value.get("source") or {}).get("component") or value.get("reportingComponent") or "")
     if path == "status.podIPs":
         return ",".join(entry.get("ip", "") for entry in found or ())
-    return "" if found is None else str(found)
+    return "" if found is None else str(found).lower() if isinstance(found, bool) else str(found)
 
 
 @lru_cache(maxsize=256)

@@ -18,10 +18,12 @@ from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, A
 from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Clock, Core, Options
+from simulation.apiserver.custom.definition_rules import DefinitionRules, Tools
+from simulation.apiserver.custom.scale import scale
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
 from simulation.apiserver.kinds.registry import rules_of_all
 from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of
-from simulation.apiserver.resources import NAMESPACES, SERVICES, ServedResource
+from simulation.apiserver.resources import DEFINITIONS, NAMESPACES, SERVICES, ServedResource
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store import Store
 from simulation.apiserver.verbs.bind import bind, evict
@@ -50,12 +52,12 @@ _PARTS: dict[tuple[str, str], Callable[[Context, Call], Answer]] = {
     ("nodes", "proxy"): node_proxy,
     ("serviceaccounts", "token"): request_token,
     ("bindings", ""): bind,
-    ("localsubjectaccessreviews", ""): may_somebody,
-    ("selfsubjectaccessreviews", ""): may_i,
-    ("selfsubjectreviews", ""): who_am_i,
-    ("selfsubjectrulesreviews", ""): my_rules,
-    ("subjectaccessreviews", ""): may_somebody,
-    ("tokenreviews", ""): token_review,
+    ("localsubjectaccessreviews.authorization.k8s.io", ""): may_somebody,
+    ("selfsubjectaccessreviews.authorization.k8s.io", ""): may_i,
+    ("selfsubjectreviews.authentication.k8s.io", ""): who_am_i,
+    ("selfsubjectrulesreviews.authorization.k8s.io", ""): my_rules,
+    ("subjectaccessreviews.authorization.k8s.io", ""): may_somebody,
+    ("tokenreviews.authentication.k8s.io", ""): token_review,
 }
 """What is special: (resource, part)."""
 
@@ -90,6 +92,11 @@ class ApiServer:
         namespaces = kinds["namespaces"]
         assert isinstance(namespaces, NamespaceRules)
         namespaces.empty = self._empty
+        definitions = kinds[DEFINITIONS.store_key]
+        assert isinstance(definitions, DefinitionRules)
+        definitions.tools = Tools(add_rules=kinds.__setitem__, empty=lambda resource: self._empty(resource, ""))
+        self._custom = definitions.catalog
+        namespaces.resources = self._custom.one_of_each
         with self._core.lock:
             for name in FIRST:
                 self._make(NAMESPACES, "", name, {})
@@ -105,13 +112,20 @@ class ApiServer:
         """What the server has: for invariants and tests, which read and do not write."""
         return self._core.store
 
+    @property
+    def served(self) -> tuple[ServedResource, ...]:
+        """What there is to ask for: what every server has, and what is defined in this one."""
+        return self._custom.served
+
     def handle(self, request: Request) -> Answer:
         """The answer to a request."""
         with self._core.lock:
             try:
-                call = call_of(request)
+                call = call_of(request, self._custom.find)
                 self._context.authorizer.check(call)
-                special = _PARTS.get((call.resource.plural, call.target.subresource))
+                special = _PARTS.get((call.resource.group_resource, call.target.subresource))
+                if special is None and call.target.subresource == "scale":
+                    special = scale
                 return (special or _VERBS[call.verb])(self._context, call)
             except StatusError as refusal:
                 if refusal.code == 403:

@@ -5,8 +5,7 @@ They are stored as core/v1 has them. Owns the two shapes and the hour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 from config.objects import Event
 from simulation.apiserver.core import Core
@@ -29,23 +28,6 @@ _NEW_NAMES: Mapping[str, str] = {
 _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 
 
-def shape_of(resource: ServedResource) -> Callable[[Version], Version]:
-    """How a stored version looks in that resource."""
-    return partial(seen_in, resource)
-
-
-def seen_in(resource: ServedResource, version: Version) -> Version:
-    """How that stored version looks in that resource."""
-    return version if resource.group != GROUP else version.twin or _make_twin(resource, version)
-
-
-def stored_of(resource: ServedResource, value: Json) -> Json:
-    """How what was sent to that resource is stored."""
-    if resource.group != GROUP:
-        return value
-    return {**{_OLD_NAMES.get(name, name): part for name, part in value.items()}, "apiVersion": "v1"}
-
-
 def _make_twin(resource: ServedResource, version: Version) -> Version:
     value = {_NEW_NAMES.get(name, name): part for name, part in version.object.items()}
     value["apiVersion"] = resource.api_version
@@ -62,6 +44,14 @@ class EventRules(KindRules):
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self._ends: dict[tuple[str, str], int] = {}
+
+    def seen_in(self, resource: ServedResource, version: Version) -> Version:
+        return version if resource.group != GROUP else version.twin or _make_twin(resource, version)
+
+    def stored_of(self, resource: ServedResource, value: Json) -> Json:
+        if resource.group != GROUP:
+            return value
+        return {**{_OLD_NAMES.get(name, name): part for name, part in value.items()}, "apiVersion": "v1"}
 
     def prepare(self, call: Call, value: Json) -> None:
         if "type" not in value:

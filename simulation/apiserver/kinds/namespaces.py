@@ -6,7 +6,7 @@ Gives every namespace its service account `default` and the ConfigMap `kube-root
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from config.name_rules import dns_label
 from config.objects import ApiStruct, Namespace
@@ -27,7 +27,7 @@ Empty = Callable[[ServedResource, str], None]
 
 
 class NamespaceRules(KindRules):
-    """See the module. `empty` is set by the server, which has the verbs."""
+    """See the module. `empty` and `resources` are set by the server, which has the verbs."""
 
     struct: type[ApiStruct] | None = Namespace
     has_status = True
@@ -36,6 +36,8 @@ class NamespaceRules(KindRules):
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self.empty: Empty | None = None
+        self.resources: Callable[[], Iterable[ServedResource]] = lambda: SERVED
+        """One for each kind of objects that there may be."""
 
     def prepare(self, call: Call, value: Json) -> None:
         metadata = value["metadata"]
@@ -95,8 +97,8 @@ class NamespaceRules(KindRules):
         if version is None or version.uid != uid:
             return
         if self.empty is not None:
-            for resource in SERVED:
-                if resource.namespaced and resource.stored and not resource.storage:
+            for resource in self.resources():
+                if resource.namespaced and resource.stored:
                     self.empty(resource, name)
         if any(collection.holds(name) for collection in store.collections()):
             self.core.after(SECOND_NS, lambda: self._end(name, uid))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from config import objects
 from config.objects import ApiStruct
 from simulation.apiserver.core import Core
+from simulation.apiserver.custom.definition_rules import DefinitionRules
 from simulation.apiserver.kinds.config_data import ConfigMapRules, SecretRules
 from simulation.apiserver.kinds.events import EventRules
 from simulation.apiserver.kinds.namespaces import NamespaceRules
@@ -18,6 +19,7 @@ from simulation.apiserver.resources import SERVED, ServedResource
 _OWN: dict[str, type[KindRules]] = {
     "certificatesigningrequests.certificates.k8s.io": CertificateRequestRules,
     "configmaps": ConfigMapRules,
+    "customresourcedefinitions.apiextensions.k8s.io": DefinitionRules,
     "events": EventRules,
     "leases.coordination.k8s.io": LeaseRules,
     "namespaces": NamespaceRules,

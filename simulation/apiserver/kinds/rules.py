@@ -65,6 +65,14 @@ class KindRules:
 
     # --- the shape of objects ---------------------------------------------------------------------------------------
 
+    def seen_in(self, resource: ServedResource, version: Version) -> Version:
+        """How a stored version looks in that resource, which may be one of several that show the same objects."""
+        return version
+
+    def stored_of(self, resource: ServedResource, value: Json) -> Json:
+        """How what was sent to that resource is stored."""
+        return value
+
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
         """The object as a struct. Raises StatusError (400) when a field has the wrong type."""
         if self.struct is None:

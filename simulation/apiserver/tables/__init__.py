@@ -1,7 +1,7 @@
 """Tables as the server makes them: what `kubectl get` shows, decided where the objects are known. Pure.
 
-Owns which resource has which columns (one file for each family) and the Table document around the rows. Refuses to know
-HTTP: who asks for a table, and how, is the front's business.
+Owns which resource has which columns (one file for each family; custom resources say it themselves) and the Table
+document around the rows. Refuses to know HTTP: who asks for a table, and how, is the front's business.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.tables.certificates import CERTIFICATE_SIGNING_REQUESTS
 from simulation.apiserver.tables.columns import Json, View
+from simulation.apiserver.tables.custom import DEFINITIONS, view_of
 from simulation.apiserver.tables.events import EVENTS
 from simulation.apiserver.tables.nodes import NODES
 from simulation.apiserver.tables.plain import CONFIG_MAPS, LEASES, NAMED, NAMESPACES, RUNTIME_CLASSES, SECRETS
@@ -44,6 +45,7 @@ _VIEWS: Mapping[str, View] = {
     "csidrivers.storage.k8s.io": CSI_DRIVERS,
     "csinodes.storage.k8s.io": CSI_NODES,
     "certificatesigningrequests.certificates.k8s.io": CERTIFICATE_SIGNING_REQUESTS,
+    "customresourcedefinitions.apiextensions.k8s.io": DEFINITIONS,
 }
 
 
@@ -62,7 +64,8 @@ def table_of(
     `list_metadata`: resourceVersion, continue and remainingItemCount of the list; for one object, a watch event above
     all, leave it out. `with_columns`: False for all events of a watch but the first.
     """
-    view = _VIEWS.get(resource.group_resource, NAMED)
+    custom = resource.custom
+    view = _VIEWS.get(resource.group_resource, NAMED) if custom is None else view_of(custom)
     if list_metadata is None:
         version = objects[0].get("metadata", {}).get("resourceVersion") if objects else None
         list_metadata = {"resourceVersion": version} if version else {}

@@ -13,7 +13,7 @@ from typing import Any
 from config.ages import since
 
 Json = Mapping[str, Any]
-Cell = str | int | bool
+Cell = str | int | float | bool | None
 
 NONE, UNKNOWN, UNSET = "<none>", "<unknown>", "<unset>"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from simulation.apiserver.authentication import Authenticator
 from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Core
-from simulation.apiserver.kinds.events import seen_in
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import ServedResource
@@ -44,8 +44,12 @@ class Context:
 
     def answer(self, call: Call, version: Version, code: int = 200) -> ObjectAnswer:
         resource = call.resource
-        seen = seen_in(resource, version) if resource.storage else version
+        seen = self.kinds[resource.store_key].seen_in(resource, version) if resource.storage else version
         return ObjectAnswer(resource, seen, code, tuple(call.warnings))
+
+    def shape(self, resource: ServedResource) -> Callable[[Version], Version]:
+        """How stored versions look in that resource."""
+        return partial(self.kinds[resource.store_key].seen_in, resource)
 
     def put(self, call: Call, value: Json) -> Version:
         """Store a new version, unless this is only a trial."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from simulation.apiserver.authorization import check_node_object
-from simulation.apiserver.kinds.events import stored_of
 from simulation.apiserver.kinds.rules import check_name
 from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
 from simulation.apiserver.requests import Call, ObjectAnswer
@@ -23,7 +22,7 @@ def create(context: Context, call: Call) -> ObjectAnswer:
     resource = call.resource
     value = typed(resource.kind, resource.api_version, call.object_body())
     if resource.storage:
-        value = stored_of(resource, value)
+        value = context.rules(resource).stored_of(resource, value)
     return context.answer(call, create_value(context, call, value), 201)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from actors.pod_status.times import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
-from simulation.apiserver.kinds.events import shape_of
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version
@@ -34,7 +33,7 @@ def delete_collection(context: Context, call: Call) -> ListAnswer:
             call.request, Target(call.resource, version.namespace, version.name), "delete", call.query, call.dry_run
         )
         delete_object(context, one, version, dict(options))
-    return ListAnswer(call.resource, tuple(map(shape_of(call.resource), found)), revision)
+    return ListAnswer(call.resource, tuple(map(context.shape(call.resource), found)), revision)
 
 
 def options_of(call: Call) -> Json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from config.codec import unknown_fields
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call
@@ -18,8 +20,15 @@ def check_fields(call: Call, rules: KindRules, value: Json) -> None:
     read = rules.read(call.resource, value)
     if read is None or getattr(read, "unknown", None) is None or directive == "Ignore":
         return
-    unknown = unknown_fields(read)
-    texts = [f'unknown field "{path.removeprefix("$.")}"' for path in unknown]
+    tell_of_unknown(call, [path.removeprefix("$.") for path in unknown_fields(read)])
+
+
+def tell_of_unknown(call: Call, paths: Sequence[str]) -> None:
+    """Warn of these fields, or refuse them (400), as the request asks."""
+    directive = call.query.get("fieldValidation", "Warn")
+    if not paths or directive == "Ignore":
+        return
+    texts = [f'unknown field "{path}"' for path in paths]
     if directive == "Strict":
         kind, version = call.resource.kind, call.resource.version
         raise bad_request(

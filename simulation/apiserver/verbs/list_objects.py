@@ -11,7 +11,6 @@ from itertools import islice
 
 import msgspec
 
-from simulation.apiserver.kinds.events import shape_of
 from simulation.apiserver.requests import Call, ListAnswer
 from simulation.apiserver.status import bad_request, expired, invalid, too_large_version
 from simulation.apiserver.store import Collection, Key
@@ -55,7 +54,7 @@ def list_objects(context: Context, call: Call) -> ListAnswer:
             last = versions[-1]
             continue_ = _token(revision, (last.namespace, last.name))
             remaining = rest if not (query.get("labelSelector") or query.get("fieldSelector")) else None
-    shape = shape_of(call.resource)
+    shape = context.shape(call.resource)
     return ListAnswer(
         call.resource, tuple(map(shape, versions)), revision, continue_, remaining, warnings=tuple(call.warnings)
     )

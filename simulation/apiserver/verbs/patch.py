@@ -12,6 +12,7 @@ from typing import Any
 
 from config.patches import (
     PatchError,
+    Schema,
     apply_json_patch,
     apply_strategic,
     is_bare,
@@ -19,9 +20,10 @@ from config.patches import (
     merge_patch,
     schema_for,
 )
-from simulation.apiserver.kinds.events import seen_in, stored_of
+from simulation.apiserver.custom.merging import merged_lists
 from simulation.apiserver.metadata import typed
 from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer, media_of
+from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError, bad_request, not_found, unsupported_media_type
 from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.context import Context
@@ -29,6 +31,8 @@ from simulation.apiserver.verbs.create import create_value
 from simulation.apiserver.verbs.update import change
 
 STRATEGIC = "application/strategic-merge-patch+json"
+CUSTOM_PATCH_TYPES = tuple(media for media in PATCH_TYPES if media != STRATEGIC)
+"""A strategic merge patch needs to be told how lists merge in words that a definition has not."""
 APPLIED_AT_MOST = 10_000
 """So many applied objects are remembered, the newest ones."""
 
@@ -36,9 +40,11 @@ APPLIED_AT_MOST = 10_000
 def patch(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
     media = media_of(call.request.content_type)
-    if media not in PATCH_TYPES:
-        raise unsupported_media_type(media, PATCH_TYPES)
+    accepted = PATCH_TYPES if call.resource.custom is None else CUSTOM_PATCH_TYPES
+    if media not in accepted:
+        raise unsupported_media_type(media, accepted)
     document = call.body()
+    rules = context.kinds[call.resource.store_key]
     old = context.core.store.get(call.resource.store_key, call.namespace, call.name)
     if old is None:
         if media != APPLY or call.target.sub is not None:
@@ -48,25 +54,24 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if media == APPLY and isinstance(document, dict):
             patched = _applied(context, call, old, document)
         else:
-            before, bare = seen_in(call.resource, old).object, is_bare(call.request.body)
+            before, bare = rules.seen_in(call.resource, old).object, is_bare(call.request.body)
             patched = _patched(call, media, before, document, bare=bare)
     except PatchError as error:
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None
         raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None
     value = typed(call.resource.kind, call.resource.api_version, patched)
-    version = change(context, call, old, stored_of(call.resource, value))
+    version = change(context, call, old, rules.stored_of(call.resource, value))
     if media == APPLY:
         _remember(context, call, version, document)
     return context.answer(call, version)
 
 
 def _applied(context: Context, call: Call, old: Version, document: Json) -> Json:
-    before = seen_in(call.resource, old).object
+    before = context.rules(call.resource).seen_in(call.resource, old).object
     last = context.applied.get((old.uid, call.query.get("fieldManager", "")))
     if last is not None:
-        schema = schema_for(call.resource.api_version, call.resource.kind)
-        before = _patched(call, STRATEGIC, before, make_strategic(last, document, schema))
+        before = _patched(call, STRATEGIC, before, make_strategic(last, document, _schema(call.resource)))
     return _patched(call, STRATEGIC, before, document)
 
 
@@ -88,11 +93,18 @@ def _patched(call: Call, media: str, old: Json, document: Any, *, bare: bool = F
     elif media == "application/merge-patch+json":
         patched = merge_patch(old, document)
     else:
-        schema = schema_for(call.resource.api_version, call.resource.kind)
+        resource = call.resource
+        schema = schema_for(resource.api_version, resource.kind) if resource.custom is None else _schema(resource)
         patched = apply_strategic(old, document, schema, bare=bare)
     if not isinstance(patched, dict):
         raise bad_request("the patched object is not an object")
     return patched
+
+
+def _schema(resource: ServedResource) -> Schema:
+    """Which lists are merged, and by what."""
+    custom = resource.custom
+    return schema_for(resource.api_version, resource.kind) if custom is None else merged_lists(custom)
 
 
 def _create_applied(context: Context, call: Call, document: Any) -> Version:
@@ -100,6 +112,6 @@ def _create_applied(context: Context, call: Call, document: Any) -> Version:
         raise bad_request("the body of the request is not an object")
     value = typed(call.resource.kind, call.resource.api_version, document)
     value["metadata"].setdefault("name", call.name)
-    version = create_value(context, call, stored_of(call.resource, value))
+    version = create_value(context, call, context.rules(call.resource).stored_of(call.resource, value))
     _remember(context, call, version, document)
     return version

@@ -8,7 +8,6 @@ nothing makes no new version.
 from __future__ import annotations
 
 from simulation.apiserver.authorization import check_node_object
-from simulation.apiserver.kinds.events import stored_of
 from simulation.apiserver.metadata import check_metadata, check_namespace, keep_old, typed
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
@@ -22,7 +21,7 @@ def update(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
     rules = context.rules(resource)
-    value = stored_of(resource, typed(resource.kind, resource.api_version, call.object_body()))
+    value = rules.stored_of(resource, typed(resource.kind, resource.api_version, call.object_body()))
     check_namespace(resource, call.namespace, value["metadata"])
     old = context.core.store.get(resource.store_key, call.namespace, call.name)
     if old is None:

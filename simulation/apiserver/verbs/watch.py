@@ -7,7 +7,6 @@ sendInitialEvents the objects come first, then a bookmark that says so, then the
 from __future__ import annotations
 
 from simulation.apiserver.core import SECOND_NS, Core
-from simulation.apiserver.kinds.events import shape_of
 from simulation.apiserver.requests import Call, WatchAnswer
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request, forbidden_field, invalid
@@ -46,7 +45,7 @@ def watch(context: Context, call: Call) -> WatchAnswer:
     watcher.timer = core.after(lasts_ns, end)
     if bookmarks:
         context.bookmarks.add(watcher, call.resource)
-    return WatchAnswer(call.resource, watcher, shape_of(call.resource))
+    return WatchAnswer(call.resource, watcher, context.shape(call.resource))
 
 
 def bookmark(resource: ServedResource, revision: int, annotations: Json | None = None) -> Version:

@@ -1,0 +1,239 @@
+"""Definitions as somebody sends them: what is refused and why, what becomes of names, versions and deletion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulation.apiserver.custom.resources import priority
+from tests.simulation.apiserver.custom.made import (
+    DEFINITIONS,
+    NAME,
+    SCHEMA,
+    WIDGETS,
+    define,
+    defined,
+    definition,
+    make,
+    version,
+    widget,
+)
+from tests.simulation.apiserver.worlds import MERGE, Server
+
+ONE = f"{DEFINITIONS}/{NAME}"
+
+
+def test_a_definition_is_established_when_the_answer_comes() -> None:
+    made = define(Server(), names={"shortNames": ["wd"]}).value
+    status = made["status"]
+    assert [(each["type"], each["status"], each["reason"]) for each in status["conditions"]] == [
+        ("NamesAccepted", "True", "NoConflicts"),
+        ("Established", "True", "InitialNamesAccepted"),
+    ]
+    names = {
+        "plural": "widgets",
+        "singular": "widget",
+        "kind": "Widget",
+        "listKind": "WidgetList",
+        "shortNames": ["wd"],
+    }
+    assert status["acceptedNames"] == made["spec"]["names"] == names
+    assert status["storedVersions"] == ["v1"]
+    assert made["spec"]["conversion"] == {"strategy": "None"}
+    assert made["metadata"]["generation"] == 1
+
+
+COLUMN = {"name": "C", "type": "string", "jsonPath": ".spec.color"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "message"),
+    [
+        ({"group": "", "name": NAME}, "spec.group", "Required value"),
+        ({"group": "example"}, "spec.group", "should be a domain with at least one dot"),
+        ({"group": "Example.com", "name": NAME}, "spec.group", "is no DNS name"),
+        (
+            {"group": "apps.k8s.io"},
+            "metadata.annotations[api-approved.kubernetes.io]",
+            "protected groups must have approval annotation",
+        ),
+        ({"scope": ""}, "spec.scope", "Required value"),
+        ({"scope": "Global"}, "spec.scope", 'Unsupported value: "Global": supported values: "Cluster", "Namespaced"'),
+        ({"kind": ""}, "spec.names.kind", "Required value"),
+        ({"plural": "Widgets", "name": NAME}, "spec.names.plural", "a DNS-1035 label must consist of lower case"),
+        ({"names": {"listKind": "Widget"}}, "spec.names.listKind", "kind and listKind may not be the same"),
+        ({"names": {"shortNames": ["W"]}}, "spec.names.shortNames[0]", "a DNS-1035 label"),
+        ({"preserveUnknownFields": True}, "spec.preserveUnknownFields", "must be false"),
+        (
+            {"versions": [version(storage=False)]},
+            "spec.versions",
+            "must have exactly one version marked as storage version",
+        ),
+        ({"versions": [version(), version()]}, "spec.versions", "must contain unique version names"),
+        ({"versions": [version("1")]}, "spec.versions[0].name", "a DNS-1035 label"),
+        (
+            {"versions": [{**version(), "schema": {}}]},
+            "spec.versions[0].schema.openAPIV3Schema",
+            "Required value: schemas are required",
+        ),
+        (
+            {"versions": [version(schema={"type": "object", "properties": {"spec": {}}})]},
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type",
+            "Required value: must not be empty for specified object fields",
+        ),
+        (
+            {"versions": [version(additionalPrinterColumns=[{**COLUMN, "type": "text"}])]},
+            "spec.versions[0].additionalPrinterColumns[0].type",
+            "must be one of boolean,date,integer,number,string",
+        ),
+        (
+            {"versions": [version(additionalPrinterColumns=[{**COLUMN, "jsonPath": "spec.color"}])]},
+            "spec.versions[0].additionalPrinterColumns[0].jsonPath",
+            "is an invalid path",
+        ),
+        (
+            {"versions": [version(subresources={"scale": {"specReplicasPath": ".status.x"}})]},
+            "spec.versions[0].subresources.scale.specReplicasPath",
+            "should be a json path under .spec",
+        ),
+        (
+            {"versions": [version(selectableFields=[{"jsonPath": ".spec.other"}])]},
+            "spec.versions[0].selectableFields[0].jsonPath",
+            "must point to a field of type boolean, integer, string",
+        ),
+        (
+            {"versions": [version(), version("v2", storage=False)], "conversion": {"strategy": "Webhook"}},
+            "spec.conversion.strategy",
+            "no webhook is called by this simulated server",
+        ),
+        ({"conversion": {"strategy": "Magic"}}, "spec.conversion.strategy", "Unsupported value"),
+    ],
+)
+def test_what_is_refused(spec: dict[str, Any], field: str, message: str) -> None:
+    refused = define(Server(), **spec)
+    assert refused.code == 422, refused.value
+    causes = [cause["message"] for cause in refused.value["details"]["causes"] if cause["field"] == field]
+    assert any(message in cause for cause in causes), refused.value["details"]["causes"]
+
+
+def test_the_name_is_that_of_the_resource() -> None:
+    other = definition()
+    other["metadata"]["name"] = "other.example.com"
+    refused = Server().ask("POST", DEFINITIONS, other)
+    assert refused.message == (
+        'CustomResourceDefinition.apiextensions.k8s.io "other.example.com" is invalid: metadata.name: Invalid value: '
+        '"other.example.com": must be spec.names.plural+"."+spec.group'
+    )
+
+
+def test_words_that_no_schema_has_are_warned_of_or_refused() -> None:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "proprietors": {}}}}
+    place = "spec.versions[0].schema.openAPIV3Schema.properties[spec].proprietors"
+    warned = define(Server(), version(schema=schema))
+    assert warned.answer.warnings == (f'unknown field "{place}"',)  # type: ignore[union-attr]
+    strict = Server().ask("POST", DEFINITIONS, definition(version(schema=schema)), fieldValidation="Strict")
+    assert (strict.code, f'unknown field "{place}"' in strict.message) == (400, True)
+
+
+def test_rules_in_cel_are_told_to_be_without_effect() -> None:
+    schema = {**SCHEMA, "x-kubernetes-validations": [{"rule": "self.spec.replicas > 2"}]}
+    made = define(Server(), version(schema=schema))
+    assert made.code == 201
+    (warning,) = made.answer.warnings  # type: ignore[union-attr]
+    assert warning.startswith("spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations: this simulated server")
+
+
+def test_a_webhook_that_has_nothing_to_convert_is_warned_of() -> None:
+    made = define(Server(), conversion={"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}})
+    assert made.code == 201
+    assert "calls no webhook" in made.answer.warnings[0]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ({"plural": "gadgets", "kind": "Widget", "names": {"singular": "gadget"}}, "KindConflict"),
+        ({"plural": "gadgets", "kind": "Gadget", "names": {"shortNames": ["widget"]}}, "ShortNamesConflict"),
+        ({"plural": "gadgets", "kind": "Gadget", "names": {"listKind": "WidgetList"}}, "ListKindConflict"),
+    ],
+)
+def test_of_two_that_want_a_name_the_first_has_it(other: dict[str, Any], reason: str) -> None:
+    server = defined()
+    made = define(server, **other).value
+    assert [(each["type"], each["status"], each["reason"]) for each in made["status"]["conditions"]] == [
+        ("NamesAccepted", "False", reason),
+        ("Established", "False", "NotAccepted"),
+    ]
+    assert server.get("/apis/example.com/v1/namespaces/default/gadgets").code == 404
+    assert define(server, group="other.example.com", **other).value["status"]["conditions"][0]["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"scope": "Cluster"}, "spec.scope"),
+        ({"names": {"kind": "Gadget", "listKind": "GadgetList"}}, "spec.names.kind"),
+        ({"names": {"plural": "gadgets"}}, "spec.names.plural"),
+        ({"group": "other.example.com"}, "spec.group"),
+    ],
+)
+def test_what_cannot_change(change: Any, field: str) -> None:
+    refused = defined().ask("PATCH", ONE, {"spec": change}, content_type=MERGE)
+    assert refused.code == 422
+    causes = {cause["field"]: cause["message"] for cause in refused.value["details"]["causes"]}
+    assert causes[field].endswith("field is immutable")
+
+
+def test_a_version_that_was_stored_cannot_leave_before_it_is_said_to_be_unused() -> None:
+    server = defined()
+    both = [version(storage=False), version("v2")]
+    changed = server.ask("PATCH", ONE, {"spec": {"versions": both}}, content_type=MERGE).value
+    assert changed["status"]["storedVersions"] == ["v1", "v2"]
+    only = {"spec": {"versions": [version("v2")]}}
+    refused = server.ask("PATCH", ONE, only, content_type=MERGE)
+    assert refused.message.endswith('status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions')
+    server.ask("PATCH", f"{ONE}/status", {"status": {"storedVersions": ["v2"]}}, content_type=MERGE)
+    assert server.ask("PATCH", ONE, only, content_type=MERGE).code == 200
+    assert server.get(WIDGETS).code == 404
+
+
+def test_a_definition_that_goes_takes_its_objects_along_and_watches_end() -> None:
+    server = defined()
+    make(server)
+    watched, of_definitions = server.watch(WIDGETS), server.watch(DEFINITIONS)
+    assert server.ask("DELETE", ONE).value["metadata"]["deletionTimestamp"]
+    assert watched.told == ["ADDED lamp", "DELETED lamp"]
+    assert watched.ends == [None]
+    assert of_definitions.told[-1] == f"DELETED {NAME}"
+    assert server.get(WIDGETS).code == 404
+    assert define(server).code == 201
+    assert server.get(WIDGETS).value["items"] == []
+
+
+def test_it_waits_for_the_finalizers_of_its_objects_and_lets_nothing_new_in() -> None:
+    server = defined()
+    make(server, metadata={"finalizers": ["example.com/mine"]})
+    server.ask("DELETE", ONE)
+    conditions = {each["type"]: each for each in server.get(ONE).value["status"]["conditions"]}
+    assert conditions["Terminating"]["reason"] == "InstanceDeletionInProgress"
+    refused = server.ask("POST", WIDGETS, widget("late"))
+    assert (refused.code, refused.value["reason"]) == (405, "MethodNotAllowed")
+    server.ask("PATCH", f"{WIDGETS}/lamp", {"metadata": {"finalizers": None}}, content_type=MERGE)
+    assert server.get(ONE).code == 404
+
+
+def test_a_trial_defines_nothing() -> None:
+    server = Server()
+    assert server.ask("POST", DEFINITIONS, definition(), dryRun="All").code == 201
+    assert server.get(WIDGETS).code == 404
+
+
+def test_another_server_knows_nothing_of_it() -> None:
+    assert defined().get(WIDGETS).code == 200
+    assert Server().get(WIDGETS).code == 404
+
+
+def test_versions_are_preferred_as_their_names_say() -> None:
+    names = ["v1alpha1", "foo", "v2beta1", "v1", "v10", "v1beta2", "v11alpha2", "bar"]
+    assert sorted(names, key=priority) == ["v10", "v1", "v2beta1", "v1beta2", "v11alpha2", "v1alpha1", "bar", "foo"]

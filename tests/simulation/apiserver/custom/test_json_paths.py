@@ -1,0 +1,58 @@
+"""JSONPath as columns have it: what is found where, and what is not understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulation.apiserver.custom.json_paths import find_all, names_of, parse_path
+
+VALUE = {
+    "spec": {
+        "size": 3,
+        "a.b": "dotted",
+        "list": [{"name": "x", "n": 1}, {"name": "y", "n": 2}],
+        "map": {"k": 1, "l": 2},
+    },
+    "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "False"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (".spec.size", [3]),
+        (".spec.nothing", []),
+        (".spec.size.more", []),
+        (r".spec.a\.b", ["dotted"]),
+        (".spec['a.b']", ["dotted"]),
+        ('.spec["a.b"]', ["dotted"]),
+        (".spec.list[0].name", ["x"]),
+        (".spec.list[-1].name", ["y"]),
+        (".spec.list[7].name", []),
+        (".spec.list[*].name", ["x", "y"]),
+        (".spec.map.*", [1, 2]),
+        ('.status.conditions[?(@.type=="Ready")].status', ["True"]),
+        (".status.conditions[?(@.type == 'Synced')].status", ["False"]),
+        ('.status.conditions[?(@.type!="Ready")].type', ["Synced"]),
+        (".spec.list[?(@.n>1)].name", ["y"]),
+        ('.spec.list[?(@.n>"text")].name', []),
+        (".spec.list[?(@.name)].n", [1, 2]),
+        (".spec.list[?(@.other)].n", []),
+        ("$.spec.size", [3]),
+    ],
+)
+def test_what_a_path_finds(path: str, found: list[Any]) -> None:
+    assert list(find_all(VALUE, parse_path(path))) == found
+
+
+@pytest.mark.parametrize("path", ["spec", ".spec..size", ".spec[", ".spec.list[?(@.n>x)]", ".spec.[0]", "{.spec}"])
+def test_what_is_not_understood_is_named(path: str) -> None:
+    with pytest.raises(ValueError, match=r"is no JSONPath|is neither"):
+        parse_path(path)
+
+
+def test_a_path_of_names_alone_is_one() -> None:
+    assert names_of(parse_path(".spec.size")) == ("spec", "size")
+    assert names_of(parse_path(".spec.list[0]")) is None

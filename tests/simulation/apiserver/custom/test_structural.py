@@ -1,0 +1,122 @@
+"""Which schemas a definition may have: each fault with its path, and none in what people write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulation.apiserver.custom.structural import faults_of_schema, places_of_cel, unknown_keywords
+
+TEXT: dict[str, Any] = {"type": "string"}
+
+
+def root(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    "of_a",
+    [
+        TEXT,
+        {"x-kubernetes-preserve-unknown-fields": True},
+        {"x-kubernetes-int-or-string": True},
+        {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+        {"x-kubernetes-int-or-string": True, "allOf": [{"anyOf": [{"type": "integer"}, {"type": "string"}]}]},
+        {"type": "object", "additionalProperties": {"type": "array", "items": TEXT}},
+        {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+        {**root(b=TEXT, c=TEXT), "oneOf": [{"required": ["b"]}, {"required": ["c"]}]},
+        {**root(b=TEXT), "anyOf": [{"properties": {"b": {"enum": ["x"]}}}], "not": {"required": ["d"]}},
+        {"type": "array", "items": TEXT, "x-kubernetes-list-type": "set"},
+        {"type": "object", "properties": {"metadata": {"type": "object", "properties": {"labels": TEXT}}}},
+        {"type": "integer", "default": 0, "maximum": 2.5, "format": "int32", "nullable": True},
+    ],
+)
+def test_what_is_structural(of_a: Any) -> None:
+    assert faults_of_schema(root(a=of_a), "s") == []
+
+
+LIST_OF_MAPS = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+
+
+@pytest.mark.parametrize(
+    ("of_a", "field", "message"),
+    [
+        ({}, ".type", "Required value: must not be empty for specified object fields"),
+        ({"type": "text"}, ".type", 'Unsupported value: "text": supported values: "array", "boolean"'),
+        ({"type": "array"}, ".items", "Required value: must be specified"),
+        ({"type": "array", "items": {}}, ".items", "Required value: must be specified"),
+        ({"type": "array", "items": [TEXT]}, ".items", "Forbidden: items must be a schema object and not an array"),
+        ({"type": "array", "items": {"nullable": True}}, ".items.type", "must not be empty for specified array items"),
+        ({"$ref": "#/definitions/x"}, ".$ref", "Forbidden: $ref is not supported"),
+        ({**TEXT, "uniqueItems": True}, ".uniqueItems", "Forbidden: uniqueItems cannot be set to true"),
+        ({**TEXT, "pattern": "["}, ".pattern", "must be a valid regular expression, but isn't"),
+        ({**TEXT, "maxLength": "9"}, ".maxLength", "must be of type int"),
+        ({**root(b=TEXT), "additionalProperties": TEXT}, ".additionalProperties", "are mutual exclusive"),
+        ({**TEXT, "default": 1}, ".default", "must be of type string"),
+        ({**root(b=TEXT), "default": {"b": 1}}, ".default.b", "must be of type string"),
+        ({**TEXT, "anyOf": [{"type": "string"}]}, ".anyOf[0].type", "Forbidden: must be empty to be structural"),
+        ({**TEXT, "allOf": [{"default": "a"}]}, ".allOf[0].default", "Forbidden: must be undefined to be structural"),
+        (
+            {"type": "object", "allOf": [{"properties": {"b": {"minLength": 1}}}]},
+            ".properties[b]",
+            "Required value: because it is defined in s.properties[a].allOf[0].properties[b]",
+        ),
+        (
+            {"x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True},
+            ".x-kubernetes-preserve-unknown-fields",
+            "must be false if x-kubernetes-int-or-string is true",
+        ),
+        ({"x-kubernetes-embedded-resource": True}, ".type", "Required value: must be object"),
+        (
+            {"type": "object", "x-kubernetes-embedded-resource": True},
+            ".properties",
+            "Required value: must not be empty",
+        ),
+        ({**TEXT, "x-kubernetes-list-type": "set"}, ".type", "must be array if x-kubernetes-list-type is specified"),
+        (
+            {**LIST_OF_MAPS, "items": root(other=TEXT)},
+            ".x-kubernetes-list-map-keys[0]",
+            "entries must all be names of item properties",
+        ),
+        (
+            {**LIST_OF_MAPS, "items": root(name=TEXT)},
+            ".items.properties[name].default",
+            "must have a default or be a required property",
+        ),
+    ],
+)
+def test_what_is_not(of_a: Any, field: str, message: str) -> None:
+    found = {where: text for _, text, where in faults_of_schema(root(a=of_a), "s")}
+    assert message in found[f"s.properties[a]{field}"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "field", "message"),
+    [
+        ({}, "s.type", "Required value: must not be empty at the root"),
+        ({"type": "string"}, "s.type", "must be object at the root"),
+        ({"type": "object", "additionalProperties": TEXT}, "s.additionalProperties", "must not be used at the root"),
+        ({**root(a=TEXT), "default": {}}, "s.default", "must not be set at the root"),
+        (root(kind={"type": "integer"}), "s.properties[kind].type", "must be string"),
+        (
+            root(metadata={"type": "object", "properties": {"labels": {"type": "object"}}}),
+            "s.properties[metadata]",
+            "must not specify anything other than name and generateName",
+        ),
+        ("text", "s", "a schema is a map"),
+    ],
+)
+def test_what_is_special_at_the_root(schema: Any, field: str, message: str) -> None:
+    found = {where: text for _, text, where in faults_of_schema(schema, "s")}
+    assert message in found[field]
+
+
+def test_words_that_are_none_and_rules_that_are_not_evaluated_have_their_places() -> None:
+    rules = [{"rule": "self.a > 1"}]
+    schema = {**root(a={**TEXT, "maxlength": 3, "x-kubernetes-validations": rules}), "x-kubernetes-validations": rules}
+    assert list(unknown_keywords(schema, "s")) == ["s.properties[a].maxlength"]
+    assert list(places_of_cel(schema, "s")) == [
+        "s.x-kubernetes-validations",
+        "s.properties[a].x-kubernetes-validations",
+    ]

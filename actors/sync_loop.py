@@ -174,13 +174,16 @@ class SyncLoopActor(SyncPartners):
             entry = self._entries[uid] = Entry()
             entry.adopt(message.pod, message.source)
             self._start_if_allowed(uid, entry)
-        elif entry.is_ending():
+        elif entry.is_ending() or self._is_renamed(entry, message.pod):
             self._services.meters.count(names.RESTARTED_PODS, "true" if entry.static else "")
+            if not entry.is_ending():
+                self._remove(uid, entry)
             entry.restart = message.pod
             entry.source = message.source
         else:
             before = entry.pod
-            entry.adopt(message.pod, message.source)
+            if self._adopt(uid, entry, message.pod, message.source):
+                self._start_if_allowed(uid, entry)
             if message.operation is Operation.RECONCILE and not concerns_worker(before, message.pod):
                 return
             if entry.static and entry.worker is not None:
@@ -238,6 +241,10 @@ class SyncLoopActor(SyncPartners):
             self._mirrors[uid] = message.pod
         if self._services.mirrors is not None:
             self._services.mirrors.tell(MirrorPodChanged(message.operation, message.pod))
+
+    def _is_renamed(self, entry: Entry, pod: Pod) -> bool:
+        """A manifest with a UID of its own has another name now: what runs has the old one, which others may want."""
+        return entry.static and entry.pod is not None and entry.name != full_name(pod) and entry.worker is not None
 
     def _remove(self, uid: str, entry: Entry) -> None:
         entry.restart = None
@@ -328,9 +335,23 @@ class SyncLoopActor(SyncPartners):
                 found = True
         return found
 
+    def _adopt(self, uid: str, entry: Entry, pod: Pod, source: str) -> bool:
+        """The pod is desired, in this form. Whether under another name than before: it waits no more for the old one."""
+        static, name = entry.static, entry.name
+        entry.adopt(pod, source)
+        renamed = static and entry.name != name
+        if renamed:
+            if self._services.mirrors is not None:
+                self._services.mirrors.tell(StaticPodGone(uid))
+            self._next_of(name, uid)
+        return renamed
+
     def _leave_line(self, uid: str, entry: Entry) -> None:
         """Nothing of the pod is left: the next of its name may start."""
-        following = self._lines.leave(entry.name, uid)
+        self._next_of(entry.name, uid)
+
+    def _next_of(self, name: str, uid: str) -> None:
+        following = self._lines.leave(name, uid)
         if following in self._entries:
             self._start_if_allowed(following, self._entries[following])
 
@@ -376,7 +397,7 @@ class SyncLoopActor(SyncPartners):
         self._services.historian.tell(gone(uid, self.wall_ns()))
         if entry.restart is not None:
             entry.ended = entry.released = entry.turned_away = entry.finished = False
-            entry.adopt(entry.restart, entry.source)
+            self._adopt(uid, entry, entry.restart, entry.source)
             # What was published of the life before is final; the new one begins with nothing.
             self._services.status_manager.tell(PodForgotten(uid))
             # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.

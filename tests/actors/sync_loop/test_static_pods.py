@@ -8,7 +8,7 @@ from actors.status_messages import PodStatusChanged
 from actors.sync_loop import HOUSEKEEPING_NS, KNOWN_PODS_NS
 from config.pod_identity import SOURCE_API, SOURCE_FILE
 from tests.actors.probes import only
-from tests.actors.sync_loop.worlds import ADD, REMOVE, SECOND_NS, End, World, changed, pod, running
+from tests.actors.sync_loop.worlds import ADD, REMOVE, SECOND_NS, UPDATE, End, World, changed, pod, running
 
 
 def test_a_static_pod_waits_for_its_source_and_the_first_list_of_the_runtime(world: World):
@@ -115,3 +115,23 @@ def test_a_static_pod_that_waits_for_a_runtime_that_is_away_says_why_it_cannot_b
     assert [text.partition(": ")[2] for text in texts] == ["", "there is no socket", "the socket refuses"]
     world.tell(UnknownPodsObserved(()), world.spoken())
     assert world.workers() == ["1"]
+
+
+def test_a_pod_that_is_renamed_under_its_uid_ends_and_begins_and_leaves_its_name_to_others(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("1", "web")), changed(ADD, pod("2", "web")))
+    world.told.obey = False
+    world.tell(changed(UPDATE, pod("1", "shop")))
+    assert (world.workers(), world.said("1")[-1]) == (["1"], "TerminatePod")
+    world.told.obey = True
+    world.tell(End())
+    assert (sorted(world.workers()), sorted(world.told.lives)) == (["1", "2"], ["1", "1", "2"])
+
+
+def test_a_pod_that_is_renamed_while_it_waits_for_its_name_waits_for_the_other(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("1", "web")), changed(ADD, pod("2", "web")), changed(ADD, pod("3", "web")))
+    world.tell(changed(UPDATE, pod("2", "shop")))
+    assert sorted(world.workers()) == ["1", "2"]
+    world.tell(changed(REMOVE, pod("1", "web")))
+    assert sorted(world.workers()) == ["2", "3"]

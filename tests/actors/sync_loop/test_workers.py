@@ -32,7 +32,8 @@ from tests.actors.sync_loop.worlds import (
 
 def test_spec_2_6_a_desired_pod_has_one_worker_that_is_told_of_the_runtime_and_of_each_form(world: World):
     world.ready()
-    world.tell(READY, changed(ADD, pod("1")), changed(UPDATE, pod("1", "renamed")))
+    forms = pod("1", static=False), pod("1", "renamed", static=False)
+    world.tell(READY, changed(ADD, forms[0]), changed(UPDATE, forms[1]))
     assert world.workers() == ["1"]
     told = [message for _, message in world.told.messages]
     first, last = told[0], told[-1]
@@ -46,9 +47,9 @@ def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World)
     before, now = (Surroundings((), {"cpu": number}) for number in "12")
     world.ready()
     world.tell(READY, changed(ADD, pod("1")), SurroundingsChanged(before), SurroundingsChanged(now))
-    world.tell(changed(ADD, pod("2")))
+    world.tell(changed(ADD, pod("2", static=False)))
     world.tell(SurroundingsChanged(None))
-    world.tell(changed(ADD, pod("3")), changed(UPDATE, pod("2", "b")))
+    world.tell(changed(ADD, pod("3")), changed(UPDATE, pod("2", "b", static=False)))
     told = {message.pod.metadata.name: message.around for _, message in world.told.messages}
     assert told == {"1": None, "2": now, "3": None, "b": None}
 
@@ -112,8 +113,8 @@ def test_spec_2_6_a_uid_that_comes_back_while_its_worker_ends_starts_anew_after_
 
 def test_a_pod_that_went_and_came_back_before_anybody_looked_goes_on(world: World):
     world.ready()
-    world.tell(changed(ADD, pod("1")))
-    world.tell(changed(REMOVE, pod("1")), changed(ADD, pod("1", "again")))
+    world.tell(changed(ADD, pod("1", static=False)))
+    world.tell(changed(REMOVE, pod("1", static=False)), changed(ADD, pod("1", "again", static=False)))
     assert world.told.lives == ["1"]
     assert "TerminatePod" not in world.said("1")
 

@@ -6,6 +6,7 @@ import pytest
 
 from actors.name_lines import NameLines
 from config import examples
+from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
 
@@ -144,3 +145,21 @@ def test_a_pod_at_which_the_sync_loop_fails_takes_no_other_with_it_and_runs_once
     world.run(60 * SECOND)
     assert world.running() == ["late/app", "other/app", "web/app"]
     assert set(before) <= {record.id for record in world.running_records()}, "nobody was started anew"
+
+
+def test_a_manifest_that_is_renamed_under_its_uid_runs_under_the_new_name_and_another_may_have_the_old_one():
+    world = World({"web": manifest("web", uid="one")}).start()
+    world.until(lambda: world.running() == ["web/app"])
+    world.node.put_manifest("web", manifest("shop", uid="one"))
+    world.node.put_manifest("other", manifest("web", uid="two"))
+    world.until(lambda: world.running() == ["shop/app", "web/app"], 20 * SECOND)
+    world.run(5 * SECOND)
+    assert world.phases() == {"shop": "Running", "web": "Running"}
+    assert {record.sandbox.pod_uid for record in world.running_records()} == {"one", "two"}
+
+
+def test_the_mirror_of_a_manifest_that_is_renamed_under_its_uid_is_renamed_too():
+    cluster = Cluster(manifests={"web": manifest("web", uid="one")})
+    cluster.until(lambda: cluster.phases() == {"web-node": "Running"})
+    cluster.node.put_manifest("web", manifest("shop", uid="one"))
+    cluster.until(lambda: cluster.phases() == {"shop-node": "Running"}, 30 * SECOND)

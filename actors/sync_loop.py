@@ -336,7 +336,7 @@ class SyncLoopActor(SyncPartners):
         return found
 
     def _adopt(self, uid: str, entry: Entry, pod: Pod, source: str) -> bool:
-        """The pod is desired, in this form. Whether under another name than before: it waits no more for the old one."""
+        """The pod is desired, in this form. Whether under another name than before, which others may have now."""
         static, name = entry.static, entry.name
         entry.adopt(pod, source)
         renamed = static and entry.name != name

@@ -22,6 +22,7 @@ from config.objects import Pod
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.event_loop import LoopThread
+from runtime.http_server.client_certificates import NOTHING
 from runtime.http_server.endpoints import Facts, NodeEndpoints
 from runtime.http_server.gate import ALWAYS_ALLOW, Gate
 from runtime.http_server.node_server import NodeServer, Ports, serving_files
@@ -141,7 +142,9 @@ def node_server(
         idle_ns=configuration.streaming_connection_idle_timeout,
         websockets=(serving.gates or FeatureGates({})).enabled("ExtendWebSocketsToKubelet"),
     )
-    return NodeServer(configuration, ports, NodeEndpoints(facts, window, cri, logs, gate, meters), tls, loop)
+    shown_by = tls.shown_by if tls is not None else lambda _: NOTHING
+    endpoints = NodeEndpoints(facts, window, cri, logs, gate, meters, shown_by)
+    return NodeServer(configuration, ports, endpoints, tls, loop)
 
 
 def switches_of(serving: Serving) -> frozenset[Switch]:

@@ -24,6 +24,7 @@ from runtime.cri import Cri, CriError
 from runtime.daemon_threads import DaemonThreads
 from runtime.http_server import manifest_door
 from runtime.http_server.checkpoints import Checkpoints
+from runtime.http_server.client_certificates import NOTHING, Shown
 from runtime.http_server.doorman import Way
 from runtime.http_server.gate import Gate, bearer_of, refuse_other_sites
 from runtime.http_server.heads import Head, Refusal, query_of, sound_path
@@ -87,10 +88,19 @@ class Facts:
 
 
 class NodeEndpoints:
-    """See the module. `main`, `read_only` and `health` are handlers for listeners; `upgrade` for the main one."""
+    """See the module. `main`, `read_only` and `health` are handlers for listeners; `upgrade` for the main one.
+    `shown_by`: the certificate of the client at the other end.
+    """
 
     def __init__(
-        self, facts: Facts, view: NodeView, cri: Cri, logs: LogSource, gate: Gate, meters: Meters = UNMEASURED
+        self,
+        facts: Facts,
+        view: NodeView,
+        cri: Cri,
+        logs: LogSource,
+        gate: Gate,
+        meters: Meters = UNMEASURED,
+        shown_by: Callable[[asyncio.BaseTransport | None], Shown] = lambda _: NOTHING,
     ) -> None:
         self._facts = facts
         self._meters = meters
@@ -98,6 +108,7 @@ class NodeEndpoints:
         self._view = view
         self._cri = cri
         self._gate = gate
+        self._shown_by = shown_by
         self._logs = LogStreams(cri, logs)
         self._sessions = Sessions(cri)
         self._websockets = WebsocketSessions(None if facts.idle_ns is None else facts.idle_ns / 1e9)
@@ -140,7 +151,7 @@ class NodeEndpoints:
     async def main(self, request: web.BaseRequest) -> web.StreamResponse:
         """Raises Refusal."""
         path = sound_path(request.path)
-        certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
+        shown = self._shown_by(request.transport)
         headers = request.headers
         refuse_other_sites(request.method, headers.get("Sec-Fetch-Site", ""), headers.get("Sec-Fetch-Mode", ""))
         authorization = headers.get("Authorization", "")
@@ -148,7 +159,7 @@ class NodeEndpoints:
             # Browsers ask people for a name and a password; the password is the token.
             authorization = f"Bearer {bearer_of(authorization)}" if authorization else ""
         try:
-            await self._gate.admit(request.method, path, authorization, certificate)
+            await self._gate.admit(request.method, path, authorization, shown)
         except Refusal as refusal:
             raise asking_for_token(refusal) if is_observed(path) else refusal from None
         return await self._answer(request, asked(request.method, path, self._facts.on))
@@ -173,9 +184,8 @@ class NodeEndpoints:
     async def upgrade(self, head: Head, transport: asyncio.Transport) -> Way:
         """Raises Refusal."""
         path = sound_path(head.path)
-        certificate = transport.get_extra_info("peercert")
         refuse_other_sites(head.method, head.header("sec-fetch-site"), head.header("sec-fetch-mode"))
-        await self._gate.admit(head.method, path, head.header("authorization"), certificate)
+        await self._gate.admit(head.method, path, head.header("authorization"), self._shown_by(transport))
         what = asked(head.method, path, self._facts.on)
         if what.endpoint not in UPGRADED:
             raise Refusal(400, "nothing is upgraded here")

@@ -1,8 +1,8 @@
 """Who asks, and whether he may (spec 17.1, 11.4): 401, 403, or the user.
 
 In this order: the certificate of the connection, a bearer token (by TokenReview), nobody where that is allowed. A token
-that is shown and not good is no anonymous request. What the API server has said is kept for as long as the
-configuration says; tokens themselves are not kept, only what they hash to. An API server that does not answer is no
+or a certificate that is shown and not good is no anonymous request. What the API server has said is kept for as long as
+the configuration says; tokens themselves are not kept, only what they hash to. An API server that does not answer is no
 permission: 401 for a token, 500 for the question whether he may.
 """
 
@@ -27,6 +27,7 @@ from config.objects import (
 )
 from runtime.api import Api, ApiError, create
 from runtime.http_server.access import ANONYMOUS, AUTHENTICATED, RESOURCE, Attributes, User, attributes_of, forbidden
+from runtime.http_server.client_certificates import Shown
 from runtime.http_server.heads import Refusal
 from runtime.http_server.reviews import PAUSES_S, ReviewCache, ask_api
 
@@ -65,25 +66,28 @@ class Gate:
             lambda status: webhook.cache_authorized_ttl if status.allowed else webhook.cache_unauthorized_ttl,
         )
 
-    async def admit(self, method: str, path: str, authorization: str, certificate: Mapping[str, Any] | None) -> User:
-        """Who may do this. `certificate` as `ssl` shows a verified one. Raises Refusal."""
-        user = await self.user_of(authorization, certificate)
+    async def admit(self, method: str, path: str, authorization: str, shown: Shown) -> User:
+        """Who may do this. Raises Refusal."""
+        user = await self.user_of(authorization, shown)
         attributes = attributes_of(method, path)
         if not await self._may(user, attributes):
             raise Refusal(403, forbidden(user, attributes))
         return user
 
-    async def user_of(self, authorization: str, certificate: Mapping[str, Any] | None) -> User:
+    async def user_of(self, authorization: str, shown: Shown) -> User:
         """Who asks. Raises Refusal."""
-        shown = user_of_certificate(certificate) if certificate else None
-        if shown is not None:
-            return shown
+        known = user_of_certificate(shown.certificate) if shown.certificate and not shown.fault else None
+        if known is not None:
+            return known
         scheme, _, token = authorization.strip().partition(" ")
         if scheme.lower() == "bearer" and token.strip() and self._tokens is not None:
             user = await self._tokens.user_of(token.strip())
             if user is None:
                 raise _unauthorized()
             return user
+        if shown.fault:
+            # A client library that keeps connections makes another one then.
+            raise Refusal(401, f"Unauthorized: {shown.fault}", (("Connection", "close"),))
         if self._anonymous:
             return ANONYMOUS
         raise _unauthorized()

@@ -1,8 +1,9 @@
 """The certificate that the server shows, and whose client certificates it believes (spec 17.2, 16).
 
 The pair of the configuration where there is one; otherwise one that has signed itself (`self_signed`). Files that
-change are read again, at the next handshake and at most once a second; what then cannot be used leaves the former in
-place. What can fail is the first reading (`CertificateError`).
+change are read again, at the next handshake or request and at most once a second; what then cannot be used leaves the
+former in place. What can fail is the first reading (`CertificateError`). A connection that was made before is asked
+again at each of its requests whether its certificate is good (`client_certificates`).
 
 OpenSSL lets nobody in whose certificate another authority has signed, even with a good token: clients choose theirs by
 the authorities that the server names.
@@ -10,12 +11,25 @@ the authorities that the server names.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from runtime.http_server.client_certificates import (
+    ENDED,
+    NOT_BELIEVED,
+    NOTHING,
+    Certificate,
+    Shown,
+    authorities_of,
+    has_ended,
+    includes,
+    is_signed_by,
+)
 
 LOG = logging.getLogger("actorlet.http-server")
 
@@ -51,21 +65,52 @@ class ServingFiles:
 class ServingTls:
     """`context` is for the listener, once; handshakes take what the files say then. Raises CertificateError."""
 
-    def __init__(self, files: ServingFiles, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(
+        self,
+        files: ServingFiles,
+        now_ns: Callable[[], int] = time.monotonic_ns,
+        wall_seconds: Callable[[], float] = time.time,
+    ) -> None:
         self._files = files
         self._now_ns = now_ns
+        self._wall_seconds = wall_seconds
         self._stamps = _stamps(files)
         self._looked_at_ns = now_ns()
+        self._narrowed_at = 0.0
+        """When somebody was last taken out of the authorities, by the clock."""
         self.context = self._current = _context(files)
         self.context.sni_callback = self._choose
 
+    def shown_by(self, transport: asyncio.BaseTransport | None) -> Shown:
+        """The certificate of whoever makes a request on this connection, and whether it is good now."""
+        connection = None if transport is None else transport.get_extra_info("ssl_object")
+        certificate = None if connection is None else connection.getpeercert()
+        if connection is None or not certificate:
+            return NOTHING
+        if has_ended(certificate, self._wall_seconds()):
+            return Shown(certificate, ENDED)
+        self._look_in_time()
+        if self._is_believed(connection, certificate):
+            return Shown(certificate)
+        return Shown(certificate, NOT_BELIEVED)
+
+    def _is_believed(self, connection: ssl.SSLObject, certificate: Certificate) -> bool:
+        if connection.session_reused and connection.session and connection.session.time <= self._narrowed_at:
+            return False  # it was looked at when that session began, and not since
+        if connection.context is self._current:
+            return True
+        return is_signed_by(certificate, authorities_of(connection.context), authorities_of(self._current))
+
     def _choose(self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
         """Called by `ssl` in each handshake, before the certificate is shown."""
+        self._look_in_time()
+        if self._current is not context:
+            connection.context = self._current
+
+    def _look_in_time(self) -> None:
         if self._now_ns() - self._looked_at_ns >= LOOK_EVERY_NS:
             self._looked_at_ns = self._now_ns()
             self._look()
-        if self._current is not context:
-            connection.context = self._current
 
     def _look(self) -> None:
         stamps = _stamps(self._files)
@@ -73,7 +118,9 @@ class ServingTls:
             return
         self._stamps = stamps
         try:
-            self._current = _context(self._files)
+            before, self._current = self._current, _context(self._files)
+            if not includes(authorities_of(self._current), authorities_of(before)):
+                self._narrowed_at = self._wall_seconds()
             LOG.info("the serving certificate, or the authority of clients, has been read again")
         except CertificateError as error:
             LOG.warning("the serving certificate of before is kept: %s", error)
@@ -95,6 +142,9 @@ def _context(files: ServingFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS.get(files.min_version, ssl.TLSVersion.TLSv1_2)
     context.set_alpn_protocols(["http/1.1"])
+    # Who takes an old session up again is not looked at again: as far as can be, all shake hands from the beginning.
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
     try:
         if files.ciphers:
             context.set_ciphers(":".join(map(_openssl_name, files.ciphers)))

@@ -15,6 +15,7 @@ from config.kubelet.configuration import Authentication, Authorization
 from config.objects import SubjectAccessReview, SubjectAccessReviewStatus, TokenReview, TokenReviewStatus, UserInfo
 from runtime.api import ApiCall, ApiError
 from runtime.http_server.access import ANONYMOUS, User
+from runtime.http_server.client_certificates import Shown
 from runtime.http_server.gate import Gate, GateError, gate_faults
 from runtime.http_server.heads import Refusal
 from runtime.http_server.reviews import ENTRIES_AT_MOST, ReviewCache
@@ -60,10 +61,10 @@ class Reviewer:
         raise AssertionError
 
 
-def admitted(gate: Gate, path: str = "/pods", authorization: str = "", certificate: Any = None) -> Any:
+def admitted(gate: Gate, path: str = "/pods", authorization: str = "", certificate: Any = None, fault: str = "") -> Any:
     """The user, or the status of the refusal."""
     try:
-        return asyncio.run(gate.admit("GET", path, authorization, certificate))
+        return asyncio.run(gate.admit("GET", path, authorization, Shown(certificate, fault)))
     except Refusal as refusal:
         return refusal.status
 
@@ -82,6 +83,14 @@ def test_a_certificate_goes_before_a_token_and_a_token_before_nobody() -> None:
     assert admitted(gate, authorization="Bearer bad") == 401, "a bad token is no anonymous request"
     assert admitted(gate_of(Reviewer(), OPEN)) == 401
     assert admitted(gate_of(Reviewer(), OPEN), authorization="Basic Z29vZDo=") == 401
+
+
+def test_a_certificate_that_is_not_good_any_more_is_nobody_but_a_token_may_be_shown_with_it() -> None:
+    gate = gate_of(Reviewer(), OPEN, anonymous=msgspec.structs.replace(Authentication().anonymous, enabled=True))
+    old = {"certificate": ALICE, "fault": "it has ended"}
+    assert admitted(gate, **old) == 401
+    assert admitted(gate, authorization="Bearer bad", **old) == 401
+    assert admitted(gate, authorization="Bearer good", **old).name == "bob"
 
 
 def test_any_subresource_that_is_allowed_is_enough() -> None:

@@ -1,0 +1,61 @@
+"""Whether a client's certificate is good when a request comes, and not only when its connection was made (spec 17.1).
+
+A handshake says who somebody is once, and connections are kept for hours: meanwhile the certificate may end, or the
+authority that has signed it may be taken out of the file. OpenSSL checks no second time. What can be told without it is
+told here: by the clock, and by the authorities that were believed then and are now. Where that is not enough, because
+the authority came with the certificate and others have gone from the file, the connection is not believed: who connects
+anew is looked at anew. Pure, but for reading contexts.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Certificate = Mapping[str, Any]
+"""As `ssl` shows one that it has verified."""
+Authorities = Mapping[Any, frozenset[bytes]]
+"""Name -> the certificates of that name."""
+
+ENDED = "the certificate of this connection has ended"
+NOT_BELIEVED = "the authorities of clients have changed since this connection was made; connect anew"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a client has shown. `fault`: why it is not good, or not any more; empty when it is."""
+
+    certificate: Certificate | None = None
+    fault: str = ""
+
+
+NOTHING = Shown()
+
+
+def authorities_of(context: ssl.SSLContext) -> Authorities:
+    """Whom it believes."""
+    found: dict[Any, frozenset[bytes]] = {}
+    for told, content in zip(context.get_ca_certs(), context.get_ca_certs(binary_form=True), strict=True):
+        name = told["subject"]
+        found[name] = found.get(name, frozenset()) | {content}
+    return found
+
+
+def has_ended(certificate: Certificate, wall_seconds: float) -> bool:
+    """Whether its time is over."""
+    return ssl.cert_time_to_seconds(certificate["notAfter"]) < wall_seconds
+
+
+def includes(one: Authorities, other: Authorities) -> bool:
+    """Whether one has all of the other."""
+    return all(contents <= one.get(name, frozenset()) for name, contents in other.items())
+
+
+def is_signed_by(certificate: Certificate, then: Authorities, now: Authorities) -> bool:
+    """Whether who was believed `then` is to be believed `now`, as far as can be told."""
+    if includes(now, then):
+        return True
+    signers = then.get(certificate.get("issuer"), frozenset())
+    return bool(signers) and signers <= now.get(certificate.get("issuer"), frozenset())

@@ -11,8 +11,8 @@ from config.objects import ContainerStatus, Pod
 from runtime.http_server.heads import Query, Refusal
 from runtime.log_lines import SECOND_NS, STDERR, STDOUT, LogOptions, time_ns
 
-_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_FALSE = frozenset({"", "0", "f", "F", "false", "FALSE", "False"})
+_FALSE = frozenset({"0", "false"})
+_ALL_LINES = "all"
 _STREAMS = {"": None, "All": None, "Stdout": STDOUT, "Stderr": STDERR}
 _PULL_FAILURES = {
     "ErrImagePull": "image can't be pulled",
@@ -85,6 +85,8 @@ def log_request(query: Query, wall_ns: int) -> tuple[LogOptions, bool]:
     what makes no sense.
     """
     first = first_of(query)
+    if first.get("tail") == _ALL_LINES:
+        del first["tail"]
     tail = _number(first, "tailLines" if "tailLines" in first else "tail")
     limit, since_s = _number(first, "limitBytes"), _number(first, "sinceSeconds")
     follow, previous, timestamps = (_flag(first, name) for name in ("follow", "previous", "timestamps"))
@@ -112,10 +114,8 @@ def first_of(query: Query) -> dict[str, str]:
 
 
 def _flag(first: Mapping[str, str], name: str) -> bool:
-    text = first.get(name, "")
-    if text not in _TRUE and text not in _FALSE:
-        raise Refusal(400, f"{name}: {text!r} is neither true nor false")
-    return text in _TRUE
+    """As an API server reads it: whoever writes the name means it, unless he says that he does not."""
+    return name in first and first[name].lower() not in _FALSE
 
 
 def _number(first: Mapping[str, str], name: str) -> int | None:

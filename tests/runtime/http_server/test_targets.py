@@ -104,6 +104,7 @@ def options(**query: str) -> Any:
         ({}, LogOptions()),
         ({"follow": "true", "timestamps": "1"}, LogOptions(follow=True, timestamps=True)),
         ({"tail": "5"}, LogOptions(tail_lines=5)),
+        ({"tail": "all"}, LogOptions()),
         ({"tail": "5", "tailLines": "0"}, LogOptions(tail_lines=0)),
         ({"limitBytes": "7", "sinceSeconds": "10"}, LogOptions(limit_bytes=7, since_ns=990 * 10**9)),
         ({"sinceTime": "1970-01-01T00:00:02.5+00:00"}, LogOptions(since_ns=2_500_000_000)),
@@ -113,6 +114,19 @@ def options(**query: str) -> Any:
 )
 def test_what_to_show(query: dict[str, str], expected: LogOptions) -> None:
     assert options(**query) == (expected, False)
+
+
+@pytest.mark.parametrize("name", ["follow", "previous", "timestamps"])
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [(None, False), ("false", False), ("False", False), ("0", False), ("", True), ("true", True), ("1", True)]
+    + [(odd, True) for odd in ("yes", "f", "no", "00")],
+)
+def test_a_switch_is_on_when_its_name_is_there_unless_it_is_said_to_be_off(
+    name: str, text: str | None, meant: bool
+) -> None:
+    shown, previous = options(**({} if text is None else {name: text}))
+    assert {"follow": shown.follow, "previous": previous, "timestamps": shown.timestamps}[name] is meant
 
 
 def test_previous_is_told_apart_and_numbers_are_numbers() -> None:

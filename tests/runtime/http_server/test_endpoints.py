@@ -295,7 +295,7 @@ def test_logs_are_read_from_the_disk_of_the_node(there: Served) -> None:
         ("/containerLogs/default/none/main", 404),
         ("/containerLogs/default/web-n/none", 404),
         (f"{LOG}?previous=true", 400),
-        (f"{LOG}?follow=maybe", 400),
+        (f"{LOG}?sinceSeconds=maybe", 400),
         (f"{LOG}?tailLines=many", 400),
         (f"{LOG}?sinceTime=yesterday", 400),
         (f"{LOG}?stream=Sideways", 400),

@@ -24,7 +24,7 @@ from actors.event_objects import creation, event_name, raising
 from actors.event_queue import EventQueue
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
 from actors.messages import ListEvents
-from runtime.api import Api, ApiError
+from runtime.api import Api, ApiCall, ApiError
 
 SECOND_NS = 1_000_000_000
 KEPT = 2_000
@@ -105,8 +105,9 @@ class EventRecorderActor(Actor):
 
     def _say(self, recorded: RecordedEvent) -> None:
         level = logging.WARNING if recorded.event.type == "Warning" else logging.INFO
-        if self.log.isEnabledFor(level):
-            self.log.log(level, "%s", sentence(recorded))
+        log = self.log
+        if log.isEnabledFor(level):
+            log.log(level, "%s", sentence(recorded))
 
     # --- to the API server ------------------------------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ class EventRecorderActor(Actor):
         self._calls += 1
         self.begin(
             lambda: api.call(call, timeout_ns=CALL_LIMIT_NS),
-            lambda done: CallEnded(series, created, count, _error_of(done, call.verb)),
+            lambda done: CallEnded(series, created, count, _error_of(done, call)),
         )
 
     def _new_name(self, object_name: str) -> str:
@@ -240,8 +241,8 @@ def sentence(recorded: RecordedEvent) -> str:
     return f"{about}{place}: {event.reason}: {event.message}{times}"
 
 
-def _error_of(done: Pending[Any], verb: str) -> ApiError | None:
+def _error_of(done: Pending[Any], call: ApiCall[Any]) -> ApiError | None:
     error = outcome_of(done).error
     if error is None or isinstance(error, ApiError):
         return error
-    return ApiError(0, "Unknown", f"{type(error).__name__}: {error}", verb)
+    return ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)

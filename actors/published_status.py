@@ -29,9 +29,9 @@ def next_status(published: PodStatus | None, computed: PodStatus) -> PodStatus |
         return computed
     if published.phase in TERMINAL_PHASES and computed.phase not in (None, published.phase):
         return None
-    kept: dict[str, Any] = {
-        name: old for name in _KEPT if (old := getattr(published, name)) and not getattr(computed, name)
-    }
+    kept: dict[str, Any] = {}
+    if not (computed.phase and computed.host_ip and computed.host_ips and computed.pod_ip and computed.pod_ips):
+        kept = {name: old for name in _KEPT if not getattr(computed, name) and (old := getattr(published, name))}
     if published.start_time and published.start_time != computed.start_time:
         kept["start_time"] = published.start_time
     conditions = _with_kept_times(published.conditions, computed.conditions)

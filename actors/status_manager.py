@@ -16,6 +16,7 @@ write to.
 
 from __future__ import annotations
 
+import logging
 from typing import ClassVar
 
 import msgspec
@@ -153,7 +154,9 @@ class StatusManagerActor(Actor):
         self._measures.changed(pod, known.status, status, self.wall_ns())
         known.status = status
         known.version += 1
-        self.log.debug("pod %s: status %d, phase %s", display_name(pod), known.version, status.phase)
+        log = self.log
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("pod %s: status %d, phase %s", display_name(pod), known.version, status.phase)
         return True
 
     @handles(PodReconciled)

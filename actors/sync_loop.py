@@ -16,8 +16,6 @@ pods it leaves alone since it has failed on them itself, in `set_aside`.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import ClassVar
 
 from actors.event_messages import pod_event
@@ -152,8 +150,11 @@ class SyncLoopActor(SyncPartners):
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
         if not self._set_aside.holds(message):
-            with self._on_behalf_of(message.pod):
+            try:
                 self._meet(message)
+            except Exception as failure:
+                self._fails_on(message.pod, failure)
+                raise
 
     def _meet(self, message: PodChanged) -> None:
         uid = message.pod.metadata.uid
@@ -191,16 +192,11 @@ class SyncLoopActor(SyncPartners):
                 self._lines.goes_first(entry.name, uid)
             self._tell_desired(entry, message.operation)
 
-    @contextlib.contextmanager
-    def _on_behalf_of(self, pod: Pod) -> Iterator[None]:
-        """What fails here fails because of this pod."""
-        try:
-            yield
-        except Exception as failure:
-            word = self._set_aside.failed(pod, failure)
-            if word is not None:
-                self.ref.tell(word)
-            raise
+    def _fails_on(self, pod: Pod, failure: Exception) -> None:
+        """What has failed just now has failed because of this pod."""
+        word = self._set_aside.failed(pod, failure)
+        if word is not None:
+            self.ref.tell(word)
 
     @handles(PodsFailed)
     def pods_failed(self, message: PodsFailed) -> None:
@@ -282,8 +278,11 @@ class SyncLoopActor(SyncPartners):
     def _start_if_allowed(self, uid: str, entry: Entry) -> None:
         pod = entry.pod
         if entry.worker is None and not entry.ended and pod is not None:
-            with self._on_behalf_of(pod):
+            try:
                 self._start_or_wait(uid, entry, pod)
+            except Exception as failure:
+                self._fails_on(pod, failure)
+                raise
 
     def _start_or_wait(self, uid: str, entry: Entry, pod: Pod) -> None:
         """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""

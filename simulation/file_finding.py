@@ -10,7 +10,7 @@ from simulation.file_paths import error_at, normal, parts_of
 
 LINKS_MAX = 40
 KNOWN_AT_MOST = 20_000
-_NO_NAMES = frozenset({"", ".", ".."})
+NO_NAMES = frozenset({"", ".", ".."})
 
 
 class FileFinder:
@@ -27,7 +27,7 @@ class FileFinder:
         """What is there, None for nothing; the first link on the way, where there is one, for that takes `_node`."""
         head, _, last = path.rpartition("/")
         known = self._known.get(head)
-        if known is not None and known.linked and last not in _NO_NAMES:
+        if known is not None and known.linked and last not in NO_NAMES:
             return known.entries.get(last)
         node: Node = self._root
         above = self._root
@@ -39,7 +39,7 @@ class FileFinder:
             if found is None:
                 return None
             node = found
-        if last not in _NO_NAMES:
+        if last not in NO_NAMES:
             self._know(head, above)
         return node
 
@@ -100,7 +100,7 @@ class FileFinder:
     def _parent(self, path: str) -> tuple[Directory, str]:
         head, _, last = path.rpartition("/")
         known = self._known.get(head)
-        if known is not None and known.linked and last not in _NO_NAMES:
+        if known is not None and known.linked and last not in NO_NAMES:
             return known, last
         parts = parts_of(path)
         if not parts:
@@ -113,6 +113,6 @@ class FileFinder:
             above = found
         if not isinstance(above, Directory):
             raise error_at(errno.ENOTDIR, "/" + "/".join(parts[:-1]))
-        if last not in _NO_NAMES:
+        if last not in NO_NAMES:
             self._know(head, above)
         return above, parts[-1]

@@ -22,6 +22,11 @@ def parts_of(path: str) -> list[str]:
     return [] if path == "/" else path[1:].split("/")
 
 
+def directory_of(path: str) -> str:
+    """What is above it: `os.path.dirname`, of a path that is as the tree names it."""
+    return path.rpartition("/")[0] or "/"
+
+
 def lies_in(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(prefix if prefix == "/" else f"{prefix}/")
 

@@ -11,7 +11,7 @@ import errno
 import os
 from collections.abc import Callable
 
-from simulation.file_finding import FileFinder
+from simulation.file_finding import NO_NAMES, FileFinder
 from simulation.file_nodes import Directory, File, Link, Node
 from simulation.file_paths import error_at, lies_in, normal, parts_of
 from simulation.sick_paths import SickPaths
@@ -119,8 +119,11 @@ class FileTree(SickPaths, FileFinder):
 
     def make_directories(self, path: str) -> None:
         """The directory and all above it; no error when it is there."""
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return
         with self._lock:
-            if type(self._walk(path)) is Directory:
+            if self._made_below_known(path) or type(self._walk(path)) is Directory:
                 return
             node: Node = self._root
             parts, is_straight = parts_of(path), True
@@ -139,6 +142,23 @@ class FileTree(SickPaths, FileFinder):
                 raise error_at(errno.EEXIST, path)
             if is_straight:
                 self._know(path, node)
+
+    def _made_below_known(self, path: str) -> bool:
+        """A directory, and those above it, where those above that are known: whether that was so."""
+        head, _, name = path.rpartition("/")
+        if not head or name in NO_NAMES:
+            return False
+        above = self._known.get(head)
+        if above is None or not above.linked:
+            if not self._made_below_known(head):
+                return False
+            above = self._known[head]
+        if name in above.entries:
+            return False
+        self.version += 1
+        made = above.entries[name] = Directory()
+        self._know(path, made)
+        return True
 
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Make or replace a file whose directory exists."""
@@ -255,14 +275,14 @@ class FileTree(SickPaths, FileFinder):
             return
         path = normal(path)
         for watched, below, on_change in tuple(self._watchers):
-            if path.startswith(below) or (len(path) <= len(watched) and lies_in(watched, path)):
+            if path.startswith(below) or (watched.startswith(path) and lies_in(watched, path)):
                 on_change()
 
     def _free(self, node: Node) -> None:
-        if isinstance(node, File):
+        if type(node) is File:
             self.take(-len(node.data))
             node.linked = False
-        elif isinstance(node, Directory):
+        elif type(node) is Directory:
             node.linked = False
             self._known.pop(node.known_as, None)
             for entry in node.entries.values():

@@ -19,6 +19,7 @@ from runtime.pod_files import PodFiles, StartFiles, attempt_after, content_of
 from runtime.pod_logs import DeadLink, PodLogs
 from simulation.cri.files import ContainerFiles
 from simulation.file_nodes import File
+from simulation.file_paths import directory_of
 from simulation.file_tree import FileTree
 from simulation.log_files import SimulatedLogFiles
 
@@ -44,10 +45,10 @@ class SimulatedPodFiles:
             if attempt is None:
                 attempt = attempt_after(tree.names_in(logs))
             if path := wanted.message(attempt):
-                tree.make_directories(os.path.dirname(path))
+                tree.make_directories(directory_of(path))
                 tree.open(path).mode = 0o666
             if hosts:
-                tree.make_directories(os.path.dirname(hosts))
+                tree.make_directories(directory_of(hosts))
                 tree.write(hosts, text.encode(), 0o644)
             return attempt
 
@@ -89,7 +90,7 @@ class SimulatedPodFiles:
 
     def link_log(self, link: str, target: str) -> None:
         def turn() -> None:
-            self._tree.make_directories(os.path.dirname(link))
+            self._tree.make_directories(directory_of(link))
             self._tree.link(link, target)
 
         return self._tree.gate(link, turn)
@@ -105,7 +106,7 @@ class SimulatedPodFiles:
 
     def write_record(self, path: str, text: str) -> None:
         def write() -> None:
-            if not self._tree.is_directory(os.path.dirname(path)):
+            if not self._tree.is_directory(directory_of(path)):
                 raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
             self._tree.write(path, text.encode(), 0o600)
 
@@ -157,7 +158,7 @@ class SimulatedPodLogs:
         return tree.gate(root, find)
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
-        if os.path.dirname(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):
+        if directory_of(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):
             raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
 
         def remove() -> None:
@@ -228,7 +229,7 @@ class SimulatedAllocationFile:
         tree, path = self._tree, self._path
 
         def save() -> None:
-            tree.make_directories(os.path.dirname(path))
+            tree.make_directories(directory_of(path))
             tree.write(path, content, 0o600)
 
         return tree.gate(path, save)
@@ -314,7 +315,7 @@ class SimulatedContainerFiles:
 
     def open_log(self, path: str) -> File:
         def make() -> File:
-            self._tree.make_directories(os.path.dirname(path))
+            self._tree.make_directories(directory_of(path))
             return self._tree.open(path)
 
         file = self._tree.gate(path, make)
@@ -360,7 +361,7 @@ class SimulatedHost:
 
     def put_manifest(self, path: str, content: str | bytes) -> None:
         """Write a manifest as a person would, making its directory."""
-        self.tree.make_directories(os.path.dirname(path))
+        self.tree.make_directories(directory_of(path))
         self.tree.write(path, content.encode() if isinstance(content, str) else content)
 
 

@@ -73,5 +73,7 @@ def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, .
 
 def _in_place_of(known: PodCondition, condition: PodCondition) -> PodCondition | dict[str, Any]:
     """What has left it is said to be absent: a patch would keep the old text."""
+    if not (known.reason or known.message):
+        return condition
     gone = {name: None for name in _TEXTS if getattr(known, name) and not getattr(condition, name)}
     return {**gone, **msgspec.to_builtins(condition)} if gone else condition

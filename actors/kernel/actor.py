@@ -118,7 +118,8 @@ class Actor(pykka.Actor):
 
     @property
     def log(self) -> logging.Logger:
-        return self._cell.system.logger_of(type(self))
+        system = self._cell.system
+        return system.loggers.get(type(self)) or system.logger_of(type(self))
 
     @property
     def chance(self) -> random.Random:

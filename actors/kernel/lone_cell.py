@@ -108,7 +108,8 @@ class LoneCell(Cell):
                                 item.reply_to.set(result)
                             trace = self.dispatcher.trace
                             if trace is not None:
-                                trace(clock.now_ns, self.path, item.label(), "ok")
+                                label = item.label() if item.nature.keyed else item.nature.name
+                                trace(clock.now_ns, self.path, label, "ok")
         finally:
             # What `has_work` says of who is alive and waits for nothing, without its call.
             plain = self.task is None and self.life is ALIVE and not self.stop_requested

@@ -30,21 +30,24 @@ logger = logging.getLogger("actorlet.kernel")
 
 
 class Item(msgspec.Struct, eq=False):
-    """One waiting message: what, who wants an answer, who sent it (path), since when (ns), under which key."""
+    """One waiting message: what, who wants an answer, who sent it (path), since when (ns), under which key, of which
+    nature.
+    """
 
     message: Any
     reply_to: AskFuture[Any] | None
     sender: str
     since_ns: int
     key: Hashable | None
+    nature: _Nature
 
     def label(self) -> str:
         """The message in a few words, as `describe` says them; its key is not asked for twice."""
-        key, message_type = self.key, type(self.message)
-        nature = _natures.get(message_type) or _nature_of(message_type)
+        nature = self.nature
         if not nature.keyed:
             return nature.name
-        own = key[1] if type(key) is tuple and key[0] is message_type else key_of(self.message)
+        key = self.key
+        own = key[1] if type(key) is tuple and key[0] is type(self.message) else key_of(self.message)
         return nature.name if own is None else f"{nature.name}({own})"
 
 
@@ -139,12 +142,13 @@ class Mailbox:
                 own = message.coalesce_key()
                 if own is not None:
                     key = (message_type, own)
-                    hash(key)
+                    if type(own) is not str:
+                        hash(key)
             except Exception:
                 key = None
                 log_bad_key(message)
         if not self.length and nature.plain:
-            self._only = Item(message, reply_to, sender, now_ns, key)
+            self._only = Item(message, reply_to, sender, now_ns, key, nature)
             self.length = 1
             return _QUEUED
         if self._only is not None:
@@ -155,6 +159,7 @@ class Mailbox:
             waiting = self._by_key.get(key)
             if waiting is not None:
                 waiting.message = _merged(message, waiting.message) if nature.merges else message
+                waiting.nature = nature
                 return _COALESCED
         lane = self._system if nature.urgent else self._user
         if lane is None:
@@ -166,7 +171,7 @@ class Mailbox:
         elif len(lane) >= self.capacity and not nature.signal and type(key) is not Timer:
             self._refuse(now_ns)
             return _REFUSED
-        item = Item(message, reply_to, sender, now_ns, key)
+        item = Item(message, reply_to, sender, now_ns, key, nature)
         lane.append(item)
         self.length += 1
         if key is not None and self._by_key is not None:
@@ -178,7 +183,7 @@ class Mailbox:
     def _make_lane(self, only: Item) -> None:
         """The one message that waits is alone no more."""
         self._only = None
-        if _nature_of(type(only.message)).urgent:
+        if only.nature.urgent:
             self._system = deque((only,))
         else:
             self._user = deque((only,))
@@ -198,7 +203,7 @@ class Mailbox:
             if not lane:
                 self._system = None
             if item is self._first_interrupt:
-                self._first_interrupt = next((it for it in lane if _nature_of(type(it.message)).interrupts), None)
+                self._first_interrupt = next((it for it in lane if it.nature.interrupts), None)
             elif type(item.message) is MailboxOverflowed:
                 item.message = MailboxOverflowed(self.overflow)
                 self.overflow = 0
@@ -233,7 +238,7 @@ class Mailbox:
     def is_urgent(self) -> bool:
         """Whether something waits that goes before all others."""
         only = self._only
-        return self._system is not None if only is None else _nature_of(type(only.message)).urgent
+        return self._system is not None if only is None else only.nature.urgent
 
     def has_messages(self) -> bool:
         return self.length > 0

@@ -48,7 +48,7 @@ class ActorSystem:
         self.dispatcher = dispatcher
         self.dead_letters = DeadLetters()
         self.logger = logging.getLogger(f"{name}.kernel")
-        self._loggers: dict[type[Any], logging.Logger] = {}
+        self.loggers: dict[type[Any], logging.Logger] = {}
         self._stopped: Promise[None] = Promise()
         self._lock = threading.Lock()
         self._ended: dict[str, inspection.EndedActors] = {}
@@ -110,9 +110,9 @@ class ActorSystem:
     # --- for cells --------------------------------------------------------------------------------------------------
 
     def logger_of(self, actor_class: type[Any]) -> logging.Logger:
-        logger = self._loggers.get(actor_class)
+        logger = self.loggers.get(actor_class)
         if logger is None:
-            logger = self._loggers[actor_class] = logging.getLogger(f"{self.name}.{actor_class.__name__}")
+            logger = self.loggers[actor_class] = logging.getLogger(f"{self.name}.{actor_class.__name__}")
         return logger
 
     def ended(self) -> tuple[inspection.EndedActors, ...]:

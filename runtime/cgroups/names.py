@@ -115,7 +115,8 @@ def _slices(words: Words) -> list[str]:
 
 
 def _check(word: str, forbidden: str) -> None:
-    found = next((character for character in forbidden if character in word), None)
-    if not word or found is not None:
-        why = f": it has a {found!r}" if found is not None else ""
-        raise CgroupNameError(f"{word!r} cannot be a part of a cgroup's name{why}")
+    for character in forbidden:
+        if character in word:
+            raise CgroupNameError(f"{word!r} cannot be a part of a cgroup's name: it has a {character!r}")
+    if not word:
+        raise CgroupNameError(f"{word!r} cannot be a part of a cgroup's name")

@@ -131,7 +131,8 @@ def operation_type(verb: str) -> str:
 
 
 def _image_volumes(request: CreateContainerRequest) -> int:
-    return 0 if request.config is None else sum(mount.image is not None for mount in request.config.mounts)
+    mounts = () if request.config is None else request.config.mounts
+    return len([None for mount in mounts if mount.image is not None])
 
 
 def _has_own_users(request: RunPodSandboxRequest) -> bool:

@@ -189,6 +189,10 @@ class PodReferences:
         if self._held and self._view.pod is not None:
             self._services.objects.tell(HoldObjects(self._view.pod))
 
+    def let_go(self) -> None:
+        """The worker has ended: of the questions, each of which calls this."""
+        self._questions.clear()
+
     def release(self) -> None:
         """The pod has ended and needs nothing any more."""
         pod = self._view.pod

@@ -95,6 +95,10 @@ class PodSync:
         self.admission = PodAdmission(worker, services)
         self.leases = PodLeases(worker, services)
 
+    def let_go(self) -> None:
+        """The worker has ended: of the part that calls this one."""
+        del self.volumes
+
     async def sync(self, life: PodLife, runtime: RuntimeStateObserved) -> bool:
         """One pass; True when the phase of the pod is final. Raises CriError, RetryLaterError."""
         view = self._view

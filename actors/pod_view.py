@@ -107,6 +107,10 @@ class PodView:
         self._worker = worker
         self._services = services
 
+    def let_go(self) -> None:
+        """The worker has ended: of the parts that know this view."""
+        del self.stops, self.post_starts, self.decided
+
     @property
     def name(self) -> str:
         """For people."""

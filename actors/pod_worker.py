@@ -126,6 +126,15 @@ class PodWorker(Actor):
             self._look_soon()
         self._say_started()
 
+    def on_stop(self) -> None:
+        """Its parts know it and each other; they let go, so that the memory of all of it is free at once, for the next
+        pod, and not when somebody looks for rings. Who still holds one of them has no more to tell anybody.
+        """
+        self._view.let_go()
+        self._sync.let_go()
+        self._references.let_go()
+        del self._view, self._probes, self._show, self._references, self._sync, self._end
+
     def _say_started(self) -> None:
         for listener in (self._services.pleg, self._services.container_gc):
             listener.tell(PodWorkerStarted(self._uid, self.ref))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -107,6 +109,33 @@ def test_spec_2_6_a_pod_that_is_deleted_without_a_grace_is_killed_within_the_flo
     cluster.delete("web", grace_seconds=0)
     cluster.until(lambda: cluster.node.containers() == ())
     assert (made.finished_at - began_ns) / SECOND == pytest.approx(2, abs=0.5)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_a_worker_knew_is_free_when_its_pod_has_gone_without_a_look_for_rings(times: int):
+    hooks = {"preStop": {"exec": {"command": ["drain"]}}, "postStart": {"exec": {"command": ["warm"]}}}
+    probe = {"exec": {"command": ["check"]}, "periodSeconds": 5}
+    mounts = [{"name": "scratch", "mountPath": "/scratch"}]
+    app = container(lifecycle=hooks, readinessProbe=probe, volumeMounts=mounts)
+    ends = ",".join(["2s"] * (times - 1) + ["forever"])
+    web = manifest("web", [app], behaviour={"run-for": ends}, volumes=[{"name": "scratch", "emptyDir": {}}])
+    world = World({"web": web}).start()
+    world.run(60 * SECOND)
+    assert world.status("web").restart_count == times - 1
+    worker: Any = worker_of(world, "web")._cell.actor
+    view, sync = worker._view, worker._sync
+    known = (worker, view, view.stops, view.deeds, sync, sync.starts, sync.volumes, worker._references, worker._end)
+    parts = [weakref.ref(part) for part in known]
+    del worker, view, sync, known
+    gc.collect()
+    gc.disable()
+    try:
+        world.node.remove_manifest("web")
+        world.run(60 * SECOND)
+        assert world.node.pods() == ()
+        assert not [part() for part in parts if part() is not None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("told", [False, True], ids=["nothing was told since", "another hand has removed a container"])

@@ -88,6 +88,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
                 anonymous=not options.tls,
                 tokens=tokens,
                 root_ca=authority.data,
+                garbage_collection=True,
             ),
         )
         front = HttpFront(server, loop, host=HOST, port=options.port, tls=context, node_client=towards_agents)

@@ -54,6 +54,8 @@ class Options:
     node_grace_ns: int = 50 * SECOND_NS
     """A node whose lease and status are older is Unknown; 0: nobody looks."""
     node_monitor_every_ns: int = 5 * SECOND_NS
+    garbage_collection: bool = False
+    """Whether what is owned goes with its owners; without it the policies of deletions mean nothing."""
 
 
 class Core:

@@ -20,6 +20,7 @@ from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Clock, Core, Options
 from simulation.apiserver.custom.definition_rules import DefinitionRules, Tools
 from simulation.apiserver.custom.scale import scale
+from simulation.apiserver.garbage_collector import GarbageCollector
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
 from simulation.apiserver.kinds.registry import rules_of_all
 from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of
@@ -101,6 +102,8 @@ class ApiServer:
             for name in FIRST:
                 self._make(NAMESPACES, "", name, {})
             self._make(SERVICES, "default", "kubernetes", self._own_service())
+            if self.options.garbage_collection:
+                GarbageCollector(self._context, lambda: self.served).start()
 
     @property
     def lock(self) -> AbstractContextManager[object]:

@@ -390,9 +390,12 @@ class _Collections(dict[str, Collection]):
     def __init__(self, make: Callable[[str], Collection]) -> None:
         super().__init__()
         self._make = make
+        self.on_new: Callable[[str], object] | None = None
 
     def __missing__(self, key: str) -> Collection:
         made = self[key] = self._make(key)
+        if self.on_new is not None:
+            self.on_new(key)
         return made
 
 
@@ -463,6 +466,15 @@ class Store:
                     watcher.offer(change)
         collection.watch(watcher)
         return watcher
+
+    def follow_collections(self, told: Callable[[str], object]) -> None:
+        """Tell of the key of each collection: now of those that are there, and of each new one while it is empty.
+
+        One may listen.
+        """
+        self._collections.on_new = told
+        for key in tuple(self._collections):
+            told(key)
 
     def forget(self) -> None:
         """Lose the memory of all changes: every watch that is to go on from now or before gets a 410."""

@@ -59,7 +59,7 @@ class Town(World):
             nodes=begin.nodes,
             runtime_faults=QUIET,
             api_faults=QUIET,
-            options=Options(seed=begin.seed, history_at_most=CHANGES_REMEMBERED),
+            options=Options(seed=begin.seed, history_at_most=CHANGES_REMEMBERED, garbage_collection=True),
             max_pods=begin.pods_per_node,
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.kubectl.cluster import POD, Kubectl
@@ -109,3 +111,25 @@ def test_waiting_for_the_end(kubectl: Kubectl) -> None:
 def test_waiting_in_vain(kubectl: Kubectl, arguments: tuple[str, ...], said: str) -> None:
     kubectl.apply(POD)
     assert kubectl.refused("wait", *arguments) == said
+
+
+def owned(kubectl: Kubectl, owner: str) -> None:
+    """A ConfigMap `child` that the ConfigMap of that name owns, which is made as well."""
+    kubectl("create", "configmap", owner)
+    uid = kubectl("get", "configmap", owner, "-o", "jsonpath={.metadata.uid}").out
+    named = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": uid, "blockOwnerDeletion": True}
+    metadata = {"name": "child", "ownerReferences": [named]}
+    kubectl.apply(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
+
+
+def test_what_is_owned_goes_as_the_cascade_says(kubectl: Kubectl) -> None:
+    owned(kubectl, "first")
+    kubectl("delete", "configmap", "first", "--cascade=orphan")
+    assert kubectl("get", "configmap", "child", "-o", "jsonpath={.metadata.ownerReferences}").out == ""
+    kubectl("delete", "configmap", "child")
+    owned(kubectl, "second")
+    kubectl("delete", "configmap", "second", "--cascade=foreground")
+    kubectl("wait", "--for=delete", "configmap/child", "--timeout=0")
+    owned(kubectl, "third")
+    kubectl("delete", "configmap", "third")
+    kubectl("wait", "--for=delete", "configmap/child", "--timeout=10s")

@@ -7,6 +7,7 @@ from typing import Any
 from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.kinds.rules import check_name
 from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
+from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import NAMESPACES
 from simulation.apiserver.status import Json, already_exists, forbidden, invalid, not_found, required
@@ -47,6 +48,8 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
         metadata["generation"] = 1
     if "labels" in metadata or "annotations" in metadata:
         check_metadata(resource, metadata)
+    if core.options.garbage_collection and "ownerReferences" in metadata:
+        check_owners(resource, metadata)
     check_fields(call, rules, value)
     rules.prepare(call, value)
     if call.user.node:

@@ -1,13 +1,17 @@
 """DELETE of one object or of all that are selected.
 
 An object goes at once, unless its kind asks for grace (pods) or it has finalizers: then it is marked, and goes when the
-last of them is done. A mark can be moved nearer, never away.
+last of them is done. A mark can be moved nearer, never away. What is to become of what it owns is a finalizer, too, and
+the business of the garbage collector.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from actors.pod_status.times import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
+from simulation.apiserver.ownership import check_policy, finalizers_for, policy_of
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version
@@ -44,6 +48,12 @@ def options_of(call: Call) -> Json:
         if not grace.removeprefix("-").isdecimal():
             raise bad_request(f'Invalid value: "{grace}": gracePeriodSeconds is no number')
         options["gracePeriodSeconds"] = int(grace)
+    if "propagationPolicy" in call.query:
+        options["propagationPolicy"] = call.query["propagationPolicy"]
+    if "orphanDependents" in call.query:
+        options["orphanDependents"] = call.flag("orphanDependents")
+    if "propagationPolicy" in options:
+        check_policy(options)
     if options.get("dryRun"):
         call.dry_run = True
     return options
@@ -56,14 +66,16 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
     grace_s = rules.grace(old, options)
     if call.dry_run:
         return _gone(context, call, old)
-    metadata = old.object["metadata"]
-    if grace_s or metadata.get("finalizers"):
-        marked = _marked(context, call, old, grace_s, options)
+    finalizers = old.object["metadata"].get("finalizers")
+    if context.core.options.garbage_collection:
+        finalizers = finalizers_for(policy_of(finalizers or (), options), finalizers or ())
+    if grace_s or finalizers:
+        marked = _marked(context, call, old, grace_s, options, finalizers)
         if marked is not old:
             rules.changed(old, marked)
         return context.answer(call, marked)
     if rules.is_told_first(old):
-        old = _marked(context, call, old, 0, options)
+        old = _marked(context, call, old, 0, options, finalizers)
     last = context.core.store.remove(call.resource.store_key, old.namespace, old.name)
     rules.removed(last)
     return _gone(context, call, last)
@@ -75,21 +87,29 @@ def _gone(context: Context, call: Call, last: Version) -> Answer:
     return JsonAnswer(success(call.resource, last.name, last.uid), warnings=tuple(call.warnings))
 
 
-def _marked(context: Context, call: Call, old: Version, grace_s: int, options: Json) -> Version:
-    """`old` with the time of its end; itself when that does not come nearer."""
+def _marked(
+    context: Context, call: Call, old: Version, grace_s: int, options: Json, finalizers: Sequence[str] | None
+) -> Version:
+    """`old` with the time of its end and these finalizers; itself when it has them, and that does not come nearer."""
     core = context.core
     metadata: Json = dict(old.object["metadata"])
     before_s = metadata.get("deletionGracePeriodSeconds")
-    if "deletionTimestamp" in metadata:
-        if before_s is None or options.get("gracePeriodSeconds") is None or grace_s >= before_s:
-            return old
-        begun_s = seconds_of(metadata["deletionTimestamp"]) - before_s
-    else:
+    begun_s: int | None = None
+    if "deletionTimestamp" not in metadata:
         begun_s = core.wall_ns() // SECOND_NS
         if "generation" in metadata:
             metadata["generation"] += 1
-    metadata["deletionTimestamp"] = api_time((begun_s + grace_s) * SECOND_NS)
-    metadata["deletionGracePeriodSeconds"] = grace_s
+    elif before_s is not None and options.get("gracePeriodSeconds") is not None and grace_s < before_s:
+        begun_s = seconds_of(metadata["deletionTimestamp"]) - before_s
+    elif (not finalizers and "finalizers" not in metadata) or finalizers == metadata.get("finalizers"):
+        return old
+    if begun_s is not None:
+        metadata["deletionTimestamp"] = api_time((begun_s + grace_s) * SECOND_NS)
+        metadata["deletionGracePeriodSeconds"] = grace_s
+    if finalizers:
+        metadata["finalizers"] = list(finalizers)
+    elif "finalizers" in metadata:
+        del metadata["finalizers"]
     return core.store.put(call.resource.store_key, {**old.object, "metadata": metadata})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.metadata import check_metadata, check_namespace, keep_old, typed
+from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
 from simulation.apiserver.store import Version
@@ -57,6 +58,10 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     if new == before:
         return old
     check_metadata(resource, metadata, before["metadata"])
+    if context.core.options.garbage_collection and metadata.get("ownerReferences") != before["metadata"].get(
+        "ownerReferences"
+    ):
+        check_owners(resource, metadata)
     if call.user.node:
         check_node_object(call, before, new)
     if rules.has_generation and new.get("spec") != before.get("spec"):

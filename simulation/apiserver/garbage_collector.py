@@ -185,23 +185,23 @@ class GarbageCollector:
         """Raises StatusError."""
         metadata = version.object["metadata"]
         if orphans(metadata):
-            for _, dependent in self._dependents_of(version.uid):
-                self._change(dependent, without_owners(dependent.object["metadata"], (version.uid,)))
-            self._change(version, without_finalizer(metadata, ORPHANS))
+            for its_place, dependent in self._dependents_of(version.uid):
+                self._change(its_place, dependent, without_owners(dependent.object["metadata"], (version.uid,)))
+            self._change(place, version, without_finalizer(metadata, ORPHANS))
         elif waits(metadata):
-            self._wait(version)
+            self._wait(place, version)
         elif "deletionTimestamp" not in metadata and place in self._owners:
             self._judge(place, version)
 
-    def _wait(self, version: Version) -> None:
+    def _wait(self, place: Place, version: Version) -> None:
         """For the dependents that block; the others go as well, and nobody waits for them."""
         blocked = False
-        for place, dependent in self._dependents_of(version.uid):
-            blocked |= any(owner.uid == version.uid and owner.blocks for owner in self._owners[place])
+        for its_place, dependent in self._dependents_of(version.uid):
+            blocked |= any(owner.uid == version.uid and owner.blocks for owner in self._owners[its_place])
             if "deletionTimestamp" not in dependent.object["metadata"]:
-                self._look_at(place)
+                self._look_at(its_place)
         if not blocked:
-            self._change(version, without_finalizer(version.object["metadata"], WAITS))
+            self._change(place, version, without_finalizer(version.object["metadata"], WAITS))
 
     def _dependents_of(self, uid: str) -> Iterator[tuple[Place, Version]]:
         for place in tuple(self._dependents.get(uid, ())):
@@ -227,12 +227,12 @@ class GarbageCollector:
         except _WrongScopeError:
             return
         if found.forget:
-            self._change(version, without_owners(metadata, found.forget))
+            self._change(place, version, without_owners(metadata, found.forget))
         if found.unblock:
-            version = self._change(version, blocking_nobody(metadata))
+            version = self._change(place, version, blocking_nobody(metadata))
         if found.delete:
             options = {"propagationPolicy": found.delete, "preconditions": {"uid": version.uid}}
-            delete_object(self._context, self._call("DELETE", "delete", version), version, options)
+            delete_object(self._context, self._call("DELETE", "delete", place), version, options)
 
     def _look_again(self, place: Place) -> None:
         if not self._unknown:
@@ -290,14 +290,17 @@ class GarbageCollector:
 
     # --- as a client --------------------------------------------------------------------------------------------------
 
-    def _change(self, version: Version, metadata: Json) -> Version:
+    def _change(self, place: Place, version: Version, metadata: Json) -> Version:
         """Raises StatusError."""
-        call = self._call("PATCH", "patch", version)
+        call = self._call("PATCH", "patch", place)
         return change(self._context, call, version, {**version.object, "metadata": metadata})
 
-    def _call(self, method: str, verb: str, version: Version) -> Call:
-        resource = self._resource(version.object["apiVersion"], version.object["kind"])
-        return Call(Request(method, "", user=_USER), Target(resource, version.namespace, version.name), verb, {})
+    def _call(self, method: str, verb: str, place: Place) -> Call:
+        """On what is stored there, in any resource that shows it. Raises _UnknownKindError."""
+        resource = next((one for one in self._served() if one.store_key == place.key and one.stored), None)
+        if resource is None:
+            raise _UnknownKindError
+        return Call(Request(method, "", user=_USER), Target(resource, place.namespace, place.name), verb, {})
 
     def _resource(self, api_version: str, kind: str) -> ServedResource:
         """Raises _UnknownKindError."""

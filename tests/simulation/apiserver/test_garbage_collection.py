@@ -197,6 +197,43 @@ def test_an_owner_of_a_kind_that_nobody_serves_is_left_alone(cluster: Cluster):
     assert len(cluster.metadata("both")["ownerReferences"]) == 2
 
 
+def define(cluster: Cluster) -> None:
+    """Engines, in two versions of which the first is stored and not served."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [
+        {"name": name, "served": name == "v2", "storage": name == "v1", "schema": schema} for name in ("v1", "v2")
+    ]
+    names = {"plural": "engines", "singular": "engine", "kind": "Engine"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    definition = {"metadata": {"name": "engines.example.com"}, "spec": spec}
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert cluster.ask("POST", path, definition).code == 201
+
+
+ENGINES = "/apis/example.com/v2/namespaces/default/engines"
+
+
+def test_custom_resources_own_and_are_owned(cluster: Cluster):
+    define(cluster)
+    owner = cluster.make("owner")
+    engine = cluster.make("engine", owned_by(owner, blockOwnerDeletion=True), path=ENGINES)
+    cluster.make("part", owned_by(engine, blockOwnerDeletion=True), finalizers=("example.com/mine",))
+    cluster.delete("owner", "Foreground")
+    cluster.pass_by()
+    assert cluster.metadata("engine", ENGINES)["finalizers"] == ["foregroundDeletion"]
+    cluster.release("part")
+    cluster.pass_by()
+    assert cluster.names() == cluster.names(ENGINES) == []
+
+
+def test_an_owner_of_a_kind_that_is_defined_later_counts_from_then_on(cluster: Cluster):
+    cluster.make("child", {"apiVersion": "example.com/v2", "kind": "Engine", "name": "e", "uid": "1"})
+    cluster.pass_by()
+    define(cluster)
+    cluster.pass_by(AGAIN_NS)
+    assert cluster.names() == []
+
+
 def test_owners_in_another_namespace_do_not_count_and_an_event_says_so(cluster: Cluster):
     assert cluster.ask("POST", NAMESPACES, {"metadata": {"name": "other"}}).code == 201
     owner = cluster.make("owner", path=f"{NAMESPACES}/other/configmaps")

@@ -31,6 +31,12 @@ class SimulatedCgroups:
         self.entered: list[str] = []
         """Paths that the agent, or all others, were moved to."""
 
+    def forget(self) -> None:
+        """The machine boots: what was there was in memory."""
+        self._below.clear()
+        self._pods_in.clear()
+        self.written.clear()
+
     def driven_by(self, driver: str) -> Cgroups:
         return _Driven(self, driver)
 

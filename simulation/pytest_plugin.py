@@ -5,8 +5,8 @@ Loaded by every run of pytest where actorlet is installed; so it imports nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,6 +26,16 @@ def simulated_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A simulated cluster, as the marker of the same name says; see docs/testing-with-actorlet.md."""
     from simulation.cluster import cluster
 
-    marker = request.node.get_closest_marker("simulated_cluster")
-    with cluster(**(marker.kwargs if marker is not None else {})) as found:
+    with cluster(**options_of(request.node.get_closest_marker("simulated_cluster"))) as found:
         yield found
+
+
+def options_of(marker: pytest.Mark | None) -> Mapping[str, Any]:
+    """What the marker asks for. Raises UsageError where an option has no name: it would be passed over."""
+    if marker is None:
+        return {}
+    if marker.args:
+        raise pytest.UsageError(
+            f"the marker simulated_cluster takes options by name, as nodes=3, and got {marker.args}"
+        )
+    return marker.kwargs

@@ -20,7 +20,7 @@ from simulation.scenario_names import (
     wrong_runtime_verb,
     wrong_volume,
 )
-from simulation.scenario_words import Duration, Part, Range, Share, Size, Times
+from simulation.scenario_words import Duration, Part, Range, Share, Size, Times, faults_in_words
 from simulation.shortages import Scarce
 
 EVERYWHERE = EVERYTHING
@@ -210,6 +210,20 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
     """What is wrong with it in a scenario that `lasts` so long."""
     if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
+    yield from alone(fault, path)
+    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_deeds):
+        yield f"{path}: write `times`, `at` or `atDeeds`, or no agent is ever killed"
+    if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
+        yield f"{path}: write `times` or `at`, or no agent ever stands still"
+    if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:
+        yield f"{path}.node: there is no {fault.node!r}; nodes are {names_of_nodes(nodes)[0]} and so on"
+
+
+def alone(fault: Fault, path: str) -> Iterator[str]:
+    """What is wrong with it wherever it is to come."""
+    if faults := list(faults_in_words(fault, path)):
+        yield from faults
+        return
     yield from _wrong_names(fault, path)
     if isinstance(fault, RuntimeCalls | ApiCalls) and fault.fail + fault.lose + getattr(fault, "hang", 0) > 1:
         yield f"{path}: the chances of fail, lose and hang exceed 1 together; a call meets at most one of them"
@@ -222,12 +236,6 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
         stretch = getattr(fault, name, None)
         if isinstance(stretch, tuple) and duration_ns(stretch[0]) > duration_ns(stretch[1]):
             yield f"{path}.{name}: write the shorter of {stretch[0]} and {stretch[1]} first"
-    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_deeds):
-        yield f"{path}: write `times`, `at` or `atDeeds`, or no agent is ever killed"
-    if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
-        yield f"{path}: write `times` or `at`, or no agent ever stands still"
-    if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:
-        yield f"{path}.node: there is no {fault.node!r}; nodes are {names_of_nodes(nodes)[0]} and so on"
 
 
 def _wrong_names(fault: Fault, path: str) -> Iterator[str]:

@@ -137,7 +137,7 @@ class World:
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
         self._follow("leases.coordination.k8s.io", self.chronicle.lease_changed)
-        for number, name in enumerate(names_of_nodes(nodes, first_node)):
+        for number, name in enumerate(self.names_of_nodes(nodes, first_node)):
             self._add_node(name, number)
 
     def _follow(self, what: str, told: Callable[..., None]) -> None:
@@ -176,6 +176,10 @@ class World:
         self.apis[name] = api
         self._faults += [faults] if faults is not None else []
         self._api_faults += [api_faults] if api_faults is not None else []
+
+    def names_of_nodes(self, count: int, first: int) -> list[str]:
+        """What they are called; a subclass may call them otherwise."""
+        return names_of_nodes(count, first)
 
     def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
         """How a node is made; a subclass may make others."""

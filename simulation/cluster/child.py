@@ -55,17 +55,34 @@ def main() -> int:
 
 async def _serve(loop: LoopThread, answers: IO[bytes], parent: int) -> None:
     reader = asyncio.StreamReader(limit=ORDER_BYTES_AT_MOST)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    orphaned = asyncio.create_task(_until_orphaned(parent))
-    living = asyncio.create_task(_live(loop, reader, answers))
-    done, _ = await asyncio.wait((orphaned, living), return_when=asyncio.FIRST_COMPLETED)
-    for task in (orphaned, living):
+    ended = asyncio.Event()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: _Orders(reader, ended), sys.stdin)
+    # Also in the midst of an order, which may be to let a year pass.
+    tasks: tuple[asyncio.Task[Any], ...] = (
+        asyncio.create_task(ended.wait()),
+        asyncio.create_task(_until_orphaned(parent)),
+        asyncio.create_task(_live(loop, reader, answers)),
+    )
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
         if task not in done:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
     for task in done:
         task.result()
+
+
+class _Orders(asyncio.StreamReaderProtocol):
+    """Says when there will be no more of them."""
+
+    def __init__(self, reader: asyncio.StreamReader, ended: asyncio.Event) -> None:
+        super().__init__(reader)
+        self._no_more = ended
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._no_more.set()
 
 
 async def _until_orphaned(parent: int) -> None:

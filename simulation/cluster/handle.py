@@ -26,6 +26,8 @@ ENDS_WITHIN_S = 10.0
 TOLD_OF_ERRORS_BYTES = 4000
 LOOKS_A_SECOND = 10
 """How often a condition is looked at while time goes by itself."""
+BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
+"""Faults that have a time, and come at once where none is said."""
 CHILD = "simulation.cluster.child"
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -51,6 +53,8 @@ class Cluster:
         self.pid = self._child.pid
         """Of the cluster's process."""
         self._unread = b""
+        self._unanswered = 0
+        """Orders whose answers nobody has read: whoever gave them was interrupted, or lost patience."""
         try:
             told = self._ask({"order": "begin", **options}, BEGINS_WITHIN_S)
         except BaseException:
@@ -102,6 +106,8 @@ class Cluster:
 
         Returns the time then. Raises TimeoutError when it is not true `within` that much of the cluster's time.
         """
+        if every and self._passes_no_time(every):
+            raise ValueError(f"every={every!r} lets no time pass between two looks; write `1s`, or leave it out")
         look = every or ("1s" if self._stepped else f"{self._speed / LOOKS_A_SECOND:f}s")
         told = self._ask({"order": "limit", "time": within})
         until_s, seconds = float(told["until"]), float(told["seconds"])
@@ -111,6 +117,10 @@ class Cluster:
             order = "step" if self._stepped else "wait"
             seconds = float(self._ask({"order": order, "time": look})["seconds"])
         return seconds
+
+    def _passes_no_time(self, time: str) -> bool:
+        told = self._ask({"order": "limit", "time": time})
+        return float(told["until"]) <= float(told["seconds"])
 
     # --- pods -------------------------------------------------------------------------------------------------------
 
@@ -198,7 +208,7 @@ class Cluster:
         What has a length (`api-outage`, `runtime-outage`, `disk-full`) begins now and `lasts`; `runtime-calls`,
         `runtime-events`, `api-calls`, `api-watches` and `network` go on until `heal`.
         """
-        said = {"at": "0s", **fields} if "lasts" in fields else fields
+        said = {"at": "0s", **fields} if kind in BEGINS_NOW else fields
         self._ask({"order": "fault", "fault": {"fault": kind, **said}})
 
     def heal(self) -> None:
@@ -209,27 +219,32 @@ class Cluster:
 
     def _ask(self, order: Mapping[str, Any], within_s: float = ANSWERS_WITHIN_S) -> dict[str, Any]:
         assert self._child.stdin is not None
+        words = json.dumps(order).encode() + b"\n"
+        for _ in range(self._unanswered):
+            self._read_line("an earlier order", within_s)
         try:
-            self._child.stdin.write(json.dumps(order).encode() + b"\n")
+            self._child.stdin.write(words)
             self._child.stdin.flush()
         except (OSError, ValueError):
             raise ClusterError(f"the simulated cluster is no more{self._last_words()}") from None
-        answer: dict[str, Any] = json.loads(self._read_line(order, within_s))
+        self._unanswered += 1
+        answer: dict[str, Any] = json.loads(self._read_line(repr(order["order"]), within_s))
         if "error" in answer:
             raise ClusterError(answer["error"])
         return answer
 
-    def _read_line(self, order: Mapping[str, Any], within_s: float) -> bytes:
+    def _read_line(self, order: str, within_s: float) -> bytes:
         assert self._child.stdout is not None
         descriptor = self._child.stdout.fileno()
         while b"\n" not in self._unread:
             if not select.select([descriptor], [], [], within_s)[0]:
-                raise ClusterError(f"the simulated cluster does not answer to {order['order']!r} for {within_s:g} s")
+                raise ClusterError(f"the simulated cluster does not answer to {order} for {within_s:g} s")
             data = os.read(descriptor, 65536)
             if not data:
                 raise ClusterError(f"the simulated cluster has ended{self._last_words()}")
             self._unread += data
         line, _, self._unread = self._unread.partition(b"\n")
+        self._unanswered -= 1
         return line
 
     def _last_words(self) -> str:

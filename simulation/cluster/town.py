@@ -6,7 +6,7 @@ a node that is not there raises `OrderError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from simulation.scenario_faults import (
     RuntimeCalls,
     RuntimeEvents,
     RuntimeOutage,
+    alone,
 )
 from simulation.simulated_node import SimulatedNode
 from simulation.world import World
@@ -54,6 +55,7 @@ class Town(World):
         self._loads: dict[tuple[str, str], Replicas] = {}
         self._faults_now: tuple[Fault, ...] = ()
         self._off: set[str] = set()
+        self._healings = 0
         super().__init__(
             begin.seed,
             nodes=begin.nodes,
@@ -62,6 +64,10 @@ class Town(World):
             options=Options(seed=begin.seed, history_at_most=CHANGES_REMEMBERED, garbage_collection=True),
             max_pods=begin.pods_per_node,
         )
+
+    def names_of_nodes(self, count: int, first: int) -> list[str]:
+        """More may come, so that no number is as wide as the last one."""
+        return [f"node-{first + number}" for number in range(count)]
 
     def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
         node = _ToldNode(self.told, dispatcher, **rest)
@@ -77,7 +83,9 @@ class Town(World):
 
     def add_nodes(self, count: int) -> list[str]:
         """So many more, which begin at once; their names."""
-        names = [f"node-{len(self.nodes) + number}" for number in range(count)]
+        names = self.names_of_nodes(count, len(self.nodes))
+        # What is wrong with every way to the API server is wrong with theirs.
+        self._links_faults = link_faults(self._faults_now, names)
         for name in names:
             self._add_node(name, len(self.nodes))
             self.nodes[name].start()
@@ -102,6 +110,9 @@ class Town(World):
             raise OrderError(f"node {name} is not off")
         self._off.discard(name)
         node.machine.reboot()
+        # Of mounts and cgroups only the kernel knew.
+        node.volumes.mounted.clear()
+        node.cgroups.forget()
         self._restart_agent(name)
 
     def kill_agent(self, name: str, away_ns: int) -> None:
@@ -227,29 +238,33 @@ class Town(World):
 
     def befall(self, fault: AnyFault) -> None:
         """It goes wrong from now on."""
+        if faults := list(alone(fault, "$.fault")):
+            raise OrderError("; ".join(faults))
         if isinstance(fault, ApiOutage):
             lasts_ns, forgets = duration_ns(fault.lasts), fault.forgets
-            self.after(duration_ns(fault.at), lambda: self.api_outage(lasts_ns, forgets=forgets))
+            self._in(fault.at, lambda: self.api_outage(lasts_ns, forgets=forgets))
         elif isinstance(fault, RuntimeOutage):
             away_ns = duration_ns(fault.lasts)
-            self.after(duration_ns(fault.at), lambda: self.runtime_outage(away_ns))
+            self._in(fault.at, lambda: self.runtime_outage(away_ns))
         elif isinstance(fault, DiskFull):
             full_ns = duration_ns(fault.lasts)
-            self.after(duration_ns(fault.at), lambda: self.fill_disks(full_ns))
+            self._in(fault.at, lambda: self.fill_disks(full_ns))
         elif isinstance(fault, RuntimeCalls | RuntimeEvents | ApiCalls | ApiWatches | Network):
             self._befall_until_healed(fault)
         else:
             raise OrderError(f"a cluster knows no {type(fault).__struct_config__.tag}; a scenario does")
 
+    def _in(self, time: str, deed: Callable[[], object]) -> None:
+        """Unless all is healed by then."""
+        healings = self._healings
+        self.after(duration_ns(time), lambda: deed() if self._healings == healings else None)
+
     def _befall_until_healed(self, fault: Fault) -> None:
         if isinstance(fault, Network) and fault.node != EVERYWHERE:
             self._node(fault.node)
         faults = (*self._faults_now, fault)
-        try:
-            runtime, api = runtime_plan(faults), api_plan(faults)
-            links = link_faults(faults, tuple(self.nodes))
-        except ValueError as error:  # chances that exceed 1 together
-            raise OrderError(str(error)) from None
+        runtime, api = runtime_plan(faults), api_plan(faults)
+        links = link_faults(faults, tuple(self.nodes))
         self._faults_now = faults
         self._plans = (_with_events(runtime), _with_events(api))
         for drawn, plan in zip((self._faults, self._api_faults), self._plans, strict=True):
@@ -259,6 +274,7 @@ class Town(World):
             link.follow(links.get(name))
 
     def heal(self) -> None:
+        self._healings += 1
         self._faults_now = ()
         self._plans = (QUIET, QUIET)
         super().heal()

@@ -14,6 +14,7 @@ from urllib.error import HTTPError
 import pytest
 
 from simulation.cluster import Cluster, ClusterError, cluster
+from simulation.pytest_plugin import options_of
 from tests.simulation.cluster.plain_client import PODS, PlainClient
 
 REPOSITORY = Path(__file__).parents[3]
@@ -248,6 +249,8 @@ def test_while_something_is_wrong_nothing_starts_and_healed_it_does(
         (lambda c: c.fault("sabotage"), "sabotage"),
         (lambda c: c.fault("frozen-actor", lasts="1m"), "a cluster knows no frozen-actor"),
         (lambda c: c.fault("runtime-calls", fail=0.8, hang=0.8), "exceed 1 together"),
+        (lambda c: c.fault("runtime-calls", verb="StartContianer"), "did you mean StartContainer?"),
+        (lambda c: c.fault("network", delay=["2s", "1s"]), "$.fault.delay: write the shorter"),
         (lambda c: c.fault("network", node="node-9"), "there is no node 'node-9'"),
         (lambda c: c.load("no name", 1), "no name"),
         (lambda c: c.load("empty", 1, spec={"containers": []}), "spec.containers"),
@@ -270,7 +273,69 @@ def test_a_cluster_that_cannot_be_does_not_begin():
         cluster(time="x0")
 
 
+def test_whoever_looks_without_letting_time_pass_is_told(shared: Cluster):
+    with pytest.raises(ValueError, match="every='0s' lets no time pass"):
+        shared.until(lambda: False, every="0s")
+
+
+def test_a_marker_with_an_option_without_a_name_is_refused():
+    assert options_of(None) == {}
+    assert options_of(pytest.mark.skipif(nodes=3).mark) == {"nodes": 3}
+    with pytest.raises(pytest.UsageError, match=r"takes options by name, as nodes=3, and got \(3,\)"):
+        options_of(pytest.mark.skipif(3).mark)  # a mark is a mark: this one pytest knows
+
+
+def test_more_than_ten_nodes_have_the_names_that_those_have_who_come_later():
+    with cluster(nodes=11) as found:
+        assert found.nodes[0] == "node-0"
+        assert found.add_nodes() == ("node-11",)
+
+
+def test_healed_no_outage_comes_that_was_announced(shared: Cluster, api: PlainClient):
+    shared.fault("api-outage", at="10s", lasts="1h")
+    shared.fault("disk-full", lasts="1h")
+    shared.heal()
+    shared.step("20s")
+    api.create_pod("healed")
+    shared.until(lambda: api.is_ready("healed"), within="30s")
+
+
 # --- the end ----------------------------------------------------------------------------------------------------------
+
+
+class TimeIsUpError(Exception):
+    """As of a plugin that limits the time of tests."""
+
+
+def interrupted(deed: Callable[[], object]) -> None:
+    """Begin it, and be torn out of it by a signal."""
+
+    def came(*_: object) -> None:
+        raise TimeIsUpError
+
+    before = signal.signal(signal.SIGALRM, came)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(TimeIsUpError):
+            deed()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_test_that_was_torn_out_of_an_order_leaves_no_answer_for_the_next(shared: Cluster):
+    before = shared.now
+    interrupted(lambda: shared.step("1h"))
+    assert shared.now == before + 3600
+
+
+def test_a_cluster_ends_in_the_midst_of_an_order():
+    found = cluster()
+    directory = os.path.dirname(found.kubeconfig)
+    interrupted(lambda: found.step("8000h"))
+    found.close()
+    assert found._child.returncode == 0
+    assert not os.path.exists(directory)
 
 
 def test_with_the_cluster_goes_all_it_had():

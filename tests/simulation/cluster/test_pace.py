@@ -8,10 +8,25 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import SimulatedDispatcher
+from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
 from simulation.cluster.pace import Pace
 
 SECOND_NS = 10**9
+
+
+class Tick(Message, frozen=True):
+    """Something is to be done."""
+
+
+class Busy(Actor):
+    """Has something to do a hundred times a second."""
+
+    def on_start(self) -> None:
+        self.every(SECOND_NS // 100, Tick())
+
+    @handles(Tick)
+    def tick(self, _: Tick) -> None:
+        """Done."""
 
 
 class Clock:
@@ -98,6 +113,17 @@ def test_scaled_it_follows_the_clock_and_can_leap():
         assert pace.now_ns() >= before_ns + 3600 * SECOND_NS
 
     driven(60, 0.01, course)
+
+
+def test_on_a_machine_that_is_too_slow_time_lags_behind_and_whoever_waits_is_told_nevertheless():
+    async def course(pace: Pace, dispatcher: SimulatedDispatcher) -> None:
+        ActorSystem(dispatcher).spawn(Busy, name="busy")
+        before_ns = pace.now_ns()
+        await pace.wait(5 * SECOND_NS)
+        assert 5 * SECOND_NS <= pace.now_ns() - before_ns < 7 * SECOND_NS
+
+    # Each look at the clock costs a second, in which the world is to be sixty on; of those it comes a fifth of one far.
+    driven(60, 1.0, course)
 
 
 def test_a_world_that_fails_tells_whoever_waits():

@@ -1,17 +1,15 @@
 """Pods on which the sync loop itself fails: none of them may keep the others from being heard.
 
-A sync loop that fails begins anew, asks for all pods again, and comes to the same one again: whoever is told of behind
-that, and all who wait until every pod has been told of, would never be heard. So the second time that it fails on one
-form of a pod it sets that pod aside. A worker that the pod has goes on with what it knows, nothing of the pod is taken
-for left over, and its name stays taken. The pod is tried again when it changes, once after a minute, since what was
-wrong may be over, and every ten minutes then: each try may cost one more failure.
+A sync loop that began anew for each would ask for all pods again, come to the same one again, and begin later each
+time: whoever is told of behind that, and all who wait until every pod has been told of, would not be heard for minutes.
+So what fails on behalf of a pod is put down to it, and the pod is set aside, however many they are. A worker that it
+has goes on with what it knows, nothing of the pod is taken for left over, and its name stays taken.
 
-The book of such pods gets over the failure as a message to the life to come, which goes before all that waits there.
+It is met again when it changes or goes; in the form in which it failed after a second, since what happens once need not
+happen again, after a minute, since what was wrong may be over, and every ten minutes then.
 """
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 import msgspec
 
@@ -20,40 +18,28 @@ from actors.messages import Operation, PodChanged
 from actors.pod_merge import differs_in_meaning
 from config.objects import Pod
 
-FAILURES_AT_MOST = 1
-"""On one form of a pod, before it is set aside: what happens once need not happen again."""
-FIRST_TRY_NS = 60 * 1_000_000_000
-TRY_AGAIN_NS = 600 * 1_000_000_000
+SECOND_NS = 1_000_000_000
+TRIES_NS = (SECOND_NS, 60 * SECOND_NS, 600 * SECOND_NS)
+"""Until it is met again in one form, after one failure, two, and more."""
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """In which form, how often, and why the last time. `tried_again`: it is to be met once more."""
+    """What is still to be done about a pod, and how often and why that failed."""
 
-    pod: Pod
+    change: PodChanged
     failures: int
     cause: str
-    tried_again: bool = False
-
-    @property
-    def aside(self) -> bool:
-        return self.failures > FAILURES_AT_MOST and not self.tried_again
 
     @property
     def try_in_ns(self) -> int:
-        """How long one that is set aside is left alone."""
-        return FIRST_TRY_NS if self.failures == FAILURES_AT_MOST + 1 else TRY_AGAIN_NS
-
-
-class PodsFailed(Message, frozen=True):
-    """SyncLoopActor to its next life: it has failed on these pods, by UID."""
-
-    interrupts: ClassVar[bool] = True
-
-    troubles: dict[str, Trouble]
+        """How long it is left alone."""
+        return TRIES_NS[min(self.failures, len(TRIES_NS)) - 1]
 
 
 class TryAgain(Message, frozen=True):
-    """SyncLoopActor to itself: see whether those that were set aside do no harm any more."""
+    """SyncLoopActor to itself: see whether this pod does no harm any more."""
+
+    uid: str
 
 
 class SetAside:
@@ -61,43 +47,40 @@ class SetAside:
 
     def __init__(self) -> None:
         self._troubles: dict[str, Trouble] = {}
-        self._last: BaseException | None = None
 
-    def failed(self, pod: Pod, failure: Exception) -> PodsFailed | None:
-        """The word to the next life; None where it was given already, for a pod nearer to what has failed."""
-        if failure is self._last:
-            return None
-        self._last = failure
-        uid = pod.metadata.uid
+    def failed(self, change: PodChanged, failure: Exception) -> Trouble:
+        """This could not be done."""
+        uid = change.pod.metadata.uid
         known = self._troubles.get(uid)
-        failures = 1 if known is None or differs_in_meaning(known.pod, pod) else known.failures + 1
-        trouble = Trouble(pod, failures, f"{type(failure).__name__}: {failure}")
-        return PodsFailed({**self._troubles, uid: trouble})
+        failures = 1 if known is None or differs_in_meaning(known.change.pod, change.pod) else known.failures + 1
+        # Whoever meets it again knows nothing of it.
+        operation = Operation.REMOVE if change.operation is Operation.REMOVE else Operation.ADD
+        change = msgspec.structs.replace(change, operation=operation)
+        trouble = self._troubles[uid] = Trouble(change, failures, f"{type(failure).__name__}: {failure}")
+        return trouble
 
-    def remember(self, message: PodsFailed) -> dict[str, Trouble]:
-        """Take over the book of the life before; those that are set aside now."""
-        self._troubles = dict(message.troubles)
-        return {uid: trouble for uid, trouble in self._troubles.items() if trouble.aside}
+    def of(self, uid: str) -> Trouble | None:
+        """With a pod; None where it has done no harm."""
+        return self._troubles.get(uid)
+
+    def met(self, trouble: Trouble | None) -> None:
+        """What there was to do about that pod is done, unless it has failed once more within."""
+        if trouble is not None and self._troubles.get(trouble.change.pod.metadata.uid) is trouble:
+            del self._troubles[trouble.change.pod.metadata.uid]
 
     def holds(self, change: PodChanged) -> bool:
-        """Whether this pod is left alone. Another form of it is not, nor is its end; they are met as if nothing had
-        been.
-        """
+        """Whether this pod is left alone, in this newest form. Another one in meaning is not, nor is its end."""
         uid = change.pod.metadata.uid
         trouble = self._troubles.get(uid)
-        if trouble is None:
+        if trouble is None or change.operation is Operation.REMOVE:
             return False
-        if change.operation is Operation.REMOVE or differs_in_meaning(trouble.pod, change.pod):
-            del self._troubles[uid]
+        if differs_in_meaning(trouble.change.pod, change.pod):
             return False
-        return trouble.aside
+        newest = msgspec.structs.replace(change, operation=Operation.ADD)
+        self._troubles[uid] = msgspec.structs.replace(trouble, change=newest)
+        return True
 
     def form_of(self, uid: str) -> Pod | None:
         """In which it is known here."""
         trouble = self._troubles.get(uid)
-        return None if trouble is None else trouble.pod
-
-    def try_again(self) -> None:
-        """Each of them may be met once more."""
-        for uid, trouble in self._troubles.items():
-            self._troubles[uid] = msgspec.structs.replace(trouble, tried_again=True)
+        return None if trouble is None else trouble.change.pod

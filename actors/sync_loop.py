@@ -56,7 +56,7 @@ from actors.mirror_messages import (
 from actors.name_lines import NameLines
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
-from actors.set_aside import PodsFailed, TryAgain
+from actors.set_aside import TryAgain
 from actors.status_messages import (
     PodForgotten,
     PodLeftApi,
@@ -150,11 +150,17 @@ class SyncLoopActor(SyncPartners):
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
         if not self._set_aside.holds(message):
-            try:
-                self._meet(message)
-            except Exception as failure:
-                self._fails_on(message.pod, failure)
-                raise
+            self._try_to_meet(message)
+
+    def _try_to_meet(self, change: PodChanged) -> None:
+        """What fails here fails because of this pod, which is set aside; all others go on."""
+        before = self._set_aside.of(change.pod.metadata.uid)
+        try:
+            self._meet(change)
+        except Exception as failure:
+            self._leave_alone(change, failure)
+        else:
+            self._set_aside.met(before)
 
     def _meet(self, message: PodChanged) -> None:
         uid = message.pod.metadata.uid
@@ -172,6 +178,8 @@ class SyncLoopActor(SyncPartners):
                 self._remove(uid, entry)
             return
         if entry is None or (entry.pod is None and entry.worker is None):  # or it was set aside before it could begin
+            if entry is not None and entry.name != full_name(message.pod):
+                self._next_of(entry.name, uid)
             entry = self._entries[uid] = Entry()
             entry.adopt(message.pod, message.source)
             self._start_if_allowed(uid, entry)
@@ -192,30 +200,32 @@ class SyncLoopActor(SyncPartners):
                 self._lines.goes_first(entry.name, uid)
             self._tell_desired(entry, message.operation)
 
-    def _fails_on(self, pod: Pod, failure: Exception) -> None:
-        """What has failed just now has failed because of this pod."""
-        word = self._set_aside.failed(pod, failure)
-        if word is not None:
-            self.ref.tell(word)
-
-    @handles(PodsFailed)
-    def pods_failed(self, message: PodsFailed) -> None:
-        """Before anything else of this life: those that are left alone in it are known, and no more is done."""
-        for uid, trouble in self._set_aside.remember(message).items():
-            pod, entry = trouble.pod, self._entries.setdefault(uid, Entry())
-            entry.standing, entry.static, entry.name = Standing.DESIRED, is_static(pod), full_name(pod)
-            self._unheard.discard(uid)
-            if entry.static:
-                self._lines.goes_first(entry.name, uid)
+    def _leave_alone(self, change: PodChanged, failure: Exception) -> None:
+        """The pod is known, has the worker that it has, and no more is done."""
+        trouble, pod = self._set_aside.failed(change, failure), change.pod
+        uid = pod.metadata.uid
+        # The first failure shows where it came from; those after it do not repeat the stack for ever.
+        trace = failure if trouble.failures == 1 else None
+        self.log.error("failed on pod %s: %s", full_name(pod), trouble.cause, exc_info=trace)
+        self.after(trouble.try_in_ns, TryAgain(uid), key=("try again", uid))
+        if is_mirror(pod):
+            return
+        entry = self._entries.setdefault(uid, Entry())
+        entry.pod = entry.restart = None
+        entry.standing, entry.static, entry.name = Standing.DESIRED, is_static(pod), entry.name or full_name(pod)
+        entry.worker = entry.worker or self.children.get(uid)
+        self._unheard.discard(uid)
+        if entry.static:
+            (self._lines.join if entry.worker is None else self._lines.goes_first)(entry.name, uid)
+        if trouble.failures > 1:
             text = f"the agent fails on this pod and leaves it as it is, until it changes: {trouble.cause}"
-            self.log.error("pod %s: %s", entry.name, text)
             self._services.events.tell(pod_event(pod, "Warning", "FailedSync", text))
-            self.after(trouble.try_in_ns, TryAgain())
 
     @handles(TryAgain)
-    def try_again(self, _: TryAgain) -> None:
-        self._set_aside.try_again()
-        self._ask_again()
+    def try_again(self, message: TryAgain) -> None:
+        trouble = self._set_aside.of(message.uid)
+        if trouble is not None:
+            self._try_to_meet(trouble.change)
 
     def _tell_what_the_api_shows(self, change: PodChanged, entry: Entry | None) -> None:
         """To the status manager, where it does not hear of it anyway: of a pod that is new its worker tells, and one of
@@ -278,11 +288,13 @@ class SyncLoopActor(SyncPartners):
     def _start_if_allowed(self, uid: str, entry: Entry) -> None:
         pod = entry.pod
         if entry.worker is None and not entry.ended and pod is not None:
+            before = self._set_aside.of(uid)
             try:
                 self._start_or_wait(uid, entry, pod)
             except Exception as failure:
-                self._fails_on(pod, failure)
-                raise
+                self._leave_alone(PodChanged(Operation.ADD, pod, entry.source), failure)
+            else:
+                self._set_aside.met(before)
 
     def _start_or_wait(self, uid: str, entry: Entry, pod: Pod) -> None:
         """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""

@@ -19,7 +19,7 @@ from actors.messages import (
     UnknownPodsObserved,
     WorkersKnown,
 )
-from actors.set_aside import FIRST_TRY_NS
+from actors.set_aside import TRIES_NS
 from actors.status_messages import StatusManagerStarted
 from actors.sync_entries import Entry
 from actors.sync_loop import KNOWN_PODS_NS, SyncLoopActor
@@ -272,6 +272,39 @@ def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(
         assert world.workers() == ["bad"]
         assert "TerminatePod" not in world.said("bad")
     before = len(world.said("bad"))
-    world.run(FIRST_TRY_NS)
-    world.tell(changed(ADD, pod("bad", "web")))
-    assert world.said("bad")[before:] == ["SyncPod"]
+    world.run(sum(TRIES_NS))
+    assert world.said("bad")[before:] == ["SyncPod"], "it is met again by itself"
+
+
+def test_however_many_pods_it_fails_on_the_others_are_heard_at_once(world: World, monkeypatch: pytest.MonkeyPatch):
+    """All replicas of a Deployment have the same form."""
+    many = [f"bad{number}" for number in range(30)]
+    fails_on(monkeypatch, *many)
+    world.tell(*(changed(ADD, pod(each)) for each in many), changed(ADD, pod("good")))
+    world.ready()
+    world.run(SECOND_NS)
+    assert world.workers() == ["good"]
+    assert world.last_known() == {*many, "good"}
+    assert len(only(world.kept["storage"], PublishAgain)) == 1, "it does not begin anew for any of them"
+
+
+def test_a_pod_on_which_it_fails_once_is_met_again_a_second_later(world: World, monkeypatch: pytest.MonkeyPatch):
+    world.ready()
+    with monkeypatch.context() as patched:
+        fails_on(patched, "1")
+        world.tell(changed(ADD, pod("1", "web")), changed(ADD, pod("2", "web")))
+        assert world.workers() == []
+    world.run(SECOND_NS)
+    assert world.workers() == ["1"], "and has kept its place in the line"
+
+
+def test_the_end_of_a_pod_on_which_it_fails_is_not_lost(world: World, monkeypatch: pytest.MonkeyPatch):
+    world.ready()
+    world.tell(changed(ADD, pod("1")))
+    with monkeypatch.context() as patched:
+        patched.setattr(Loop, "_remove", lambda *_: 1 // 0)
+        world.tell(changed(REMOVE, pod("1")))
+        world.run(30 * SECOND_NS)
+        assert world.workers() == ["1"]
+    world.run(60 * SECOND_NS + KNOWN_PODS_NS)
+    assert (world.workers(), world.last_known()) == ([], set())

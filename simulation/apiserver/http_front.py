@@ -51,6 +51,8 @@ LOG = logging.getLogger("actorlet.apiserver.http")
 
 START_SECONDS = 10.0
 LINES_WAITING_AT_MOST = 10_000
+WARNING_LETTERS_AT_MOST = 4096
+"""So much of warnings goes into the headers of one answer: clients do not take any number of them."""
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _EXTRA = "impersonate-extra-"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
@@ -299,9 +301,12 @@ def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
         body = answer.body()  # type: ignore[union-attr]  # only answers with a body come here
     media_type = "text/plain" if isinstance(answer, TextAnswer) else form.content_type
     headers = [("Content-Type", media_type), ("Cache-Control", "no-cache, private")]
+    room = WARNING_LETTERS_AT_MOST
     for warning in getattr(answer, "warnings", ()):
         text = warning.replace("\\", "\\\\").replace('"', '\\"')
-        headers.append(("Warning", f'299 - "{text}"'))
+        room -= len(text)
+        if room >= 0:
+            headers.append(("Warning", f'299 - "{text}"'))
     retry_after_s = getattr(answer, "retry_after_s", None)
     if retry_after_s is not None:
         headers.append(("Retry-After", str(retry_after_s)))

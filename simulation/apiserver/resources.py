@@ -37,13 +37,14 @@ class CustomVersion:
     """What a definition says of one version of a custom resource, as JSON: the schema of its objects, its columns.
 
     `selectable`: the dotted paths that a field selector may ask for. `scale`: where the replicas are; None without
-    such a part.
+    such a part. `warning`: what everybody is told who asks for a version that is deprecated.
     """
 
     schema: Mapping[str, Any]
     columns: tuple[Mapping[str, Any], ...] = ()
     selectable: frozenset[str] = frozenset()
     scale: Mapping[str, str] | None = None
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -126,6 +126,9 @@ class ApiServer:
             try:
                 call = call_of(request, self._custom.find)
                 self._context.authorizer.check(call)
+                custom = call.resource.custom
+                if custom is not None and custom.warning:
+                    call.warnings.append(custom.warning)
                 special = _PARTS.get((call.resource.group_resource, call.target.subresource))
                 if special is None and call.target.subresource == "scale":
                     special = scale

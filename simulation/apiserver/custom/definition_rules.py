@@ -25,7 +25,7 @@ from simulation.apiserver.custom.definitions import (
 )
 from simulation.apiserver.custom.objects import CustomResourceDefinition
 from simulation.apiserver.custom.rules import CustomRules
-from simulation.apiserver.custom.structural import places_of_cel, unknown_keywords
+from simulation.apiserver.custom.structural import places_not_read, places_of_cel, unknown_keywords
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import DEFINITIONS, ServedResource
@@ -64,16 +64,16 @@ class DefinitionRules(KindRules):
 
     def prepare(self, call: Call, value: Json) -> None:
         value["spec"] = with_defaults(value.get("spec") or {})
-        metadata = value["metadata"]
         _check(call, value, faults_of(value))
-        finalizers = metadata.get("finalizers") or []
-        metadata["finalizers"] = [*finalizers, *(() if CLEANUP in finalizers else (CLEANUP,))]
+        _hold(value["metadata"])
         value["status"] = {"storedVersions": [storage_version(value["spec"])]}
         self._judge_names(value)
 
     def change(self, call: Call, old: Json, new: Json) -> None:
         new["spec"] = with_defaults(new.get("spec") or {})
         _check(call, new, [*faults_of(new), *faults_of_change(old, new)])
+        if "deletionTimestamp" not in old["metadata"]:
+            _hold(new["metadata"])
         status = new["status"] = dict(old["status"])
         storage = storage_version(new["spec"])
         if storage not in status["storedVersions"]:
@@ -133,13 +133,26 @@ class DefinitionRules(KindRules):
         self.catalog.forget(last.name)
         self._rules.pop(last.name, None)
         collection = self.core.store.collection(last.name)
-        for version in collection.all():
+        for version in tuple(collection.all()):
             # Only where somebody has taken the finalizer away that keeps the definition until they are gone.
             self.core.store.drop(last.name, version.namespace, version.name)
         for watcher in collection.watchers():
             watcher.end()
         collection.forget()
         collection.forgotten = self.core.store.revision
+        self._give_names_away()
+
+    def _give_names_away(self) -> None:
+        """Those who waited for a name that is free now have it."""
+        store = self.core.store
+        for version in tuple(store.collection(DEFINITIONS.store_key).all()):
+            value = version.object
+            if is_true(value, "NamesAccepted"):
+                continue
+            judged = {**value, "metadata": dict(value["metadata"]), "status": dict(value["status"])}
+            self._judge_names(judged)
+            if judged != value:
+                self._serve(store.put(DEFINITIONS.store_key, judged).object)
 
     def _serve(self, value: Json) -> None:
         if not is_true(value, "Established"):
@@ -184,6 +197,13 @@ class DefinitionRules(KindRules):
             self.removed(store.remove(DEFINITIONS.store_key, "", name))
 
 
+def _hold(metadata: Json) -> None:
+    """Keep the definition until its objects are gone, whatever whoever writes it says."""
+    finalizers = metadata.get("finalizers") or []
+    if CLEANUP not in finalizers:
+        metadata["finalizers"] = [*finalizers, CLEANUP]
+
+
 def _check(call: Call, value: Json, causes: list[tuple[str, str, str]]) -> None:
     """Raises StatusError (422), or (400) for what a schema does not have; warns of what is not carried out here."""
     unknown: list[str] = []
@@ -192,11 +212,15 @@ def _check(call: Call, value: Json, causes: list[tuple[str, str, str]]) -> None:
     tell_of_unknown(call, unknown)
     if causes:
         raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
-    for place, schema in _schemas(value):
-        call.warnings.extend(
-            f"{rules}: this simulated server does not evaluate rules in CEL: objects that break them are accepted"
-            for rules in places_of_cel(schema, place)
-        )
+    for find, what in (
+        (places_of_cel, "rules in CEL"),
+        (places_not_read, "patterns with classes of Unicode or quotes"),
+    ):
+        places = [at for place, schema in _schemas(value) for at in find(schema, place)]
+        if places:
+            others = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            text = f"this simulated server does not evaluate {what}: objects that break them are accepted"
+            call.warnings.append(f"{places[0]}{others}: {text}")
     if value["spec"]["conversion"].get("strategy") == "Webhook":
         call.warnings.append("spec.conversion.strategy: this simulated server calls no webhook, and needs none here")
 

@@ -33,7 +33,11 @@ _IMMUTABLE = "field is immutable"
 
 
 def with_defaults(spec: Json) -> Json:
-    """The spec with the names that follow from others, and with the conversion that converts nothing."""
+    """The spec with the names that follow from others, and with the conversion that converts nothing.
+
+    A field that is null is one that is not there.
+    """
+    spec = _said(spec)
     names: Json = spec.get("names") or {}
     kind = names.get("kind", "")
     full = {**names}
@@ -42,6 +46,18 @@ def with_defaults(spec: Json) -> Json:
     conversion = spec.get("conversion") or {"strategy": "None"}
     kept = {name: part for name, part in spec.items() if name != "preserveUnknownFields" or part}
     return {**kept, "names": full, "conversion": conversion}
+
+
+def _said(value: Any) -> Any:
+    """What is not null, at any depth; values that a schema speaks of are left as they are."""
+    if isinstance(value, list):
+        return [_said(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: item if name in _VALUES else _said(item) for name, item in value.items() if item is not None}
+
+
+_VALUES = ("default", "enum", "example")
 
 
 def versions_of(spec: Json) -> list[Json]:
@@ -171,18 +187,17 @@ def _versions(spec: Json) -> Iterator[Cause]:
 
 def _version(version: Json, path: str) -> Iterator[Cause]:
     yield from _label(f"{path}.name", version.get("name", ""))
-    schema = schema_of(version)
-    if schema is None:
-        yield required(f"{path}.schema.openAPIV3Schema", "schemas are required")
-    else:
-        yield from faults_of_schema(schema, f"{path}.schema.openAPIV3Schema")
+    schema, where = schema_of(version), f"{path}.schema.openAPIV3Schema"
+    faults = faults_of_schema(schema, where) if schema is not None else [required(where, "schemas are required")]
+    yield from faults
     if version.get("deprecationWarning") and not version.get("deprecated"):
         yield _bad(
             f"{path}.deprecationWarning", version["deprecationWarning"], "can only be set for deprecated versions"
         )
     for at, column in enumerate(version.get("additionalPrinterColumns") or ()):
         yield from _column(column, f"{path}.additionalPrinterColumns[{at}]")
-    yield from _selectable(version, f"{path}.selectableFields")
+    if not faults:
+        yield from _selectable(version, f"{path}.selectableFields")
     scale = (version.get("subresources") or {}).get("scale")
     if scale is not None:
         yield from _scale(scale, f"{path}.subresources.scale")

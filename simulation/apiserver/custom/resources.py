@@ -27,6 +27,12 @@ def priority(version: str) -> tuple[int, int, int, str]:
     return (stage, -int(match[1]), -int(match[3] or 0), version)
 
 
+def _warning(group: str, kind: str, version: Json) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated"
+
+
 def _resource(spec: Json, names: Json, version: Json) -> ServedResource:
     group, kind = spec["group"], names["kind"]
     parts: Json = version.get("subresources") or {}
@@ -54,5 +60,6 @@ def _resource(spec: Json, names: Json, version: Json) -> ServedResource:
             columns=tuple(version.get("additionalPrinterColumns") or ()),
             selectable=frozenset(".".join(path) for path in selectable),
             scale=scale,
+            warning=_warning(group, kind, version),
         ),
     )

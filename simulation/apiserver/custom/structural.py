@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simulation.apiserver.custom.defaults import with_defaults
+from simulation.apiserver.custom.patterns import compiled, is_read
 from simulation.apiserver.custom.pruning import EMBEDDED, PRESERVE
-from simulation.apiserver.custom.validation import INT_OR_STRING, LIST_KEYS, LIST_TYPE, compiled, faults_of, shown
+from simulation.apiserver.custom.validation import INT_OR_STRING, LIST_KEYS, LIST_TYPE, faults_of, shown
 from simulation.apiserver.status import forbidden_field, required
 
 Schema = Mapping[str, Any]
@@ -37,6 +38,7 @@ _STRUCTURE = frozenset(
     }
 )
 _NOT_SUPPORTED = ("$ref", "$schema", "id", "additionalItems", "patternProperties", "definitions", "dependencies")
+_KEYWORDS = frozenset({*_CONDITIONS, *_STRUCTURE, *_NOT_SUPPORTED})
 _ONLY_OUTSIDE: Mapping[str, str] = {
     "type": "must be empty to be structural",
     "title": "must be empty to be structural",
@@ -76,21 +78,26 @@ def faults_of_schema(schema: Any, path: str) -> list[Cause]:
 
 def unknown_keywords(schema: Any, path: str) -> Iterator[str]:
     """The paths of what is no keyword of a schema."""
-    if isinstance(schema, dict):
-        for name in schema:
-            if name not in _CONDITIONS and name not in _STRUCTURE and name not in _NOT_SUPPORTED:
-                yield f"{path}.{name}"
-        for below, under in _each_below(schema, path):
-            yield from unknown_keywords(below, under)
+    for below, at in _everywhere(schema, path):
+        yield from (f"{at}.{name}" for name in below if name not in _KEYWORDS)
 
 
 def places_of_cel(schema: Any, path: str) -> Iterator[str]:
     """Where the schema has rules in CEL."""
+    return (f"{at}.{CEL}" for below, at in _everywhere(schema, path) if below.get(CEL))
+
+
+def places_not_read(schema: Any, path: str) -> Iterator[str]:
+    """Where the schema has a pattern that is not read here."""
+    return (f"{at}.pattern" for below, at in _everywhere(schema, path) if not is_read(below.get("pattern") or ""))
+
+
+def _everywhere(schema: Any, path: str) -> Iterator[tuple[Schema, str]]:
+    """This schema and all below it, with their paths."""
     if isinstance(schema, dict):
-        if schema.get(CEL):
-            yield f"{path}.{CEL}"
+        yield schema, path
         for below, under in _each_below(schema, path):
-            yield from places_of_cel(below, under)
+            yield from _everywhere(below, under)
 
 
 def _each_below(schema: Schema, path: str) -> Iterator[tuple[Any, str]]:
@@ -125,6 +132,10 @@ def _malformed(schema: Any, path: str) -> Iterator[Cause]:
                 yield forbidden_field(f"{path}.items", "items must be a schema object and not an array")
             else:
                 yield _bad(f"{path}.{name}", value, f"must be of type {types[0].__name__}")
+    for name in ("required", LIST_KEYS):
+        for at, each in enumerate(schema[name] if isinstance(schema.get(name), list) else ()):
+            if not isinstance(each, str):
+                yield _bad(f"{path}.{name}[{at}]", each, "must be of type str")
     for name in _NOT_SUPPORTED:
         if schema.get(name):
             yield forbidden_field(f"{path}.{name}", f"{name} is not supported")

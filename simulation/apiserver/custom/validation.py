@@ -9,13 +9,12 @@ has words and a reason of its own here, which clients read; so there is none. Ru
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from simulation.apiserver.custom.formats import number_fits, text_fits
+from simulation.apiserver.custom.patterns import matches
 
 Schema = Mapping[str, Any]
 At = tuple[str | int, ...]
@@ -124,32 +123,11 @@ def _text(value: str, schema: Schema, at: At) -> Iterator[Fault]:
         yield Fault(at, "FieldValueTooLong", f"Too long: may not be more than {schema['maxLength']} bytes")
     if "minLength" in schema and len(value) < schema["minLength"]:
         yield invalid_at(at, value, f"{name} should be at least {schema['minLength']} chars long")
-    if schema.get("pattern") and compiled(schema["pattern"]).search(value) is None:
+    if schema.get("pattern") and not matches(schema["pattern"], value):
         yield invalid_at(at, value, f"{name} should match '{schema['pattern']}'")
     form = schema.get("format")
     if form and not text_fits(form, value):
         yield invalid_at(at, value, f"{name} must be of type {form}: {shown(value)}", TYPE_INVALID)
-
-
-@lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern as definitions have it: RE2, where `$` is the very end and `\\d` a digit of ASCII. Raises re.error."""
-    for name, letters in _CLASSES.items():
-        pattern = pattern.replace(f"[:{name}:]", letters)
-    at_end = re.sub(r"(?<!\\)((?:\\\\)*)\$$", r"\1\\Z", pattern)
-    return re.compile(at_end.replace("\\z", "\\Z"), re.ASCII)
-
-
-_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "digit": "0-9",
-    "lower": "a-z",
-    "space": r"\s",
-    "upper": "A-Z",
-    "word": r"\w",
-    "xdigit": "0-9A-Fa-f",
-}
 
 
 def _number(value: float, schema: Schema, at: At) -> Iterator[Fault]:

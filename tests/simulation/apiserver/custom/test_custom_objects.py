@@ -266,6 +266,20 @@ def test_an_object_is_seen_in_every_version_that_is_served() -> None:
     assert (wrong.code, "does not match the expected API version" in wrong.message) == (400, True)
 
 
+@pytest.mark.parametrize(
+    ("more", "warning"),
+    [
+        ({"deprecated": True}, "example.com/v1 Widget is deprecated"),
+        ({"deprecated": True, "deprecationWarning": "use v2"}, "use v2"),
+    ],
+)
+def test_who_asks_for_a_version_that_is_deprecated_is_told(more: Any, warning: str) -> None:
+    server = defined(version(storage=False, **more), version("v2"))
+    for asked in (server.ask("POST", WIDGETS, widget()), server.get(LAMP), server.get(WIDGETS)):
+        assert asked.answer.warnings == (warning,)  # type: ignore[union-attr]
+    assert server.get(WIDGETS.replace("/v1/", "/v2/")).answer.warnings == ()  # type: ignore[union-attr]
+
+
 def test_what_was_stored_before_is_seen_as_the_definition_says_now(server: Server) -> None:
     make(server, spec={"color": "red"})
     before, watched = server.get(LAMP).value, server.watch(WIDGETS)

@@ -137,11 +137,21 @@ def test_words_that_no_schema_has_are_warned_of_or_refused() -> None:
 
 
 def test_rules_in_cel_are_told_to_be_without_effect() -> None:
-    schema = {**SCHEMA, "x-kubernetes-validations": [{"rule": "self.spec.replicas > 2"}]}
+    rules = [{"rule": "self.spec.replicas > 2"}]
+    schema = {**SCHEMA, "x-kubernetes-validations": rules}
+    place = "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations"
+    text = "this simulated server does not evaluate rules in CEL: objects that break them are accepted"
     made = define(Server(), version(schema=schema))
+    assert made.answer.warnings == (f"{place}: {text}",)  # type: ignore[union-attr]
+    made = define(Server(), version(schema=schema), version("v2", schema=schema, storage=False))
+    assert made.answer.warnings == (f"{place} and 1 more: {text}",)  # type: ignore[union-attr]
+
+
+def test_a_pattern_that_is_not_read_is_told_of() -> None:
+    schema: Any = {"type": "object", "properties": {"spec": {"type": "string", "pattern": r"^\p{L}$"}}}
+    made = define(Server(), version(schema=schema, subresources={}))
     assert made.code == 201
-    (warning,) = made.answer.warnings  # type: ignore[union-attr]
-    assert warning.startswith("spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations: this simulated server")
+    assert "properties[spec].pattern: this simulated server does not evaluate" in made.answer.warnings[0]  # type: ignore[union-attr]
 
 
 def test_a_webhook_that_has_nothing_to_convert_is_warned_of() -> None:
@@ -167,6 +177,17 @@ def test_of_two_that_want_a_name_the_first_has_it(other: dict[str, Any], reason:
     ]
     assert server.get("/apis/example.com/v1/namespaces/default/gadgets").code == 404
     assert define(server, group="other.example.com", **other).value["status"]["conditions"][0]["status"] == "True"
+
+
+def test_a_name_that_becomes_free_goes_to_who_waited_for_it() -> None:
+    server = defined()
+    define(server, plural="gadgets", kind="Gadget", names={"shortNames": ["widget"]})
+    gadgets = WIDGETS.replace("widgets", "gadgets")
+    assert server.get(gadgets).code == 404
+    server.ask("DELETE", ONE)
+    assert server.get(gadgets).code == 200
+    conditions = server.get(f"{DEFINITIONS}/gadgets.example.com").value["status"]["conditions"]
+    assert {each["type"]: each["status"] for each in conditions} == {"NamesAccepted": "True", "Established": "True"}
 
 
 @pytest.mark.parametrize(
@@ -221,6 +242,16 @@ def test_it_waits_for_the_finalizers_of_its_objects_and_lets_nothing_new_in() ->
     assert (refused.code, refused.value["reason"]) == (405, "MethodNotAllowed")
     server.ask("PATCH", f"{WIDGETS}/lamp", {"metadata": {"finalizers": None}}, content_type=MERGE)
     assert server.get(ONE).code == 404
+
+
+def test_a_definition_that_is_replaced_by_one_without_finalizers_keeps_its_own() -> None:
+    server = defined()
+    make(server)
+    replaced = server.ask("PUT", ONE, definition())
+    assert (replaced.code, len(replaced.value["metadata"]["finalizers"])) == (200, 1)
+    watched = server.watch(WIDGETS)
+    server.ask("DELETE", ONE)
+    assert watched.told == ["ADDED lamp", "DELETED lamp"]
 
 
 def test_a_trial_defines_nothing() -> None:

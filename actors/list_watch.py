@@ -121,6 +121,9 @@ class Follower(Actor):
         for followed in self._followed.values():
             followed.attempt.close()
 
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life follows anew
+
     # --- for the subclass -------------------------------------------------------------------------------------------
 
     def follow(

@@ -8,7 +8,7 @@ machine's files are cached, so it is asked anew every ten seconds. A kernel that
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from actors.eviction.thresholds import configured_thresholds
 from actors.eviction_messages import MemoryRanShort
@@ -82,6 +82,9 @@ class MemoryNotifierActor(Actor):
     def on_stop(self) -> None:
         if self._watch is not None:
             self._watch.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life watches anew
 
     @handles(RenewMarks)
     def renew(self, _: RenewMarks) -> None:

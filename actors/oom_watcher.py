@@ -8,7 +8,7 @@ nothing. A log that ends is tried again.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.node_object.events import node_event
@@ -60,6 +60,9 @@ class OomWatcherActor(Actor):
     def on_stop(self) -> None:
         if self._following is not None:
             self._following.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life watches anew
 
     @handles(ListenAgain)
     def listen_again(self, _: ListenAgain) -> None:

@@ -12,7 +12,7 @@ is on a lane by its socket, so a plugin that does not answer delays no other.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -131,6 +131,9 @@ class PluginWatcherActor(Actor):
     def on_stop(self) -> None:
         if self._watch is not None:
             self._watch.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life watches anew
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:

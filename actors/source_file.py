@@ -8,7 +8,7 @@ what is known stays. A path that is missing is an empty set of pods, and said on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -61,6 +61,9 @@ class FileSourceActor(SourceActor):
     def on_stop(self) -> None:
         if self._watch is not None:
             self._watch.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life watches anew
 
     async def read(self) -> None:
         # One call at a time: a disk that hangs costs one thread, and later readings wait for it.

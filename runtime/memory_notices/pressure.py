@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import os
 import select
+import threading
 from collections.abc import Callable
 
 from runtime.cgroups.names import pods_paths
@@ -51,16 +52,26 @@ class PressureNotices:
         self._of_machine = any(not mark.pods for mark in marks)
         self._of_pods = any(mark.pods for mark in marks)
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._changes = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._epoll = select.epoll()
-        if self._changes >= 0:
-            self._epoll.register(self._changes, select.EPOLLIN)
         self._trigger = -1
-        # The watch closes a descriptor of its own; the set is closed once nobody polls it any more.
-        self._watch = DescriptorWatch(loop, os.dup(self._epoll.fileno()), self._told, self._release)
+        with contextlib.ExitStack() as undo:
+            self._changes = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+            if self._changes >= 0:
+                undo.callback(os.close, self._changes)
+            self._epoll = select.epoll()
+            undo.callback(self._epoll.close)
+            if self._changes >= 0:
+                self._epoll.register(self._changes, select.EPOLLIN)
+            # The watch closes a descriptor of its own; the set is closed once nobody polls it any more.
+            self._watch = DescriptorWatch(loop, os.dup(self._epoll.fileno()), self._told, self._release)
+            undo.pop_all()
+        self._lock = threading.Lock()
         self._begun = self._closed = False
 
     def renew(self) -> tuple[str, ...]:
+        with self._lock:
+            return self._renew()
+
+    def _renew(self) -> tuple[str, ...]:
         if self._closed:
             return ()
         problems = []
@@ -74,7 +85,8 @@ class PressureNotices:
         return tuple(problems)
 
     def close(self) -> None:
-        self._closed = True
+        with self._lock:  # what is opened meanwhile would be closed by nobody
+            self._closed = True
         self._watch.close()
 
     def _release(self) -> None:

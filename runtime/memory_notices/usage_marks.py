@@ -8,6 +8,7 @@ is an eventfd; it is watched on a loop that runs anyway.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 
 from runtime.cgroups.names import pods_paths
@@ -46,9 +47,14 @@ class UsageMarks:
         self._set: dict[str, list[int]] = {}
         """By group, the usages at which the kernel signals now."""
         self._watch: DescriptorWatch | None = None
+        self._lock = threading.Lock()
         self._closed = False
 
     def renew(self) -> tuple[str, ...]:
+        with self._lock:
+            return self._renew()
+
+    def _renew(self) -> tuple[str, ...]:
         wanted = self.usages()
         if self._closed or (self._watch is not None and _close_enough(wanted, self._set)):
             return ()
@@ -66,9 +72,10 @@ class UsageMarks:
         return problems
 
     def close(self) -> None:
-        self._closed = True
-        if self._watch is not None:
-            self._watch.close()
+        with self._lock:  # what is opened meanwhile would be closed by nobody
+            self._closed = True
+            if self._watch is not None:
+                self._watch.close()
 
     def usages(self) -> dict[str, list[int]]:
         """By the directory of the group, the usages in bytes to be signalled. A group without a limit has none."""

@@ -216,3 +216,11 @@ def test_one_outage_is_said_once_for_all_sets_of_a_resource(world: World, caplog
     world.run()
     assert caplog.text.count("pods are followed again") == 2
     assert follower is not None
+
+
+def test_who_fails_leaves_no_watch_open(world: World, monkeypatch: pytest.MonkeyPatch):
+    world.watching("5")
+    monkeypatch.setattr(PodFollower, "changed", lambda *_: 1 / 0)
+    world.api.watches[0].say("MODIFIED", pod("a"), "6")
+    world.run()
+    assert world.api.watches[0].closed

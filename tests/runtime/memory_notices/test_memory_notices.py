@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -191,3 +193,46 @@ def test_this_kernel_says_when_processes_wait_for_memory(loop: LoopThread, tmp_p
     with MemoryGroup(limit_bytes=32 * MIB) as group:
         process = group.run(program)
         heard.wait_and_end(watch, process)
+
+
+@pytest.mark.parametrize("missing", ["epoll", "dup"])
+def test_a_process_that_has_no_descriptor_left_loses_none_by_trying(
+    loop: LoopThread, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    before = len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patched:
+        patched.setattr(select if missing == "epoll" else os, missing, fail)
+        for _ in range(5):
+            with pytest.raises(OSError, match="Too many open files"):
+                PressureNotices(loop, (MemoryMark(False, 1),), lambda: None)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def settle(loop: LoopThread) -> None:
+    """All that it was given to do is done."""
+    done = threading.Event()
+    loop.post(done.set)
+    assert done.wait(WAIT)
+
+
+@pytest.mark.parametrize("kind", [PressureNotices, UsageMarks])
+def test_what_is_renewed_while_it_is_closed_opens_nothing(
+    tmp_path: Path, loop: LoopThread, kind: type[PressureNotices] | type[UsageMarks]
+) -> None:
+    """Whoever watches may fail while the kernel is asked on a lane."""
+    machine_v1(tmp_path)
+    put(tmp_path, "proc/pressure/memory")
+    settle(loop)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        watch = kind(loop, (MemoryMark(False, MIB),), lambda: None, str(tmp_path))
+        renewing = threading.Thread(target=watch.renew)
+        renewing.start()
+        watch.close()
+        renewing.join()
+        watch.renew()
+    settle(loop)
+    assert len(os.listdir("/proc/self/fd")) == before

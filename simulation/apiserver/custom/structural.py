@@ -38,7 +38,7 @@ _STRUCTURE = frozenset(
     }
 )
 _NOT_SUPPORTED = ("$ref", "$schema", "id", "additionalItems", "patternProperties", "definitions", "dependencies")
-_KEYWORDS = frozenset({*_CONDITIONS, *_STRUCTURE, *_NOT_SUPPORTED})
+_KEYWORDS = _CONDITIONS | _STRUCTURE | frozenset(_NOT_SUPPORTED)
 _ONLY_OUTSIDE: Mapping[str, str] = {
     "type": "must be empty to be structural",
     "title": "must be empty to be structural",

@@ -64,7 +64,7 @@ from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.api_status import Forced
-from actors.pod_status.phase import FAILED
+from actors.pod_status.phase import FAILED, TERMINAL
 from actors.pod_sync import PodSync
 from actors.pod_view import PodView, RetryLaterError
 from actors.probe_messages import ProbeRunnerStarted, ProbesJudged
@@ -214,9 +214,15 @@ class PodWorker(Actor):
                     message=message.message,
                 )
             )
-        if message.evicted or message.reason:
+        if (message.evicted or message.reason) and not self._is_over():
             self._view.forced = Forced(FAILED, message.reason, message.message, message.disrupted)
         return self._go_on()  # what is known to run is asked to stop at once; the look comes with its end
+
+    def _is_over(self) -> bool:
+        """Its phase is final, whatever of it is still to be taken down: an order to end it says nothing of that."""
+        pod, published = self._view.pod, self._view.published
+        shown = published if published is not None or pod is None else pod.status
+        return shown is not None and shown.phase in TERMINAL
 
     # --- looking ----------------------------------------------------------------------------------------------------
 

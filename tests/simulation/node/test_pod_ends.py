@@ -194,6 +194,23 @@ def test_spec_2_6_an_eviction_that_ends_in_time_is_not_complained_of():
     assert not [said for said in world.said("web") if said.startswith("ExceededGracePeriod")]
 
 
+@pytest.mark.parametrize("code", ["0", "3"])
+def test_a_pod_that_had_ended_when_it_was_evicted_keeps_what_is_said_of_its_end(code: str):
+    """Its sandbox took long to stop. Whoever counts evictions, or failures, would count it."""
+    behaviour = {"run-for": "2s", "exit-code": code, "late": "StopPodSandbox=20s"}
+    world = World({"job": manifest("job", behaviour=behaviour, restartPolicy="Never")}).start()
+    world.until(lambda: world.phases().get("job") in ("Succeeded", "Failed"))
+    before = world.pod("job").status
+    order = TerminatePod(grace_seconds=1, evicted=True, disrupted=True, reason="Evicted", message="it was low on memory")
+    worker_of(world, "job").tell(order)
+    world.run(MINUTE)
+    now = world.pod("job").status
+    assert before is not None
+    assert now is not None
+    assert (now.phase, now.reason, now.message) == (before.phase, before.reason, before.message)
+    assert not [each for each in now.conditions if each.type == "DisruptionTarget"]
+
+
 # --- 3.10 -----------------------------------------------------------------------------------------------------------
 
 

@@ -146,6 +146,7 @@ class CsiPlugin:
             self._show_device(driver, spec, material, place, access, staging)
         elif material.republish or not self.is_usable(place):
             self._show_files(driver, spec, material, place, access, staging)
+            # Each time: a driver that wants to be asked again writes anew, and what is new belongs to nobody's group.
             wanted = ownership_of(pod) if is_to_be_owned(spec, material, abilities) else None
             if wanted is not None:
                 give_to_group(path, wanted, Progress(say, spec.volume.name))

@@ -339,6 +339,17 @@ def test_the_group_of_the_files_goes_by_the_drivers_policy(node: Node, made: Vol
     assert (path.stat().st_gid == 77) is owned
 
 
+def test_what_a_driver_has_written_when_it_is_asked_again_belongs_to_the_group_of_the_pod(node: Node):
+    """It rotates secrets, say: of files that were there the group is as it should be, and of new ones it is not."""
+    made = spec(fs_group_policy="File", republish=True)
+    path = node.make(pod(group=77), made)
+    rotated = node.driver.files("vol-1") / "rotated"
+    rotated.write_text("new")
+    os.chown(rotated, 0, 0)  # as of one that was made elsewhere and moved here
+    node.make(pod(group=77), made)
+    assert (path / "rotated").stat().st_gid == 77
+
+
 def test_a_driver_that_sees_to_the_group_itself_is_told_it(node: Node):
     node.driver.stop()
     node.driver.start("--ability", "STAGE_UNSTAGE_VOLUME", "--ability", "VOLUME_MOUNT_GROUP")

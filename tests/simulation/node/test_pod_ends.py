@@ -201,7 +201,7 @@ def test_a_pod_that_had_ended_when_it_was_evicted_keeps_what_is_said_of_its_end(
     world = World({"job": manifest("job", behaviour=behaviour, restartPolicy="Never")}).start()
     world.until(lambda: world.phases().get("job") in ("Succeeded", "Failed"))
     before = world.pod("job").status
-    order = TerminatePod(grace_seconds=1, evicted=True, disrupted=True, reason="Evicted", message="it was low on memory")
+    order = TerminatePod(grace_seconds=1, evicted=True, disrupted=True, reason="Evicted", message="the node was short")
     worker_of(world, "job").tell(order)
     world.run(MINUTE)
     now = world.pod("job").status

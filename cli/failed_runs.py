@@ -1,7 +1,8 @@
 """What `actorlet simulate` does with a run that failed: shrinks it, saves it, and tells how to play it again.
 
-The file holds the shrunk scenario, whole. Nothing that goes wrong here hides the failure itself: when the file cannot
-be written, the command that plays the same seed again is told instead.
+The file holds the shrunk scenario, whole. Nothing that goes wrong here hides the failure itself: what cannot be written
+where it was to be goes to the directory for passing files, and if not even that can be, the command that plays the same
+seed again is told instead.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import gc
 import os
 import shlex
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
@@ -17,7 +19,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.status import Status
 
-from cli.file_errors import why
+from cli.file_errors import why, write_whole
 from cli.main import own_version
 from cli.play_watch import Interrupt, few_collections, silence
 from cli.side_process import DiedError
@@ -57,16 +59,22 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
     found_in = FoundIn(
         scenario=played.name, seed=failure.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs
     )
-    name = f"{os.path.basename(played.name).partition('.')[0]}-seed-{failure.seed}.failed.yaml"
-    path = os.path.join(played.directory, name)
-    try:
-        with open(path, "wb") as file:
-            file.write(written(saved(small, actorlet=own_version(), found_in=found_in)))
-    except OSError as error:
-        print(f"  it could not be saved: {why(error)}", file=out)
-        print(f"  again: {played.again}", file=out, flush=True)
+    name = f"{os.path.basename(played.name).partition('.')[0] or 'scenario'}-seed-{failure.seed}.failed.yaml"
+    text = written(saved(small, actorlet=own_version(), found_in=found_in))
+    # It may have taken an hour to come so far: what has no place where it was to be has one with the passing files.
+    for directory in (played.directory, ""):
+        try:
+            path = os.path.join(directory or tempfile.mkdtemp(prefix="actorlet-failed-"), name)
+            write_whole(path, text)
+        except OSError as error:
+            print(f"  it could not be saved: {why(error)}", file=out)
+            continue
+        shown = os.path.normpath(path)
+        print(
+            f"  again: actorlet replay {shlex.quote(f'./{shown}' if shown[0] == '-' else shown)}", file=out, flush=True
+        )
         return
-    print(f"  again: actorlet replay {shlex.quote(os.path.normpath(path))}", file=out, flush=True)
+    print(f"  again: {played.again}", file=out, flush=True)
 
 
 def shrunk_quietly(

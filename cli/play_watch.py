@@ -80,16 +80,23 @@ def pods(count: int) -> str:
 @contextlib.contextmanager
 def interruptible(interrupt: Interrupt) -> Iterator[None]:
     """The first SIGINT ends the play at the next look; a second one is Python's own."""
+    before = signal.getsignal(signal.SIGINT)
+    listen(interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def listen(interrupt: Interrupt) -> None:
+    """From now on the next SIGINT is for it, whatever came before."""
 
     def came(number: int, frame: object) -> None:
         interrupt.came = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    before = signal.signal(signal.SIGINT, came)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    interrupt.came = False
+    signal.signal(signal.SIGINT, came)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from cli.main import own_version
 from cli.play_watch import Interrupt, few_collections, interruptible, silence
 from cli.replay_steps import Stepper, UnknownActorError, Until, parse_until
 from cli.simulation_report import of
+from cli.trace_file import TraceFile
 from cli.trace_lines import readable, seconds
 from simulation.replay import Finding, Replay
 from simulation.saved_run import SavedRun, read_saved_run
@@ -32,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             with open(options.file, "rb") as file:
                 saved = read_saved_run(file.read())
-            trace = stack.enter_context(open(options.trace, "w", encoding="utf-8")) if options.trace else None
+            trace = stack.enter_context(TraceFile(options.trace, "replay")) if options.trace else None
         except ScenarioError as error:
             print(f"actorlet replay: {options.file}: {error}", file=sys.stderr)
             return 2

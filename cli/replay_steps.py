@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from cli.actor_state import state_lines
-from cli.play_watch import Interrupt
+from cli.play_watch import Interrupt, listen
 from cli.trace_lines import readable, seconds
 from simulation.cri.behaviour_values import duration_ns
 from simulation.replay import Finding, Replay, named_alike
@@ -141,6 +141,7 @@ class Stepper:
             line = self._read(words)
             if line is None or line in ("q", "quit", "exit"):
                 return
+            listen(self._interrupt)
             try:
                 self._do(line)
             except (ValueError, UnknownActorError) as error:

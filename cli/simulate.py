@@ -16,7 +16,6 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TextIO
 
 from cli import hollow_nodes
 from cli.argument_kinds import duration, number_from
@@ -27,6 +26,7 @@ from cli.seed_played import PartPlayed, SeedPlayed, name_of, part_played, peak_r
 from cli.seeds_side_by_side import SeedLost, SeedsSideBySide
 from cli.side_process import NoProcessError
 from cli.simulation_report import all_seeds_line, report_lines
+from cli.trace_file import TraceFile
 from simulation.parts import parts_of
 from simulation.play import Play
 from simulation.scenario import (
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with contextlib.ExitStack() as stack:
         stack.enter_context(interruptible(interrupt))
         try:
-            trace = stack.enter_context(open(options.trace, "w", encoding="utf-8")) if options.trace else None
+            trace = stack.enter_context(TraceFile(options.trace, "simulate")) if options.trace else None
         except OSError as error:
             print(f"actorlet simulate: --trace: {why(error)}", file=sys.stderr)
             return 2
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
 
 
-def _run(scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, interrupt: Interrupt) -> int:
+def _run(scenario: Scenario, options: argparse.Namespace, trace: TraceFile | None, interrupt: Interrupt) -> int:
     plays = len(options.seeds) * len(parts_of(scenario, options.seeds[0]))
     jobs = min(options.jobs or len(os.sched_getaffinity(0)), plays)
     if jobs == 1 or trace is not None:
@@ -87,7 +87,7 @@ def _run(scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, 
 
 
 def _one_after_the_other(
-    scenario: Scenario, options: argparse.Namespace, trace: TextIO | None, interrupt: Interrupt
+    scenario: Scenario, options: argparse.Namespace, trace: TraceFile | None, interrupt: Interrupt
 ) -> Iterator[SeedPlayed]:
     sink = trace.write if trace is not None else None
     for seed in options.seeds:
@@ -142,16 +142,16 @@ def _told(
 
 
 def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shrinking: Shrinking | None) -> None:
-    """Show what a seed came to. `known`: the invariants that were seen broken before, and these."""
+    """Show what a seed came to. `known`: the invariants of which a failure was saved, and this one's."""
     report = played.report
     for line in [json.dumps(report)] if options.json else report_lines(report):
         print(line, flush=True)
     if played.failure is None:
         return
-    broken = {violation["invariant"] for violation in report["violations"]}
+    broken = played.failure.violated.invariant
     told = sys.stderr if options.json else sys.stdout
     again = _again(options, played.seed)
-    if broken <= known:
+    if broken in known:
         print(f"  again: {again}", file=told, flush=True)
     else:
         # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
@@ -159,7 +159,7 @@ def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shri
             print(f"  {played.within}, by itself:", file=told)
         where = Played(options.scenario, again, options.failures or ".")
         tell_failure(played.failure, played.turns, where, shrinking, told)
-    known |= broken
+    known.add(broken)
 
 
 def _again(options: argparse.Namespace, seed: int) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shlex
+import signal
 from pathlib import Path
 
 import pytest
 
+from cli.play_watch import Interrupt, interruptible
 from cli.replay import main
+from cli.replay_steps import Stepper
 from cli.simulate import main as simulate
+from simulation.saved_run import read_saved_run
 
 IMPOSSIBLE = """\
 about: a start that takes no time
@@ -88,6 +93,20 @@ def test_by_hand_it_goes_step_by_step(saved: str, capsys: pytest.CaptureFixture[
     assert "until STEP|TIME" in out
     assert "node-0/node/pleg: PlegActor" in out
     assert "as saved" in out
+
+
+def test_by_hand_each_interrupt_ends_the_move_that_goes_on_and_not_the_conversation(saved: str):
+    interrupt, told = Interrupt(), []
+
+    def out(line: str) -> None:
+        told.append(line)
+        if line.startswith("-- step"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with interruptible(interrupt):
+        stepper = Stepper(read_saved_run(Path(saved).read_bytes()), interrupt, lines=1, out=out)
+        stepper.converse(io.StringIO("next\nnext\nnext\n"))
+    assert [line.split()[2] for line in told if line.startswith("-- step")] == ["1,", "2,", "3,"]
 
 
 def test_code_that_does_otherwise_is_told(saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -7,12 +7,14 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.file_errors import write_whole
 from cli.play_watch import few_collections
 from cli.simulate import main
 from simulation.saved_run import read_saved_run
@@ -76,14 +78,54 @@ def test_for_a_program_failures_go_to_standard_error(impossible: Path, capsys: p
     assert len(list(Path().glob("*.failed.yaml"))) == 1
 
 
+def test_what_cannot_be_saved_here_is_saved_elsewhere(
+    impossible: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir("/proc")
+    assert main([str(impossible), "--for", "3s"]) == 1
+    out = capsys.readouterr().out
+    assert "it could not be saved: ./impossible-seed-1.failed.yaml: No such file or directory" in out
+    (found,) = tmp_path.glob("actorlet-failed-*/impossible-seed-1.failed.yaml")
+    assert f"again: actorlet replay {found}" in out
+    assert read_saved_run(found.read_bytes()).seed == 1
+
+
 def test_where_nothing_can_be_saved_the_seed_is_told(
     impossible: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
+    monkeypatch.setattr(tempfile, "tempdir", "/proc")
     monkeypatch.chdir("/proc")
     assert main([str(impossible), "--for", "3s"]) == 1
     out = capsys.readouterr().out
     assert "it could not be saved: ./impossible-seed-1.failed.yaml: No such file or directory" in out
     assert f"again: actorlet simulate {impossible} --seed 1 --for 3s --trace trace.txt" in out
+
+
+def test_a_file_whose_name_begins_with_a_dot_or_a_dash_is_saved_so_that_it_can_be_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    for name, saved in ((".yaml", "scenario-seed-1.failed.yaml"), ("-x.yaml", "./-x-seed-1.failed.yaml")):
+        Path(name).write_text(IMPOSSIBLE)
+        assert main([f"./{name}"]) == 1
+        assert f"again: actorlet replay {saved}\n" in capsys.readouterr().out
+        assert Path(saved).exists()
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
+    (tmp_path / "run").write_bytes(b"before")
+    with pytest.raises(TypeError):
+        write_whole(str(tmp_path / "run"), None)  # type: ignore[arg-type]
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("run", b"before")]
+
+
+def test_a_trace_that_does_not_fit_ends_and_the_play_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["everyday", "--pods", "5", "--for", "10s", "--trace", "/dev/full"]) == 0
+    said = capsys.readouterr()
+    assert "all became as desired" in said.out
+    told = "actorlet simulate: --trace /dev/full: No space left on device: the trace ends before its end\n"
+    assert said.err.count(told) == 1
 
 
 def test_several_seeds_are_counted_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

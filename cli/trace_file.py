@@ -1,0 +1,48 @@
+"""The file of `--trace`: a disk that is full ends the trace, and not the play that is traced.
+
+What goes wrong is told once, on standard error, when it happens. Opening raises OSError as `open` does.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from cli.file_errors import why
+
+
+class TraceFile:
+    """A context; `command` is who tells."""
+
+    def __init__(self, path: str, command: str) -> None:
+        self._path = path
+        self._command = command
+        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115  # closed by __exit__
+        self._whole = True
+
+    def write(self, text: str) -> None:
+        """Nothing more once that has failed: a trace with holes is worse than half of one."""
+        if not self._whole:
+            return
+        try:
+            self._file.write(text)
+        except OSError as error:
+            self._tell(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._file.close()
+        except OSError as failure:
+            self._tell(failure)
+
+    def _tell(self, error: OSError) -> None:
+        if self._whole:
+            self._whole = False
+            reason = f"--trace {self._path}: {error.strerror or why(error)}: the trace ends before its end"
+            print(f"actorlet {self._command}: {reason}", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ difference in which pieces a play is played.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,11 +174,12 @@ class Play:
         if any(volume.kind in ("configMap", "secret") for mix in self.scenario.pods for volume in mix.volumes):
             world.create_settings(SETTINGS)
         for mix in self.scenario.pods:
-            for number in range(mix.count):
+            for first in range(0, mix.count, mix.together):
                 if mix.static:
-                    self._let_be_written(mix, f"{mix.name}-{number}", number)
+                    self._let_be_written(mix, f"{mix.name}-{first}", first)
                 else:
-                    self._let_come(mix, f"{mix.name}-{number}", self._draw(mix.arrives))
+                    numbers = range(first, min(first + mix.together, mix.count))
+                    self._let_come(mix, [f"{mix.name}-{number}" for number in numbers], self._draw(mix.arrives))
             if mix.replaced_hourly:
                 self._begin_hour(mix)
         self._misfortunes = Misfortunes(world, self.scenario, self._lasts_ns or 0)
@@ -254,14 +255,21 @@ class Play:
     def _mix_of(self, name: str) -> PodMix | None:
         return self._mixes.get(name)
 
-    def _let_come(self, mix: PodMix, name: str, after_ns: int) -> None:
-        self._to_come += 1
-        self.world.after(after_ns, lambda: self._come(mix, name))
+    def _let_come(self, mix: PodMix, names: Sequence[str], after_ns: int) -> None:
+        self._to_come += len(names)
+        self.world.after(after_ns, lambda: self._come(mix, names))
 
-    def _come(self, mix: PodMix, name: str) -> None:
-        self._to_come -= 1
+    def _come(self, mix: PodMix, names: Sequence[str]) -> None:
+        self._to_come -= len(names)
         if self._stretch is not _Stretch.THINGS_HAPPEN:
             return
+        for name in names:
+            self._create(mix, name)
+        if mix.lives is not None:
+            self._to_go += len(names)
+            self.world.after(self._draw(mix.lives), lambda: self._go(names))
+
+    def _create(self, mix: PodMix, name: str) -> None:
         self._came += 1
         self._mixes[name] = mix
         form = self._forms[mix.name]
@@ -270,19 +278,17 @@ class Play:
             self._misfortunes.hang(f"{ROOT}/pods/{uid}")
         if mix.replaced_hourly:
             self._staying[mix.name][name] = None
-        if mix.lives is not None:
-            self._to_go += 1
-            self.world.after(self._draw(mix.lives), lambda: self._go(name))
 
-    def _go(self, name: str) -> None:
-        self._to_go -= 1
-        self.world.delete_pod(name)
+    def _go(self, names: Sequence[str]) -> None:
+        self._to_go -= len(names)
+        for name in names:
+            self.world.delete_pod(name)
 
     def _gone(self, pod: PodSeen) -> None:
         mix = self._mixes.pop(pod.name, None)
         if mix is not None and (mix.replaced or mix.replaced_hourly) and self._stretch is _Stretch.THINGS_HAPPEN:
             self._followers += 1
-            self._let_come(mix, f"{mix.name}-n{self._followers}", 0)
+            self._let_come(mix, [f"{mix.name}-n{self._followers}"], 0)
 
     def _begin_hour(self, mix: PodMix) -> None:
         """Draw when pods of the mix are replaced in the hour that begins now."""

@@ -66,6 +66,8 @@ class PodMix(Part, frozen=True):
     """When each is created, drawn evenly from this stretch."""
     lives: Range | None = None
     """From creation to deletion, drawn evenly; without it, it stays."""
+    together: Annotated[int, Meta(ge=1)] = 1
+    """So many come at one moment, and go at one, as the replicas of a workload do."""
     replaced: bool = False
     """Each that has gone is followed by another, until the world is healed."""
     replaced_hourly: Share = 0.0
@@ -119,6 +121,8 @@ def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
         yield f"{path}.replacedHourly: needs `lasts` of the scenario, and no `lives`"
     if mix.static and (mix.replaced or mix.replaced_hourly):
         yield f"{path}.static: a manifest that was removed is not followed by another; leave out `replaced`"
+    if mix.together > 1 and (mix.static or mix.replaced or mix.replaced_hourly):
+        yield f"{path}.together: manifests come one by one, and so do pods that replace others; leave it out"
     if mix.changed and not (mix.static and lasts is not None):
         yield f"{path}.changed: only manifests change, within `lasts` of the scenario; write that and `static: true`"
     if mix.tells is not None and mix.says is None:

@@ -123,6 +123,8 @@ def _simpler_mixes(mix: PodMix) -> Iterator[PodMix]:
     for name in ("replaced", "disk_hangs"):
         if getattr(mix, name):
             yield replace(mix, **{name: False})
+    if mix.together > 1:
+        yield replace(mix, together=1)
     for knob in mix.behaviour:
         yield replace(mix, behaviour=_without(mix.behaviour, knob))
     for number, container in enumerate(mix.containers):

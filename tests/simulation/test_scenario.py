@@ -97,6 +97,11 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         ("about: x\npods: [{name: a, count: 1, spec: {hostnetwork: true}}]", 'unknown field "spec.hostnetwork"'),
         ("about: x\npods: [{name: a, count: 1, spec: {priority: high}}]", "$.pods[0]: the API server refuses"),
         ("about: x\npods: [{name: a, count: 1, static: true, steady: true}]", "$.pods[0].steady: is asked of pods of"),
+        ("about: x\npods: [{name: a, count: 4, static: true, together: 2}]", "$.pods[0].together: manifests come one"),
+        (
+            "about: x\npods: [{name: a, count: 4, replaced: true, together: 2}]",
+            "$.pods[0].together: manifests come one",
+        ),
         ("about: x\nnode: {mailboxes: {PodWroker: 1}}\npods: [{name: a, count: 1}]", "did you mean PodWorker?"),
         (FAULTS + "[{fault: runtime-calls, fail: 0.6, lose: 0.6}]", "$.faults[0]: the chances of fail"),
         (FAULTS + "[{fault: runtime-calls, verb: StartContianer}]", "$.faults[0].verb: 'StartContianer' is not"),

@@ -7,6 +7,7 @@ A null where the schema allows none counts as absent. Pure; what is made is a co
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -20,7 +21,7 @@ def with_defaults(value: Any, schema: Schema) -> Any:
     of_items = schema.get("items")
     if isinstance(value, list) and of_items:
         items = [_item(item, of_items) for item in value]
-        return value if items == value else items
+        return value if all(map(is_, items, value)) else items
     return value
 
 
@@ -35,7 +36,8 @@ def _map(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
     for name, below in properties.items():
         if name not in made and below.get("default") is not None:
             made[name] = with_defaults(below["default"], below)
-    return value if made == value else made
+    # Whatever has gone or come, something stands at another place then.
+    return value if len(made) == len(value) and all(map(is_, made.values(), value.values())) else made
 
 
 def _item(item: Any, schema: Schema) -> Any:

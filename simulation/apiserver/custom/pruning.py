@@ -9,6 +9,7 @@ which shares what stayed the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -36,7 +37,7 @@ def _pruned(value: Any, schema: Schema, path: str, unknown: list[str], *, is_res
     if isinstance(value, list):
         of_items: Schema = schema.get("items") or _NOTHING
         items = [_below(item, of_items, f"{path}[{at}]", unknown, preserves) for at, item in enumerate(value)]
-        return _shared(value, items)
+        return value if all(map(is_, items, value)) else items
     return value
 
 
@@ -58,7 +59,7 @@ def _pruned_map(
             kept[name] = item
         else:
             unknown.append(below)
-    return _shared(value, kept)
+    return value if len(kept) == len(value) and all(map(is_, kept.values(), value.values())) else kept
 
 
 def _below(item: Any, schema: Schema, path: str, unknown: list[str], preserves: bool) -> Any:
@@ -71,8 +72,3 @@ def _metadata(value: Any, path: str, unknown: list[str]) -> Any:
         return value
     unknown.extend(f"{path}.{name}" for name in value if name not in _METADATA)
     return {name: item for name, item in value.items() if name in _METADATA}
-
-
-def _shared(before: Any, after: Any) -> Any:
-    """The old one when it is the same: objects share what did not change."""
-    return before if before == after else after

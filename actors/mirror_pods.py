@@ -22,6 +22,7 @@ from actors.mirror_messages import (
     StaticSourcesReady,
 )
 from actors.mirror_rules import MirrorDeed, mirror_deed, mirror_of, shows
+from actors.status_messages import StatusManagerStarted
 from config.api_resources import PODS
 from config.objects import Node, Pod
 from config.pod_identity import display_name, full_name
@@ -145,6 +146,12 @@ class MirrorPodActor(Actor):
         if static is not None:
             right = mirror if mirror is not None and shows(mirror, static) else None
             self._status_manager.tell(MirrorPodSeen(static.metadata.uid, right))
+
+    @handles(StatusManagerStarted)
+    def show_all_again(self, _: StatusManagerStarted) -> None:
+        """It does not know any more where the status of any static pod is to be written."""
+        for known in self._names.values():
+            self._show(known)
 
     # --- deeds ------------------------------------------------------------------------------------------------------
 

@@ -93,7 +93,9 @@ class PodForgotten(Message, frozen=True):
 
 
 class StatusManagerStarted(Message, frozen=True):
-    """StatusManagerActor -> SyncLoopActor -> PodWorker: I know no status (any more); tell yours again."""
+    """StatusManagerActor -> SyncLoopActor -> PodWorker, MirrorPodActor: I know no status and no mirror (any more); tell
+    yours again.
+    """
 
     def coalesce_key(self) -> Hashable:
         return "started"

@@ -102,6 +102,8 @@ class SyncPartners(Actor):
             if entry.source == SOURCE_API and entry.pod is not None:
                 self._services.status_manager.tell(PodReconciled(entry.pod))
         self._tell_workers(message)
+        if self._services.mirrors is not None:
+            self._services.mirrors.tell(message)
         self.after(STILL_THERE_NS, EndOnceMore())
 
     @handles(HistorianStarted)

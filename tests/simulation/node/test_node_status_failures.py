@@ -8,24 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.kernel import Message
 from actors.node_status import NodeStatusActor
 from config.kubelet import KubeletConfiguration
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_claims import STORAGE, StorageCluster
-from tests.simulation.node.worlds import MS, SECOND
-
-
-class Fail(Message, frozen=True):
-    """To that actor: fail, and forget whoever has told you something, or wants to be told."""
+from tests.simulation.node.worlds import MS, SECOND, Fail, let_fail
 
 
 @pytest.fixture(autouse=True)
 def _can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(actor: NodeStatusActor, message: Fail) -> None:
-        raise RuntimeError("as the test wants it")
-
-    monkeypatch.setattr(NodeStatusActor, "_handlers", {**NodeStatusActor._handlers, Fail: fails})
+    let_fail(monkeypatch, NodeStatusActor)
 
 
 def begin_anew(cluster: Cluster) -> None:

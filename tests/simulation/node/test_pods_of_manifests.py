@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from actors.name_lines import NameLines
+from actors.status_manager import StatusManagerActor
 from config import examples
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
+from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, Fail, World, container, let_fail, manifest
 
 
 def test_the_sample_manifests_run():
@@ -163,3 +164,16 @@ def test_the_mirror_of_a_manifest_that_is_renamed_under_its_uid_is_renamed_too()
     cluster.until(lambda: cluster.phases() == {"web-node": "Running"})
     cluster.node.put_manifest("web", manifest("shop", uid="one"))
     cluster.until(lambda: cluster.phases() == {"shop-node": "Running"}, 30 * SECOND)
+
+
+def test_the_status_of_a_mirror_is_written_on_by_a_status_manager_that_has_failed(monkeypatch: pytest.MonkeyPatch):
+    let_fail(monkeypatch, StatusManagerActor)
+    cluster = Cluster(manifests={"web": manifest("web", behaviour={"run-for": "30s,forever"})})
+    cluster.until(lambda: cluster.phases() == {"web-node": "Running"})
+    cluster.run(SECOND)
+    status_manager = cluster.node.node.system.find("/node/status-manager")
+    assert status_manager is not None
+    status_manager.tell(Fail())
+    cluster.run(60 * SECOND)
+    [shown] = cluster.pods()["web-node"]["status"]["containerStatuses"]
+    assert shown["restartCount"] == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Message, SimulatedDispatcher
+from actors.kernel import Actor, Message, SimulatedDispatcher
 from actors.pod_worker import PodWorker
 from config.kubelet import KubeletConfiguration
 from config.objects import ContainerStatus, Pod
@@ -66,6 +66,19 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, kind: type[Message]) -> list[Mess
 
     monkeypatch.setattr(PodWorker, "_handlers", {**PodWorker._handlers, kind: fails})
     return failures
+
+
+class Fail(Message, frozen=True):
+    """To an actor that can: fail, and forget whatever you were told."""
+
+
+def let_fail(monkeypatch: pytest.MonkeyPatch, kind: type[Actor]) -> None:
+    """Those of this kind that begin from now on fail at `Fail`."""
+
+    def fails(actor: Actor, message: Fail) -> None:
+        raise RuntimeError("as the test wants it")
+
+    monkeypatch.setattr(kind, "_handlers", {**kind._handlers, Fail: fails})
 
 
 class World:

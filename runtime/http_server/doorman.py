@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import logging
 import re
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -33,13 +34,17 @@ _UPGRADE = re.compile(rb"\r\nupgrade:[ \t]*(spdy|websocket)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a tunnel leads; `first` are the bytes that go there before those of the client."""
+    """Where a tunnel leads; `first` are the bytes that go there before those of the client.
+
+    `here`: for another side that lives in this process, makes a connected socket to it.
+    """
 
     host: str
     port: int
     first: bytes
     tls: ssl.SSLContext | None = None
     who: str = "the other side"
+    here: Callable[[], socket.socket] | None = None
 
 
 FindWay = Callable[[Head, asyncio.Transport], Awaitable[Way]]
@@ -209,11 +214,13 @@ class Doorman(asyncio.Protocol):
 
     async def _connect(self, way: Way, client: asyncio.Transport) -> asyncio.Transport:
         loop = asyncio.get_running_loop()
+        backward = _Backward(client, self.moved)
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                tunnel, _ = await loop.create_connection(
-                    lambda: _Backward(client, self.moved), way.host, way.port, ssl=way.tls
-                )
+                if way.here is not None:
+                    tunnel, _ = await loop.create_connection(lambda: backward, sock=way.here())
+                else:
+                    tunnel, _ = await loop.create_connection(lambda: backward, way.host, way.port, ssl=way.tls)
         except (OSError, TimeoutError, OverflowError) as error:
             raise self._cannot_reach(way, str(error) or "it does not answer") from None
         return tunnel

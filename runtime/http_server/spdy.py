@@ -2,7 +2,7 @@
 
 A client opens streams, each with a few headers, sends data on them and ends them; what comes back is data, ends, and
 pings to be answered. There is no flow control in it: who reads slowly is not sent more, connection by connection.
-Headers of answers are not read, since nothing in them is needed.
+Headers of answers are not read, since nothing in them is needed, and are none where we are the server.
 """
 
 from __future__ import annotations
@@ -103,6 +103,45 @@ class Opener:
         packed = self._packer.compress(b"".join(text)) + self._packer.flush(zlib.Z_SYNC_FLUSH)
         body = stream.to_bytes(4, "big") + bytes(6) + packed
         return stream, _control(_SYN_STREAM, 0, body)
+
+
+class Acceptor:
+    """Takes the streams that an `Opener` opens, as the server of a connection."""
+
+    def __init__(self) -> None:
+        self._unpacker = zlib.decompressobj(zdict=DICTIONARY)
+        self._packer = zlib.compressobj(level=6, zdict=DICTIONARY)
+
+    def accept(self, frame: ControlFrame, body: bytes) -> tuple[int, dict[str, str], bytes] | None:
+        """The number of a new stream, its headers, and what to answer; None when the frame opens none.
+
+        Raises SpdyError.
+        """
+        if frame.kind != _SYN_STREAM:
+            return None
+        stream = int.from_bytes(body[:4], "big") & _STREAM_MASK
+        try:
+            block = self._unpacker.decompress(body[10:], CONTROL_BYTES_AT_MOST)
+        except zlib.error:
+            raise SpdyError("the headers of a stream cannot be read") from None
+        none = self._packer.compress(bytes(4)) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+        return stream, _headers_of(block), _control(_SYN_REPLY, 0, stream.to_bytes(4, "big") + none)
+
+    def pong(self, frame: ControlFrame, body: bytes) -> bytes:
+        """What answers a ping of the client; nothing for what is none."""
+        return _control(_PING, 0, body) if frame.kind == _PING and body[3] & 1 else b""
+
+
+def _headers_of(block: bytes) -> dict[str, str]:
+    """Raises SpdyError."""
+    texts, at = [], 4
+    for _ in range(2 * int.from_bytes(block[:4], "big")):
+        length = int.from_bytes(block[at : at + 4], "big")
+        if at + 4 + length > len(block):
+            raise SpdyError("the headers of a stream are cut off")
+        texts.append(block[at + 4 : at + 4 + length].decode("latin-1"))
+        at += 4 + length
+    return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def data(stream: int, payload: bytes, *, last: bool = False) -> bytes:

@@ -6,7 +6,10 @@ Statuses that their refusals become. Refuses to know what is asked of them.
 
 from __future__ import annotations
 
+import socket
 import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from aiohttp import web
@@ -16,6 +19,14 @@ from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError
 
 _REASONS = {400: "BadRequest", 404: "NotFound", 422: "Invalid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tunnel:
+    """How a connection gets to an agent: at the address of its node, with this TLS, or `here`, in this process."""
+
+    tls: ssl.SSLContext | None = None
+    here: Callable[[], socket.socket] | None = None
 
 
 class Agents(Protocol):
@@ -29,10 +40,8 @@ class Agents(Protocol):
         """What an agent answers, whole; None when it does not answer, or not well."""
         ...
 
-    def tunnel(self, node: NodeAnswer) -> ssl.SSLContext | None:
-        """For a connection that is to be upgraded: what the way to the agent's port needs. Raises StatusError where
-        there is no such way.
-        """
+    def tunnel(self, node: NodeAnswer) -> Tunnel:
+        """For a connection that is to be upgraded: how the agent is reached. Raises StatusError where it is not."""
         ...
 
     def stays(self, head: Head) -> bool:

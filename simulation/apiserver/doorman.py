@@ -7,7 +7,6 @@ client gets when the agent is not there.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Callable
 from urllib.parse import quote, urlencode
 
@@ -15,10 +14,11 @@ import msgspec
 
 from runtime.http_server.doorman import Doorman, Way
 from runtime.http_server.heads import Head, Refusal
+from simulation.apiserver.agents import Tunnel
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
 
-FindAgent = Callable[[str, str, str, asyncio.BaseTransport], tuple[NodeAnswer, ssl.SSLContext | None]]
+FindAgent = Callable[[str, str, str, asyncio.BaseTransport], tuple[NodeAnswer, Tunnel]]
 """(method, target, Authorization header, transport) -> where it leads. Raises StatusError."""
 
 
@@ -27,14 +27,14 @@ def doorman(doors: Callable[[], asyncio.BaseProtocol], find_agent: FindAgent, st
 
     async def find_way(head: Head, transport: asyncio.Transport) -> Way:
         try:
-            node, tls = find_agent(head.method, head.target, head.header("authorization"), transport)
+            node, tunnel = find_agent(head.method, head.target, head.header("authorization"), transport)
         except StatusError as error:
             raise _refusal(error) from None
         kept = [f"{name}: {value}" for name, value in head.headers if name.lower() not in ("authorization", "host")]
         query = f"?{urlencode(node.query)}" if node.query else ""
         lines = [f"{head.method} {quote(node.path)}{query} {head.version}", f"Host: {node.host}:{node.port}", *kept]
         first = "\r\n".join([*lines, "", ""]).encode("latin-1")
-        return Way(node.host, node.port, first, tls, f"the agent of node {node.node}")
+        return Way(node.host, node.port, first, tunnel.tls, f"the agent of node {node.node}", tunnel.here)
 
     return Doorman(doors, find_way, cannot_reach=_cannot_reach, stays=stays)
 

@@ -24,7 +24,7 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from runtime.event_loop import LoopThread
-from simulation.apiserver.agents import Agents
+from simulation.apiserver.agents import Agents, Tunnel
 from simulation.apiserver.discovery import discovery
 from simulation.apiserver.doorman import doorman
 from simulation.apiserver.negotiation import PLAIN, Form, Lines, form_of, written
@@ -180,7 +180,7 @@ class HttpFront:
 
     def _tunnel_to(
         self, method: str, target: str, authorization: str, transport: asyncio.BaseTransport
-    ) -> tuple[NodeAnswer, ssl.SSLContext | None]:
+    ) -> tuple[NodeAnswer, Tunnel]:
         """Where a connection that is to be upgraded leads. Raises StatusError."""
         user = self._user_of(authorization, transport)
         path, query = _split(target)

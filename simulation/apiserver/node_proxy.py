@@ -13,7 +13,7 @@ from aiohttp import web
 from yarl import URL
 
 from runtime.http_server.heads import Head
-from simulation.apiserver.agents import refused_by_agent
+from simulation.apiserver.agents import Tunnel, refused_by_agent
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import unavailable
 
@@ -45,8 +45,8 @@ class NodeProxy:
             if client:
                 self._tls.load_cert_chain(client)
 
-    def tunnel(self, node: NodeAnswer) -> ssl.SSLContext | None:
-        return self._tls
+    def tunnel(self, node: NodeAnswer) -> Tunnel:
+        return Tunnel(self._tls)
 
     def stays(self, head: Head) -> bool:
         return False

@@ -11,7 +11,6 @@ out, it comes at once here.
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from typing import ParamSpec, TypeVar
@@ -23,12 +22,13 @@ from config.objects import Pod
 from runtime.http_server.heads import Head, Refusal
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.paths import EVERYTHING, Asked, Endpoint, asked
-from runtime.http_server.sessions import streams_of
+from runtime.http_server.sessions import Streams, streams_of
 from runtime.http_server.targets import log_request, logged_container, pod_named
-from simulation.apiserver.agents import refused_by_agent
+from simulation.apiserver.agents import Tunnel, refused_by_agent
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
-from simulation.cluster.sessions import SPOKEN, run_command, running, serve, watch_output
+from simulation.cluster.sessions import Deed, run_command, running, serve, watch_output
+from simulation.cluster.spdy_sessions import SpdySessions
 from simulation.cluster.town import Town
 from simulation.simulated_node import SimulatedNode
 
@@ -42,6 +42,7 @@ class TownAgents:
 
     def __init__(self, town: Town) -> None:
         self._town = town
+        self._spdy = SpdySessions()
 
     async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
         here = self._reached(node)
@@ -50,7 +51,7 @@ class TownAgents:
             if what.endpoint is Endpoint.LOGS:
                 return await self._log(request, here, node, what.names)
             if what.endpoint in SESSIONS:
-                return await self._session(request, here, node, what)
+                return await serve(request, *self._deed(here, node, what))
         except Refusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
         raise _not_simulated(what.endpoint)
@@ -58,24 +59,22 @@ class TownAgents:
     async def fetch(self, node: NodeAnswer) -> bytes | None:
         return None
 
-    def tunnel(self, node: NodeAnswer) -> ssl.SSLContext | None:
+    def tunnel(self, node: NodeAnswer) -> Tunnel:
         here = self._reached(node)
         try:
             what = asked("POST", node.path, EVERYTHING)
-            if what.endpoint in SESSIONS:
-                # Clients that find a refused websocket come this way next, and should hear why it was refused.
-                running(here.cri, self._pod(what.names), what.names["container"])
+            if what.endpoint not in SESSIONS:
+                raise _not_simulated(what.endpoint)
+            streams, deed = self._deed(here, node, what)
         except Refusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
-        if what.endpoint in SESSIONS:
-            raise StatusError(501, "NotImplemented", f"a simulated cluster speaks no SPDY, but {' and '.join(SPOKEN)}")
-        raise _not_simulated(what.endpoint)
+        return Tunnel(here=lambda: self._spdy.begin(streams, deed))
 
     def stays(self, head: Head) -> bool:
         return "websocket" in head.header("upgrade").lower()
 
     async def close(self) -> None:
-        """Nothing is open but what the front itself ends."""
+        await self._spdy.close()
 
     async def _log(
         self, request: web.BaseRequest, here: SimulatedNode, node: NodeAnswer, names: Mapping[str, str]
@@ -84,17 +83,14 @@ class TownAgents:
         container_id = logged_container(self._pod(names), names["container"], previous=previous)
         return await LogStreams(here.cri, here.host.log_files, AtOnce()).answer(request, container_id, options)
 
-    async def _session(
-        self, request: web.BaseRequest, here: SimulatedNode, node: NodeAnswer, what: Asked
-    ) -> web.StreamResponse:
+    def _deed(self, here: SimulatedNode, node: NodeAnswer, what: Asked) -> tuple[Streams, Deed]:
+        """What happens in a session. Raises Refusal."""
         streams = streams_of(node.query)
         container = running(here.cri, self._pod(what.names), what.names["container"])
-        if what.endpoint is Endpoint.EXEC:
-            command = tuple(value for name, value in node.query if name == "command")
-            deed = run_command(here.cri, container.id, command)
-        else:
-            deed = watch_output(LogStreams(here.cri, here.host.log_files, AtOnce()), container.id)
-        return await serve(request, streams, deed)
+        if what.endpoint is Endpoint.ATTACH:
+            return streams, watch_output(LogStreams(here.cri, here.host.log_files, AtOnce()), container.id)
+        command = tuple(value for name, value in node.query if name == "command")
+        return streams, run_command(here.cri, container.id, command)
 
     def _pod(self, names: Mapping[str, str]) -> Pod:
         found = self._town.server.store.get("pods", names["namespace"], names["pod"])

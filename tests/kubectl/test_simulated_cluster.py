@@ -12,13 +12,15 @@ import pytest
 from simulation.cluster import Cluster, cluster
 from tests.kubectl.cluster import PATIENCE_S, POD, missing
 
+SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
 
-def kubectl(found: Cluster, home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
+
+def kubectl(found: Cluster, home: Path, *arguments: str, stdin: str = "", code: int = 0, **more: str) -> str:
     """What it writes, errors behind the rest; it must end with that code."""
     complaint = missing()
     if complaint is not None:
         pytest.fail(complaint)
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": found.kubeconfig}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": found.kubeconfig, **more}
     ran = subprocess.run(
         ["kubectl", *arguments],
         input=stdin,
@@ -63,9 +65,12 @@ def test_kubectl_logs_reads_what_containers_write(tmp_path: Path) -> None:
         assert ask("logs", "web", "--since=20s") == "once more\n"
 
 
-def test_kubectl_exec_gets_what_the_test_said_and_port_forward_a_refusal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spoken", [{}, SPDY])
+def test_kubectl_exec_gets_what_the_test_said_and_port_forward_a_refusal(
+    tmp_path: Path, spoken: dict[str, str]
+) -> None:
     with cluster() as found:
-        ask = partial(kubectl, found, tmp_path)
+        ask = partial(kubectl, found, tmp_path, **spoken)
         found.behave("web", exec_output="hello\n", exec_exit_code="0,3")
         ask("apply", "-f", "-", stdin=POD)
         found.step("5s")

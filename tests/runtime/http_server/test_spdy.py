@@ -10,6 +10,7 @@ from runtime.http_server.doorman import Way
 from runtime.http_server.heads import Head
 from runtime.http_server.spdy import (
     DICTIONARY,
+    Acceptor,
     ControlFrame,
     DataFrame,
     GoneAway,
@@ -38,6 +39,42 @@ def test_streams_are_opened_with_odd_numbers_and_headers_that_share_a_dictionary
         assert body[4:10] == bytes(6)
         expected = (1).to_bytes(4, "big") + (10).to_bytes(4, "big") + b"streamtype"
         assert unpacker.decompress(body[10:]) == expected + len(name).to_bytes(4, "big") + name.encode()
+
+
+def test_what_a_client_opens_a_server_accepts_and_answers() -> None:
+    opener, acceptor = Opener(), Acceptor()
+    unpacker = zlib.decompressobj(zdict=DICTIONARY)
+    for number, name in ((1, "error"), (3, "stdout")):
+        frame, body = read(opener.open({"streamType": name, "port": "80"})[1])
+        opened = acceptor.accept(frame, body)
+        assert opened is not None
+        stream, headers, reply = opened
+        assert (stream, headers) == (number, {"streamtype": name, "port": "80"})
+        answer, text = read(reply)
+        assert answer.kind == 2
+        assert int.from_bytes(text[:4], "big") == number
+        assert unpacker.decompress(text[4:]) == bytes(4)
+
+
+def read(frame: bytes) -> tuple[ControlFrame, bytes]:
+    found = frame_of(frame[:8])
+    assert isinstance(found, ControlFrame)
+    return found, frame[8:]
+
+
+def test_a_server_answers_the_pings_of_its_client_and_no_others() -> None:
+    mine = b"\x80\x03\x00\x06\x00\x00\x00\x04\x00\x00\x00\x01"
+    assert Acceptor().pong(*read(mine)) == mine
+    assert Acceptor().pong(*read(PING)) == b""
+    assert Acceptor().accept(*read(mine)) is None
+
+
+@pytest.mark.parametrize("block", [b"nonsense", b"\x00\x00\x00\x01\x00\x00\x00\x09cut"])
+def test_a_stream_whose_headers_cannot_be_read_is_refused(block: bytes) -> None:
+    packer = zlib.compressobj(zdict=DICTIONARY)
+    packed = block if block == b"nonsense" else packer.compress(block) + packer.flush(zlib.Z_SYNC_FLUSH)
+    with pytest.raises(SpdyError):
+        Acceptor().accept(ControlFrame(1, 0, 10 + len(packed)), bytes(10) + packed)
 
 
 def test_data_says_its_stream_its_length_and_whether_it_is_the_last() -> None:

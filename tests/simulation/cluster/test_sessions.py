@@ -1,17 +1,20 @@
-"""Exec and attach in a simulated cluster, as clients with websockets have them."""
+"""Exec and attach in a simulated cluster, as clients have them over websockets and SPDY."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import aiohttp
 import pytest
 
+from runtime.http_server.spdy import FRAME_BYTES, DataFrame, Opener, frame_of
 from simulation.cluster import Cluster, cluster
 from simulation.cluster.sessions import SPOKEN
+from simulation.cluster.spdy_sessions import PROTOCOL
 from tests.simulation.cluster.plain_client import PATIENCE_S, PODS, PlainClient
 
 STDOUT, ERROR = 1, 3
@@ -139,18 +142,75 @@ def test_who_attaches_reads_what_is_written_from_then_on(shared: Cluster, api: P
     assert status == "Success"
 
 
-@pytest.mark.parametrize("headers", [{}, SPDY])
-def test_what_cannot_be_is_refused_in_words(shared: Cluster, api: PlainClient, headers: dict[str, str]):
-    name = f"refuses-{len(headers)}"
-    api.create_pod(name, restartPolicy="Never")
-    assert refusal(shared, f"{name}/exec?command=ls&stdout=true", headers)[2] == (
-        f"pod {name} does not have a host assigned"
-    )
+async def over_spdy(found: Cluster, path: str, *names: str) -> tuple[bytes, dict[str, bytes]]:
+    """The head of the answer, and what comes on each stream, to its end."""
+    host, port = found.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    lines = (f"POST {PODS}/{path} HTTP/1.1", f"Host: {host}", "Connection: Upgrade", "Upgrade: SPDY/3.1")
+    writer.write("\r\n".join([*lines, f"X-Stream-Protocol-Version: {PROTOCOL}", "", ""]).encode())
+    head = await reader.readuntil(b"\r\n\r\n")
+    opener, said = Opener(), dict.fromkeys(names, b"")
+    streams: dict[int, str] = {}
+    for name in names:
+        number, frame = opener.open({"streamType": name})
+        streams[number] = name
+        writer.write(frame)
+    open_streams = {name for name in names if name != "stdin"}
+    while open_streams:
+        frame_read = frame_of(await reader.readexactly(FRAME_BYTES))
+        body = await reader.readexactly(frame_read.length)
+        if isinstance(frame_read, DataFrame):
+            said[streams[frame_read.stream]] += body
+            if frame_read.last:
+                open_streams.discard(streams[frame_read.stream])
+    writer.close()
+    return head, said
+
+
+def test_a_session_over_spdy_is_the_same(shared: Cluster, api: PlainClient):
+    shared.behave("older", exec_output="hello\n" * 20_000, exec_exit_code=3)
+    api.create_pod("older")
     shared.step("5s")
-    told = refusal(shared, f"{name}/exec?command=ls&stdout=true", headers)
-    assert SPOKEN[0] in told[2]
-    assert refusal(shared, f"{name}/portforward?ports=80", headers)[2] == "simulated containers listen on no ports"
-    shared.exit(name)
+    path = "older/exec?command=ls&stdin=true&stdout=true&stderr=true"
+    head, said = asyncio.run(over_spdy(shared, path, "error", "stdin", "stdout", "stderr"))
+    assert head.startswith(b"HTTP/1.1 101 ")
+    assert said["stdout"] == b"hello\n" * 20_000
+    assert json.loads(said["error"])["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
+
+
+def test_sessions_that_are_over_leave_nothing_open(shared: Cluster, api: PlainClient):
+    api.create_pod("visited")
     shared.step("5s")
-    told = refusal(shared, f"{name}/exec?command=ls&stdout=true", headers)
-    assert told == (500, "InternalError", f'container "app" in pod "{name}" is not running')
+
+    def open_files() -> int:
+        return len(os.listdir(f"/proc/{shared.pid}/fd"))
+
+    path = "visited/exec?command=ls&stdout=true"
+    before = open_files()
+    for _ in range(5):
+        asyncio.run(over_spdy(shared, path, "error", "stdout"))
+        executed(shared, "visited")
+    # The cluster hears of the last that went when it looks next.
+    for _ in range(100):
+        if open_files() <= before:
+            break
+        assert shared.now >= 0
+    assert open_files() <= before
+
+
+def test_what_cannot_be_is_refused_in_words(shared: Cluster, api: PlainClient):
+    api.create_pod("refuses", restartPolicy="Never")
+    for headers in ({}, SPDY):
+        told = refusal(shared, "refuses/exec?command=ls&stdout=true", headers)
+        assert told == (400, "BadRequest", "pod refuses does not have a host assigned")
+    shared.step("5s")
+    assert SPOKEN[0] in refusal(shared, "refuses/exec?command=ls&stdout=true", {})[2]
+    for headers in ({}, SPDY):
+        assert refusal(shared, "refuses/exec?stdout=true", headers)[2] == "there is no command"
+        told = refusal(shared, "refuses/portforward?ports=80", headers)
+        assert told == (501, "NotImplemented", "simulated containers listen on no ports")
+    shared.exit("refuses")
+    shared.step("5s")
+    for headers in ({}, SPDY):
+        told = refusal(shared, "refuses/exec?command=ls&stdout=true", headers)
+        assert told == (500, "InternalError", 'container "app" in pod "refuses" is not running')

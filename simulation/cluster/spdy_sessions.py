@@ -1,0 +1,125 @@
+"""Exec and attach in a simulated cluster over SPDY: for clients that know no websockets, or were refused one.
+
+A session is the other end of a socket pair, on the loop of the world: the request comes as its first bytes. The client
+opens a stream for each of error, stdin, stdout, stderr and resize that it asked for; when all are there the deed is
+done, and what has become of it is told as a Status on the first. What can fail is the client: it goes, or speaks
+something else, and the session ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+
+import msgspec
+
+from runtime.http_server.heads import Refusal, head_of
+from runtime.http_server.sessions import Streams
+from runtime.http_server.spdy import FRAME_BYTES, Acceptor, ControlFrame, DataFrame, SpdyError, data, frame_of
+from runtime.http_server.websocket_sessions import PIECE_BYTES
+from simulation.cluster.sessions import Deed
+
+PROTOCOL = "v4.channel.k8s.io"
+LAST_WORDS_SECONDS = 10.0
+"""For a client to hang up once it has heard all."""
+
+
+class SpdySessions:
+    """See the module. `close` ends those that are open."""
+
+    def __init__(self) -> None:
+        self._open: set[asyncio.Task[None]] = set()
+
+    def begin(self, streams: Streams, deed: Deed) -> socket.socket:
+        """A new session; the client's end of it."""
+        ours, theirs = socket.socketpair()
+        task = asyncio.get_running_loop().create_task(_serve(ours, streams, deed))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return theirs
+
+    async def close(self) -> None:
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+
+async def _serve(ours: socket.socket, streams: Streams, deed: Deed) -> None:
+    reader, writer = await asyncio.open_connection(sock=ours)
+    with contextlib.suppress(OSError, EOFError, SpdyError, Refusal, asyncio.LimitOverrunError):
+        try:
+            if await _upgraded(reader, writer):
+                await _Session(reader, writer, streams).run(deed)
+        finally:
+            writer.close()
+
+
+async def _upgraded(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    """Whether the client speaks our protocol; it is told in any case."""
+    head = head_of((await reader.readuntil(b"\r\n\r\n")).removesuffix(b"\r\n\r\n"))
+    offered = [value for name, value in head.headers if name.lower() == "x-stream-protocol-version"]
+    if not any(PROTOCOL in value for value in offered):
+        told = f"unable to upgrade: a session with a simulated container speaks {PROTOCOL}, not {', '.join(offered)}"
+        writer.write(Refusal(403, told).as_bytes())
+        await writer.drain()
+        return False
+    upgrade = ("Connection: Upgrade", "Upgrade: SPDY/3.1", f"X-Stream-Protocol-Version: {PROTOCOL}")
+    writer.write("\r\n".join(["HTTP/1.1 101 Switching Protocols", *upgrade, "", ""]).encode())
+    return True
+
+
+class _Session:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, streams: Streams) -> None:
+        self._reader = reader
+        self._writer = writer
+        asked = {"error": True, "stdin": streams.stdin, "stdout": streams.stdout, "stderr": streams.stderr}
+        self._wanted = {name for name, wanted in {**asked, "resize": streams.tty}.items() if wanted}
+        self._streams: dict[str, int] = {}
+        self._complete = asyncio.Event()
+
+    async def run(self, deed: Deed) -> None:
+        tasks = [asyncio.ensure_future(each) for each in (self._listen(), self._act(deed))]
+        listening, _ = tasks
+        try:
+            # Who goes away ends it.
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([listening], timeout=LAST_WORDS_SECONDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _act(self, deed: Deed) -> None:
+        await self._complete.wait()
+        status = await deed(self._say)
+        for name in ("stdout", "stderr"):
+            if name in self._streams:
+                self._writer.write(data(self._streams[name], b"", last=True))
+        self._writer.write(data(self._streams["error"], msgspec.json.encode(status), last=True))
+        await self._writer.drain()
+
+    async def _say(self, words: bytes) -> None:
+        for at in range(0, len(words) if "stdout" in self._streams else 0, PIECE_BYTES):
+            self._writer.write(data(self._streams["stdout"], words[at : at + PIECE_BYTES]))
+            await self._writer.drain()
+
+    async def _listen(self) -> None:
+        """Until the client goes. What is typed means nothing."""
+        acceptor = Acceptor()
+        while True:
+            frame = frame_of(await self._reader.readexactly(FRAME_BYTES))
+            body = await self._reader.readexactly(frame.length)
+            if not isinstance(frame, DataFrame):
+                self._hear(acceptor, frame, body)
+
+    def _hear(self, acceptor: Acceptor, frame: ControlFrame, body: bytes) -> None:
+        opened = acceptor.accept(frame, body)
+        if opened is not None:
+            stream, headers, reply = opened
+            self._writer.write(reply)
+            self._streams[headers.get("streamtype", "")] = stream
+            if self._wanted <= self._streams.keys():
+                self._complete.set()
+        else:
+            self._writer.write(acceptor.pong(frame, body))

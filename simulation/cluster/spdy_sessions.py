@@ -29,20 +29,21 @@ class SpdySessions:
     """See the module. `close` ends those that are open."""
 
     def __init__(self) -> None:
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], None] = {}
 
     def begin(self, streams: Streams, deed: Deed) -> socket.socket:
         """A new session; the client's end of it."""
         ours, theirs = socket.socketpair()
         task = asyncio.get_running_loop().create_task(_serve(ours, streams, deed))
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
+        self._open[task] = None
+        task.add_done_callback(self._open.pop)
         return theirs
 
     async def close(self) -> None:
-        for task in self._open:
+        tasks = tuple(self._open)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _serve(ours: socket.socket, streams: Streams, deed: Deed) -> None:

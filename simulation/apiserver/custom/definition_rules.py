@@ -53,6 +53,7 @@ class DefinitionRules(KindRules):
     struct: type[ApiStruct] | None = CustomResourceDefinition
     has_status = True
     has_generation = True
+    unconditional_update = False
 
     def __init__(self, core: Core) -> None:
         super().__init__(core)

@@ -1,7 +1,8 @@
 """The JSONPath of definitions: where a column or a number of replicas is found in an object.
 
-Understood are names (`.spec.size`, `['a.b']`, `.labels.a\\.b`), places in lists (`[0]`, `[-1]`), everything (`[*]`,
-`.*`) and filters by one comparison (`[?(@.type=="Ready")]`). Pure. What can fail is reading the text (ValueError).
+Understood are names (`.spec.size`, `['a.b']`, `.labels.a\\.b`), at any depth (`..name`), places in lists (`[0]`,
+`[-1]`, `[-1:]`, `[0,2]`), everything (`[*]`, `.*`) and filters by one comparison (`[?(@.type=="Ready")]`). Pure. What
+can fail is reading the text (ValueError).
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Any
 _NAME = re.compile(r"\.((?:\\.|[^.\[\\'\"\s])+)")
 _QUOTED = re.compile(r"\[\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*\]")
 _INDEX = re.compile(r"\[\s*(-?\d+)\s*\]")
+_INDEXES = re.compile(r"\[\s*(-?\d+(?:\s*,\s*-?\d+)+)\s*\]")
+_SLICE = re.compile(r"\[\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(\d+)?\s*)?\]")
+_ANYWHERE = re.compile(r"\.(?=\.[^.])")
 _ALL = re.compile(r"\[\s*\*\s*\]|\.\*")
 _FILTER = re.compile(r"\[\s*\?\(\s*@((?:[^()'\"=!<>]|\[[^\]]*\])*?)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?))?\s*\)\s*\]")
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -48,12 +52,26 @@ class Filter:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Items of a list from one place to another."""
+
+    start: int | None
+    end: int | None
+    step: int | None
+
+
 class Everything:
     """All items of a list, all values of a map."""
 
 
+class Anywhere:
+    """The value itself and everything in it, at any depth."""
+
+
 EVERYTHING = Everything()
-Step = str | int | Filter | Everything
+ANYWHERE = Anywhere()
+Step = str | int | Filter | Everything | Anywhere | Slice | tuple[int, ...]
 Path = tuple[Step, ...]
 
 
@@ -76,6 +94,13 @@ def _first(text: str) -> tuple[Step, int]:
         return EVERYTHING, match.end()
     if match := _INDEX.match(text):
         return int(match[1]), match.end()
+    if match := _INDEXES.match(text):
+        return tuple(map(int, match[1].split(","))), match.end()
+    if match := _SLICE.match(text):
+        start, end, step = (None if part is None else int(part) for part in match.groups())
+        return Slice(start, end, step or None), match.end()
+    if match := _ANYWHERE.match(text):
+        return ANYWHERE, match.end()
     if match := _QUOTED.match(text):
         return _plain(match[1] if match[1] is not None else match[2]), match.end()
     if match := _FILTER.match(text):
@@ -113,9 +138,17 @@ def _below(value: Any, step: Step) -> Iterator[Any]:
     if isinstance(step, str):
         if isinstance(value, dict) and step in value:
             yield value[step]
-    elif isinstance(step, int):
-        if isinstance(value, list) and -len(value) <= step < len(value):
-            yield value[step]
+    elif isinstance(step, int | tuple):
+        if isinstance(value, list):
+            places = (step,) if isinstance(step, int) else step
+            yield from (value[place] for place in places if -len(value) <= place < len(value))
+    elif isinstance(step, Slice):
+        if isinstance(value, list):
+            yield from value[step.start : step.end : step.step]
+    elif isinstance(step, Anywhere):
+        yield value
+        for below in _below(value, EVERYTHING):
+            yield from _below(below, step)
     else:
         items = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
         yield from items if isinstance(step, Everything) else filter(step.keeps, items)

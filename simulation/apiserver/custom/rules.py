@@ -41,6 +41,8 @@ class _Twin(Version):
 class CustomRules(KindRules):
     """See the module. `api_version`: the one that is stored. `on_removed` is told when an object is gone."""
 
+    unconditional_update = False
+
     def __init__(self, core: Core, api_version: str, on_removed: Callable[[], object]) -> None:
         super().__init__(core)
         self._api_version = api_version

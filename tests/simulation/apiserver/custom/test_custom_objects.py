@@ -85,11 +85,10 @@ def test_a_status_without_a_path_of_its_own_is_a_field_like_others() -> None:
 
 
 def test_a_status_is_all_that_its_path_changes(server: Server) -> None:
-    make(server, spec={"color": "red"})
-    body = widget(metadata={"labels": {"a": "b"}}, spec={"replicas": 7}, status={"phase": "On"})
-    changed = server.ask(
-        "PUT", f"{LAMP}/status", {**body, "metadata": {**body["metadata"], "resourceVersion": ""}}
-    ).value
+    made = make(server, spec={"color": "red"})
+    metadata = {**made["metadata"], "labels": {"a": "b"}}
+    body = {**made, "metadata": metadata, "spec": {"replicas": 7}, "status": {"phase": "On"}}
+    changed = server.ask("PUT", f"{LAMP}/status", body).value
     assert "labels" not in changed["metadata"]
     assert (changed["spec"]["replicas"], changed["status"]["phase"]) == (1, "On")
 
@@ -100,6 +99,8 @@ def test_an_update_says_what_it_replaces_and_changes_nothing_when_nothing_change
     changed = server.ask("PUT", LAMP, {**made, "spec": {"replicas": 3}}).value
     assert changed["metadata"]["generation"] == 2
     assert server.ask("PUT", LAMP, made).code == 409
+    blind = server.ask("PUT", LAMP, widget(spec={"replicas": 4}))
+    assert (blind.code, "metadata.resourceVersion" in blind.message) == (422, True)
 
 
 def test_patches(server: Server) -> None:

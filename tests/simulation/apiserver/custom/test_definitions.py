@@ -247,7 +247,10 @@ def test_it_waits_for_the_finalizers_of_its_objects_and_lets_nothing_new_in() ->
 def test_a_definition_that_is_replaced_by_one_without_finalizers_keeps_its_own() -> None:
     server = defined()
     make(server)
-    replaced = server.ask("PUT", ONE, definition())
+    body = definition()
+    assert "must be specified for an update" in server.ask("PUT", ONE, body).message
+    body["metadata"]["resourceVersion"] = server.get(ONE).value["metadata"]["resourceVersion"]
+    replaced = server.ask("PUT", ONE, body)
     assert (replaced.code, len(replaced.value["metadata"]["finalizers"])) == (200, 1)
     watched = server.watch(WIDGETS)
     server.ask("DELETE", ONE)

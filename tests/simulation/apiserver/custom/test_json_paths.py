@@ -31,6 +31,13 @@ VALUE = {
         (".spec.list[0].name", ["x"]),
         (".spec.list[-1].name", ["y"]),
         (".spec.list[7].name", []),
+        (".spec.list[-1:].name", ["y"]),
+        (".spec.list[0:1].name", ["x"]),
+        (".spec.list[:].n", [1, 2]),
+        (".spec.list[::2].n", [1]),
+        (".spec.list[0,1].n", [1, 2]),
+        ("..n", [1, 2]),
+        (".spec..name", ["x", "y"]),
         (".spec.list[*].name", ["x", "y"]),
         (".spec.map.*", [1, 2]),
         ('.status.conditions[?(@.type=="Ready")].status', ["True"]),
@@ -47,7 +54,7 @@ def test_what_a_path_finds(path: str, found: list[Any]) -> None:
     assert list(find_all(VALUE, parse_path(path))) == found
 
 
-@pytest.mark.parametrize("path", ["spec", ".spec..size", ".spec[", ".spec.list[?(@.n>x)]", ".spec.[0]", "{.spec}"])
+@pytest.mark.parametrize("path", ["spec", ".spec...size", ".spec[", ".spec.list[?(@.n>x)]", ".spec.[0]", "{.spec}"])
 def test_what_is_not_understood_is_named(path: str) -> None:
     with pytest.raises(ValueError, match=r"is no JSONPath|is neither"):
         parse_path(path)

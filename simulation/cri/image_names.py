@@ -17,12 +17,12 @@ _ID = re.compile(r"(?:sha256:)?[a-f0-9]{64}")
 
 
 def full_name(name: str) -> str:
-    """`busybox` -> `docker.io/library/busybox:latest`; ids stay. Refuses with INVALID_ARGUMENT what is no name."""
+    """`busybox` -> `docker.io/library/busybox:latest`; ids stay. Refuses with UNKNOWN what is no name."""
     if _ID.fullmatch(name):
         return name if name.startswith("sha256:") else f"sha256:{name}"
     match = _NAME.fullmatch(name)
     if match is None:
-        raise Refusal(StatusCode.INVALID_ARGUMENT, f"{name!r} is no image name")
+        raise Refusal(StatusCode.UNKNOWN, f"{name!r} is no image name")
     path = match["path"]
     host, slash, _ = path.partition("/")
     if not slash:
@@ -32,6 +32,14 @@ def full_name(name: str) -> str:
     if match["digest"]:
         return f"{path}@{match['digest']}"
     return f"{path}:{match['tag'] or 'latest'}"
+
+
+def known_name(name: str) -> str:
+    """As `full_name`; what is no name, and so that of no image, stays."""
+    try:
+        return full_name(name)
+    except Refusal:
+        return name
 
 
 def make_image(name: str, size_bytes: int, *, pinned: bool = False) -> Image:

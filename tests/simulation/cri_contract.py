@@ -339,6 +339,14 @@ def test_no_container_starts_in_a_stopped_sandbox(world: World) -> None:
     assert failure(world, v.START_CONTAINER, request).code == StatusCode.UNKNOWN
 
 
+def test_no_container_is_made_in_a_stopped_sandbox(world: World) -> None:
+    pod = Pod(world)
+    ask(world, v.STOP_POD_SANDBOX, m.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    with pytest.raises(CriError) as caught:
+        pod.create()
+    assert caught.value.code == StatusCode.NOT_FOUND
+
+
 def test_no_container_from_an_image_that_is_not_here(world: World) -> None:
     with pytest.raises(CriError) as caught:
         Pod(world).create(image="registry.invalid/none:1")
@@ -386,7 +394,39 @@ def test_resources_change_while_a_container_lives(world: World) -> None:
     pod = Pod(world)
     container = pod.create()
     linux = m.LinuxContainerResources(cpu_shares=512)
-    ask(world, v.UPDATE_CONTAINER_RESOURCES, m.UpdateContainerResourcesRequest(container_id=container, linux=linux))
+    request = m.UpdateContainerResourcesRequest(container_id=container, linux=linux)
+    ask(world, v.UPDATE_CONTAINER_RESOURCES, request)
+    start(world, container)
+    stop(world, container)
+    ask(world, v.UPDATE_CONTAINER_RESOURCES, request)
+
+
+def test_an_empty_command_is_refused(world: World) -> None:
+    request = m.ExecSyncRequest(container_id=Pod(world).run(), timeout=10)
+    assert failure(world, v.EXEC_SYNC, request).code == StatusCode.UNKNOWN
+
+
+def test_what_does_not_run_has_a_layer_in_the_list_and_no_stats_of_its_own(world: World) -> None:
+    pod = Pod(world)
+    made, ended = pod.create("made"), pod.run("ended")
+    stop(world, ended)
+    wanted = m.ContainerStatsFilter(pod_sandbox_id=pod.id)
+    listed = ask(world, v.LIST_CONTAINER_STATS, m.ListContainerStatsRequest(filter=wanted)).stats
+    assert {each.attributes.id for each in listed} == {made, ended}
+    assert all(each.cpu is None and each.memory is None and each.writable_layer for each in listed)
+    for container in (made, ended):
+        refused = failure(world, v.CONTAINER_STATS, m.ContainerStatsRequest(container_id=container))
+        assert refused.code == StatusCode.UNKNOWN
+    ask(world, v.STOP_POD_SANDBOX, m.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    stats = m.PodSandboxStatsRequest(pod_sandbox_id=pod.id)
+    assert failure(world, v.POD_SANDBOX_STATS, stats).code == StatusCode.UNKNOWN
+
+
+def test_what_is_no_image_name_is_no_image_and_cannot_be_pulled(world: World) -> None:
+    image = m.ImageSpec(image="A B")
+    assert ask(world, v.IMAGE_STATUS, m.ImageStatusRequest(image=image)).image is None
+    ask(world, v.REMOVE_IMAGE, m.RemoveImageRequest(image=image))
+    assert failure(world, v.PULL_IMAGE, m.PullImageRequest(image=image)).code == StatusCode.UNKNOWN
 
 
 def test_verbose_status_gives_the_process(world: World) -> None:

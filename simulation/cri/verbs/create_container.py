@@ -8,11 +8,14 @@ from simulation.cri.events import CREATED
 from simulation.cri.image_names import full_name
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import ContainerRecord, Refusal
+from simulation.cri.views import is_ready
 
 
 def create_container(runtime: Runtime, request: CreateContainerRequest) -> CreateContainerResponse:
     state = runtime.state
     sandbox = state.sandbox(request.pod_sandbox_id)
+    if not is_ready(sandbox):
+        raise Refusal(StatusCode.NOT_FOUND, f"the sandbox {sandbox.id!r} has no process")
     config = request.config
     if config is None or config.metadata is None or not config.metadata.name:
         raise Refusal(StatusCode.INVALID_ARGUMENT, "the container has no config with a name in its metadata")

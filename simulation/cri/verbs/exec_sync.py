@@ -16,7 +16,7 @@ _SECOND_NS = 10**9
 def exec_sync(runtime: Runtime, request: ExecSyncRequest) -> ExecSyncResponse | Promise[ExecSyncResponse]:
     record = runtime.state.container(request.container_id)
     if not request.cmd:
-        raise Refusal(StatusCode.INVALID_ARGUMENT, "the command is empty")
+        raise Refusal(StatusCode.UNKNOWN, "the command is empty")
     if not is_running(record):
         raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
     behaviour = record.behaviour

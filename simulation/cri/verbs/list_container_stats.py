@@ -1,4 +1,4 @@
-"""ListContainerStats and StreamContainerStats: what the running containers have used."""
+"""ListContainerStats and StreamContainerStats: what containers use; of those that do not run, their layer alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from runtime.cri.messages import (
 from simulation.cri.runtime import Runtime
 from simulation.cri.verbs import usage
 from simulation.cri.verbs.parts import parts_of
-from simulation.cri.views import is_running
 
 
 def list_container_stats(runtime: Runtime, request: ListContainerStatsRequest) -> ListContainerStatsResponse:
@@ -33,4 +32,4 @@ def _select(runtime: Runtime, wanted: ContainerStatsFilter | None) -> tuple[Cont
     wanted = wanted or ContainerStatsFilter()
     found = runtime.state.select_containers(wanted.id, wanted.pod_sandbox_id, wanted.label_selector)
     now_ns, directory = runtime.wall_ns(), runtime.settings.image_directory
-    return tuple(usage.container_stats(record, now_ns, directory) for record in found if is_running(record))
+    return tuple(usage.container_stats(record, now_ns, directory) for record in found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import RemoveImageRequest, RemoveImageResponse
-from simulation.cri.image_names import full_name
+from simulation.cri.image_names import known_name
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import Refusal
 
@@ -13,7 +13,7 @@ def remove_image(runtime: Runtime, request: RemoveImageRequest) -> RemoveImageRe
     name = request.image.image if request.image else ""
     if not name:
         raise Refusal(StatusCode.INVALID_ARGUMENT, "no image is named")
-    image = runtime.state.image(full_name(name))
+    image = runtime.state.image(known_name(name))
     if image is not None:
         runtime.state.drop_image(image)
     return RemoveImageResponse()

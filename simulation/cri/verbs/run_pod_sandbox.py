@@ -15,7 +15,7 @@ from simulation.cri.verbs.stop_pod_sandbox import lose_sandbox
 def run_pod_sandbox(runtime: Runtime, request: RunPodSandboxRequest) -> RunPodSandboxResponse:
     config = request.config
     if config is None or config.metadata is None:
-        raise Refusal(StatusCode.INVALID_ARGUMENT, "the sandbox has no config with metadata")
+        raise Refusal(StatusCode.UNKNOWN, "the sandbox has no config with metadata")
     metadata = config.metadata
     name = f"{metadata.name}_{metadata.namespace}_{metadata.uid}_{metadata.attempt}"
     holder = runtime.state.name_holder(name)

@@ -210,7 +210,7 @@ def test_an_image_that_the_registry_does_not_have_cannot_be_pulled() -> None:
 def test_what_is_no_image_name_is_refused(name: str) -> None:
     pods = Pods()
     request = m.PullImageRequest(image=m.ImageSpec(image=name))
-    assert pods.error(v.PULL_IMAGE, request).code == StatusCode.INVALID_ARGUMENT
+    assert pods.error(v.PULL_IMAGE, request).code == StatusCode.UNKNOWN
 
 
 def test_a_removed_image_is_gone_under_all_its_names_and_its_containers_stay() -> None:

@@ -180,6 +180,8 @@ class GarbageCollector:
                     self._look(place, version)
                 except (StatusError, _UnknownKindError) as refusal:
                     LOG.debug("%s: %s", place, refusal)
+                except Exception:
+                    LOG.exception("%s %s/%s could not be looked at", *place)
 
     def _look(self, place: Place, version: Version) -> None:
         """Raises StatusError."""

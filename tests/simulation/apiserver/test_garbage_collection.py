@@ -8,6 +8,8 @@ import pytest
 
 from simulation.apiserver.core import Options
 from simulation.apiserver.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
+from simulation.apiserver.kinds.config_data import ConfigMapRules
+from simulation.apiserver.store import Version
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, Server, pod
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -268,6 +270,21 @@ def test_thousands_of_dependents_go_within_seconds(cluster: Cluster):
     cluster.delete("owner", "Foreground")
     cluster.pass_by(2 * SECOND_NS)
     assert cluster.names() == []
+
+
+def test_one_that_cannot_be_deleted_holds_up_no_other(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
+    def grace(_: ConfigMapRules, old: Version, options: Any) -> int:
+        if old.name == "broken":
+            raise RuntimeError("a fault of the server")
+        return 0
+
+    monkeypatch.setattr(ConfigMapRules, "grace", grace)
+    owner = cluster.make("owner")
+    for name in ("broken", "child"):
+        cluster.make(name, owned_by(owner))
+    cluster.delete("owner")
+    cluster.pass_by()
+    assert cluster.names() == ["broken"]
 
 
 def test_watches_that_are_cut_are_begun_again(cluster: Cluster):

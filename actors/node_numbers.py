@@ -41,12 +41,12 @@ class NodeNumbers:
         self._version = version
 
     def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
-        """The document of `/stats/summary`; None when nothing can be said."""
+        """The document of `/stats/summary`; None when nobody can say: one without pods says that there are none."""
         node = self._node
         sample = node.stats()
-        if sample is None:
+        pods = () if only_cpu_and_memory else node.pods_if_known()
+        if sample is None or sample.blind or pods is None:
             return None
-        pods = () if only_cpu_and_memory else node.pods()
         volumes = {} if only_cpu_and_memory else volumes_by_place(node.volumes())
         told = summary_of(node.plan.facts.name, sample, pods, volumes, only_cpu_and_memory=only_cpu_and_memory)
         return msgspec.json.encode(told)

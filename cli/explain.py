@@ -6,7 +6,6 @@ Asked of the agent that runs on this machine, at its local endpoint.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -17,7 +16,7 @@ from rich.text import Text
 
 from cli.explanation import Explanation, happened_rows, headline, next_lines
 from cli.local_views import EXPLAIN
-from cli.pods import DEFAULT_ROOT, console
+from cli.pods import DEFAULT_ROOT, console, refusal_in
 from runtime.local_endpoint import LocalEndpointError, ask
 
 _STYLES = {"failure": "red", "end": "yellow", "wait": "yellow", "stage": "bold", "decision": "cyan"}
@@ -32,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"actorlet: {error}", file=sys.stderr)
         return 1
     if answer.status != 200:
-        print(f"actorlet: {_refusal(answer.body)}", file=sys.stderr)
+        print(f"actorlet: {refusal_in(answer)}", file=sys.stderr)
         return 1
     if options.output == "json":
         print(answer.body.decode())
@@ -60,13 +59,6 @@ def show(told: Explanation) -> None:
     out.print(Text("What comes next", style="bold"))
     for line in next_lines(told):
         out.print(Text(f"  {line}"))
-
-
-def _refusal(body: bytes) -> str:
-    try:
-        return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
-        return body.decode(errors="replace")
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 `/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report; `/events`
 and `/problems` are lists; `/health` is status 200 or 503 and names the actors that are late. `/explain/POD` is an
-`Explanation`, or status 404 and a sentence.
+`Explanation`, or status 404 and a sentence. While nobody can say which pods there are, the status is 503.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ from runtime.local_endpoint import Question, Reply, View
 
 PODS, ACTORS, EVENTS, PROBLEMS, HEALTH = "/pods", "/actors", "/events", "/problems", "/health"
 EXPLAIN = "/explain/"
+UNKNOWN = "which pods there are is not known now: the agent is beginning, or busy; `actorlet actors` may say with what"
+_NOBODY_CAN_SAY = Reply(msgspec.json.encode({"error": UNKNOWN}), 503)
+
+
+class PodsUnknownError(NoSuchPodError):
+    """There may be such a pod: nobody can say."""
 
 
 def views_of(node: Node) -> Mapping[str, View]:
@@ -33,8 +39,12 @@ def views_of(node: Node) -> Mapping[str, View]:
         body = msgspec.json.encode({"healthy": not late, "lateActors": late})
         return Reply(body, 503 if late else 200)
 
+    def pods() -> Reply:
+        found = node.pods_if_known()
+        return _NOBODY_CAN_SAY if found is None else Reply(pod_list(found))
+
     return {
-        PODS: lambda: Reply(pod_list(node.pods())),
+        PODS: pods,
         ACTORS: lambda: Reply(msgspec.json.encode(node.report())),
         EVENTS: lambda: Reply(msgspec.json.encode(node.events())),
         PROBLEMS: lambda: Reply(msgspec.json.encode(node.problems())),
@@ -48,6 +58,8 @@ def questions_of(node: Node) -> Mapping[str, Question]:
     def explain(wanted: str) -> Reply:
         try:
             return Reply(msgspec.json.encode(explanation(node, wanted)))
+        except PodsUnknownError:
+            return _NOBODY_CAN_SAY
         except NoSuchPodError as error:
             return Reply(msgspec.json.encode({"error": str(error)}), 404)
 
@@ -55,13 +67,19 @@ def questions_of(node: Node) -> Mapping[str, Question]:
 
 
 def explanation(node: Node, wanted: str) -> Explanation:
-    """Of the pod that `wanted` means. Raises NoSuchPodError."""
-    pods = {pod.metadata.uid: pod for pod in node.pods()}
+    """Of the pod that `wanted` means. Raises NoSuchPodError, of which PodsUnknownError is one."""
+    found = node.pods_if_known()
+    pods = {pod.metadata.uid: pod for pod in found or ()}
     known = {pod.uid: pod for pod in node.known_pods()}
     for uid, pod in pods.items():
         # One of which nothing is remembered yet is there all the same.
         known.setdefault(uid, KnownPod(uid, pod.metadata.namespace, pod.metadata.name, gone=False))
-    chosen = choose(wanted, tuple(known.values()), node.plan.facts.name)
+    try:
+        chosen = choose(wanted, tuple(known.values()), node.plan.facts.name)
+    except NoSuchPodError:
+        if found is None:
+            raise PodsUnknownError(UNKNOWN) from None
+        raise
     story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
     return explanation_of(story, pods.get(chosen.uid), node.worker_waits_for(chosen.uid), node.wall_ns())
 

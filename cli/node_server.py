@@ -13,6 +13,7 @@ from actors.node_object.settings import agent_version
 from cli.log_lines import set_verbosity
 from cli.main import own_version
 from cli.manifest_door import NodeManifests
+from cli.observer_view import NOTHING as NO_PARTS
 from cli.observer_view import look, timeline
 from config.feature_gates import FeatureGates
 from config.flags import NodeFlags
@@ -43,6 +44,7 @@ class NodeWindow:
 
     def __init__(self, node: Node | None = None) -> None:
         self.node = node
+        self._looked = NO_PARTS
 
     def _numbers(self) -> NodeNumbers | None:
         return None if self.node is None else NodeNumbers(self.node, own_version())
@@ -68,7 +70,9 @@ class NodeWindow:
         return b"" if numbers is None else numbers.probes()
 
     def look(self) -> Mapping[str, bytes]:
-        return {} if self.node is None else look(self.node, own_version())
+        if self.node is not None:
+            self._looked = look(self.node, own_version(), self._looked)
+        return self._looked
 
     def timeline(self, uid: str) -> bytes | None:
         return None if self.node is None else timeline(self.node, uid)

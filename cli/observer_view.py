@@ -30,10 +30,12 @@ from config.pod_words import has_arrived, pod_line, trouble
 NOTICEABLE_NS = 1_000_000_000
 """What is younger is not worth a word: it is gone at the next look."""
 MILLISECOND_NS = 1_000_000
+POD = "pod/"
+NOTHING: Mapping[str, bytes] = {}
 
 
-def look(node: Node, version: str) -> Mapping[str, bytes]:
-    """Every part."""
+def look(node: Node, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
+    """Every part. Where nobody can say which pods there are, those of the look `before` are shown on."""
     wall_ns = node.wall_ns()
     report = node.report()
     late = [each.path for each in node.late_actors()]
@@ -60,11 +62,15 @@ def look(node: Node, version: str) -> Mapping[str, bytes]:
             "threads": lane.threads,
             "lost": lost,
         }
-    for pod in node.pods():
-        parts[f"pod/{pod.metadata.uid}"] = _pod(pod, wall_ns)
+    pods = node.pods_if_known()
+    for pod in pods or ():
+        parts[f"{POD}{pod.metadata.uid}"] = _pod(pod, wall_ns)
     for number, problem in enumerate(node.problems()):
         parts[f"problem/{number}"] = {"text": str(problem), "fatal": problem.fatal, "source": problem.source}
-    return {key: msgspec.json.encode(part) for key, part in parts.items()}
+    found = {key: msgspec.json.encode(part) for key, part in parts.items()}
+    if pods is None:
+        found |= {key: part for key, part in before.items() if key.startswith(POD)}
+    return found
 
 
 def timeline(node: Node, uid: str) -> bytes | None:

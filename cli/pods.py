@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+import msgspec
 from rich.console import Console
 
 from cli.local_views import PODS, pods_in
@@ -52,9 +53,17 @@ def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
         print(f"actorlet: {error}", file=sys.stderr)
         return None
     if answer.status != 200:
-        print(f"actorlet: the agent answers with status {answer.status}: {answer.body.decode()}", file=sys.stderr)
+        print(f"actorlet: {refusal_in(answer)}", file=sys.stderr)
         return None
     return answer
+
+
+def refusal_in(answer: Answer) -> str:
+    """Why it says nothing else, for a person."""
+    try:
+        return str(msgspec.json.decode(answer.body)["error"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return f"the agent answers with status {answer.status}: {answer.body.decode(errors='replace')}"
 
 
 def console() -> Console:

@@ -33,8 +33,8 @@ class Look:
 
 
 def look_at(node: Node, wall_ns: int) -> Look:
-    """Ask the node for everything."""
-    pods = node.pods()
+    """Ask the node for everything. Where nobody can say which pods there are, none is taken up yet."""
+    pods = node.pods_if_known() or ()
     stories = {pod.metadata.uid: node.story(pod.metadata.uid) for pod in pods if not has_arrived(pod)}
     waits = {uid: story.waits for uid, story in stories.items() if story is not None}
     return Look(pods, node.pulls(), node.problems(), node.report(), wall_ns, waits)

@@ -67,7 +67,7 @@ class Numbers:
         asked = first_of(query_of(request.rel_url.raw_query_string)).get("only_cpu_and_memory", "")
         body = await self._on_thread(partial(self._view.summary, only_cpu_and_memory=asked in _TRUE))
         if body is None:
-            raise Refusal(500, "nothing is known of what this node uses; the log of the agent may say why")
+            raise Refusal(500, "what this node and its pods use is not known now; the log of the agent may say why")
         return web.Response(body=body, content_type="application/json")
 
     async def metrics(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:

@@ -150,7 +150,7 @@ def cadvisor_metrics(sample: NodeSample) -> list[Told]:
         page.put(MACHINE_SWAP, (), node.swap_bytes)
     for pod in sample.pods:
         page.pod(pod)
-    page.put(SCRAPE_ERROR, (), float(node is None))
+    page.put(SCRAPE_ERROR, (), float(node is None or sample.blind))
     return [Told(family, page.rows[family.name]) for family in FAMILIES]
 
 

@@ -28,6 +28,9 @@ A disk that does not answer costs its own numbers: its calls run on a lane, are 
 that hangs is not asked again. What could not be had is counted in `actorlet_stats_problems`. `actors/node_signals.py`
 makes the signals of eviction of the same sample.
 
+While the runtime does not say which pods there are, `/stats/summary` is 500 and no list without pods, and the pages
+have the node's own numbers and a 1 in `resource_scrape_error` and `container_scrape_error`.
+
 `/stats/summary` is `stats.v1alpha1` as a kubelet tells it; `?only_cpu_and_memory=true` is the short form. The embedded
 API server serves `metrics.k8s.io` by asking the agents, so `kubectl top` works without a metrics server. A simulated
 node uses what its containers' annotations say ([the simulated runtime](simulated-runtime.md)).

@@ -54,7 +54,7 @@ def resource_metrics(sample: NodeSample) -> list[Told]:
                 at_ms = memory.at_ns // MS_NS
                 rows[CONTAINER_SWAP_LIMIT.name].append(Row(labels, memory.swap_limit, at_ms))
             rows[CONTAINER_START.name].append(Row(labels, container.created_ns / SECOND_NS))
-    failed = float(node is None)
+    failed = float(node is None or sample.blind)
     rows[RESOURCE_ERROR.name].append(Row((), failed))
     rows[SCRAPE_ERROR.name].append(Row((), failed))
     return [Told(family, rows[family.name]) for family in FAMILIES]

@@ -199,7 +199,11 @@ class Agent:
         return answer.body
 
     def pods(self) -> dict[str, Pod]:
-        """Its pods by the names in the manifests. Of two incarnations of one name the list has the later."""
+        """Its pods by the names in the manifests. Of two incarnations of one name the list has the later. None while it
+        begins, and cannot say.
+        """
+        if ask(str(self.root), PODS, 20).status == 503:
+            return {}
         return {pod.metadata.name.removesuffix(f"-{NODE}"): pod for pod in pods_in(self._view(PODS))}
 
     def pod(self, name: str) -> Pod:

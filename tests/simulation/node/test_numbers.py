@@ -123,15 +123,38 @@ def test_a_root_directory_that_does_not_answer_is_not_waited_for() -> None:
     assert any("root directory" in problem for problem in sample.problems)
 
 
+def scraped(page: bytes) -> dict[str, float]:
+    """What is known of the node, and whether something could not be read."""
+    names = ("node_memory_working_set_bytes", "resource_scrape_error", "machine_memory_bytes", "container_scrape_error")
+    families = text_string_to_metric_families(page.decode())
+    return {each.name: each.samples[0].value for each in families if each.name in names}
+
+
 @pytest.mark.parametrize("down", [True, False])
 def test_a_runtime_that_is_away_costs_the_pods_and_not_the_node(down: bool) -> None:
+    """Who asks for a summary is not told that there are no pods; who reads pages sees that something is missing."""
     counted = Counted()
     cri: SimulatedCri = counted.world.cri
     if down:
         cri.go_down()
-    told = counted.summary()
-    assert bool(told["pods"]) is not down
-    assert told["node"]["memory"]["workingSetBytes"] > 0
+    assert (counted.numbers.summary() is None) is down
+    assert (counted.numbers.summary(only_cpu_and_memory=True) is None) is down
+    resource, cadvisor = scraped(counted.numbers.resource()), scraped(counted.numbers.cadvisor())
+    assert resource.pop("node_memory_working_set_bytes") > 0
+    assert resource == {"resource_scrape_error": float(down)}
+    assert cadvisor == {"machine_memory_bytes": 16 * 2**30, "container_scrape_error": float(down)}
+
+
+@pytest.mark.parametrize("only_cpu_and_memory", [True, False])
+def test_a_summary_does_not_say_that_there_are_no_pods_while_nobody_can_say(only_cpu_and_memory: bool) -> None:
+    counted = Counted()
+    ref = counted.world.node.system.find("/node/status-manager")
+    assert ref is not None
+    ref.stop()
+    counted.dispatcher.run_for(SECOND_NS)
+    told = counted.numbers.summary(only_cpu_and_memory=only_cpu_and_memory)
+    # Which pods use what the runtime says; which of their volumes are of memory only who knows the pods.
+    assert (told is None) is not only_cpu_and_memory
 
 
 def test_every_page_is_read_by_a_client_of_prometheus() -> None:

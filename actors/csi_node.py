@@ -23,7 +23,7 @@ from actors.csi_node_rules import collision, is_of_another_node, next_csi_node
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
 from actors.messages import FollowNode, NodeObserved
 from actors.node_messages import NodeStatusStarted, NodeTroubleObserved
-from actors.plugin_messages import DriverPublished, DriversOnNodeObserved, PublishDriver, WithdrawDriver
+from actors.plugin_messages import CsiNodeStarted, DriverPublished, DriversOnNodeObserved, PublishDriver, WithdrawDriver
 from config.api_resources import CSI_NODES
 from config.objects import CSINode
 from runtime.api import Api, ApiError, create, delete, get, update
@@ -47,16 +47,21 @@ class WriteCsiNode(Message, frozen=True):
 
 
 class CsiNodeActor(Actor):
-    """See the module. `api` None: the node stands alone. `migrated`: in-tree kinds that are left to drivers here."""
+    """See the module. `api` None: the node stands alone. `migrated`: in-tree kinds that are left to drivers here.
+    `plugins` tells of drivers.
+    """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
 
-    def __init__(self, api: Api | None, node_name: str, node_status: ActorRef, migrated: tuple[str, ...]) -> None:
+    def __init__(
+        self, api: Api | None, node_name: str, node_status: ActorRef, migrated: tuple[str, ...], plugins: ActorRef
+    ) -> None:
         super().__init__()
         self._api = api
         self._node_name = node_name
         self._node_status = node_status
         self._migrated = migrated
+        self._plugins = plugins
         self._uid = ""
         self._labels: dict[str, str] = {}
         self._drivers: dict[str, NodeInfo] = {}
@@ -67,6 +72,7 @@ class CsiNodeActor(Actor):
 
     def on_start(self) -> None:
         self._node_status.tell(FollowNode(self.ref))
+        self._plugins.tell(CsiNodeStarted())
 
     @handles(NodeStatusStarted)
     def tell_again(self, _: NodeStatusStarted) -> None:

@@ -206,16 +206,16 @@ class NodeHandouts:
 
     def csi_node(self) -> Given | None:
         """Where no plugin is registered, none is told of."""
-        if self._api is None or self._can.drivers is None or self._can.plugin_sockets is None:
+        if "csi-node" not in self._refs:
             return None
-        return self._api, self._name, self._refs["node-status"], MIGRATED_PLUGINS
+        return self._api, self._name, self._refs["node-status"], MIGRATED_PLUGINS, self._refs["plugins"]
 
-    def plugins(self, csi_node: ActorRef) -> Given:
-        return self._can.plugin_sockets, self._can.drivers, csi_node, self._all("claims")
+    def plugins(self) -> Given:
+        return self._can.plugin_sockets, self._can.drivers, self._refs["csi-node"], self._all("claims")
 
-    def claims(self, plugins: ActorRef | None) -> Given:
+    def claims(self) -> Given:
         every_ns = self._configuration.sync_frequency
-        return self._api, *self._all("tokens", "node-status"), self._name, every_ns, plugins
+        return self._api, *self._all("tokens", "node-status"), self._name, every_ns, self._refs.get("plugins")
 
     # --- what the node has, and what it runs short of -----------------------------------------------------------------
 

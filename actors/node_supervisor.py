@@ -92,6 +92,9 @@ KNOWN_WITH_API: dict[str, type[Actor]] = {
 }
 
 
+KNOWN_WITH_DRIVERS: dict[str, type[Actor]] = {"csi-node": CsiNodeActor, "plugins": PluginWatcherActor}
+
+
 class AskAround(Message, frozen=True):
     """To itself: time to ask those who rest whether they live."""
 
@@ -115,12 +118,8 @@ class NodeSupervisor(Actor):
             for name, actor_class in self._known().items()
         }
         give = NodeHandouts(self._plan, self._capabilities, refs)
-        for name, actor_class, given in (
-            ("csi-node", CsiNodeActor, give.csi_node()),
-            ("shutdown", ShutdownActor, give.shutdown()),
-        ):
-            if given is not None:
-                refs[name] = self.reserve(actor_class, name=name, strategy=LONG_LIVED)
+        if give.shutdown() is not None:
+            refs["shutdown"] = self.reserve(ShutdownActor, name="shutdown", strategy=LONG_LIVED)
         self._start_pods(refs, give)
         self._start_runtime(refs, give)
         self._start_shortages(refs, give)
@@ -143,6 +142,8 @@ class NodeSupervisor(Actor):
         can, known = self._capabilities, dict(KNOWN)
         if can.api is not None:
             known.update(KNOWN_WITH_API)
+            if can.drivers is not None and can.plugin_sockets is not None:
+                known.update(KNOWN_WITH_DRIVERS)
         if can.cgroups is not None:
             known["cgroups"] = CgroupActor
         if can.stats is not None:
@@ -190,12 +191,10 @@ class NodeSupervisor(Actor):
         self.furnish(refs["object-cache"], *give.object_cache())
         self.furnish(refs["cluster-cache"], *give.cluster_cache())
         if "claims" in refs:
-            of_plugins = None
             if (of_csi_node := give.csi_node()) is not None:
                 self.furnish(refs["csi-node"], *of_csi_node)
-                of_plugins = give.plugins(refs["csi-node"])
-            plugins = self._start(PluginWatcherActor, "plugins", of_plugins)
-            self.furnish(refs["claims"], *give.claims(plugins))
+                self.furnish(refs["plugins"], *give.plugins())
+            self.furnish(refs["claims"], *give.claims())
         self.furnish(refs["tokens"], *give.tokens())
 
     def _start_resources(self, refs: dict[str, ActorRef], give: NodeHandouts) -> None:

@@ -54,6 +54,13 @@ class DriversChanged(Message, frozen=True):
         return "drivers"
 
 
+class CsiNodeStarted(Message, frozen=True):
+    """CsiNodeActor -> PluginWatcherActor: I know no driver (any more); let me publish again those that there are."""
+
+    def coalesce_key(self) -> Hashable:
+        return "csi node started"
+
+
 class DriversOnNodeObserved(Message, frozen=True):
     """CsiNodeActor -> NodeStatusActor: what drivers call this node, by their names, and the labels of where it is.
 

@@ -17,7 +17,14 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
-from actors.plugin_messages import AskDriverAgain, DriverPublished, DriversChanged, PublishDriver, WithdrawDriver
+from actors.plugin_messages import (
+    AskDriverAgain,
+    CsiNodeStarted,
+    DriverPublished,
+    DriversChanged,
+    PublishDriver,
+    WithdrawDriver,
+)
 from actors.plugin_rules import Holder, Refused, Taken, judge, retry_ns
 from runtime.csi.capability import CsiDrivers, NodeInfo
 from runtime.plugin_registration.capability import PluginInfo, PluginSockets, PluginWatch
@@ -85,11 +92,14 @@ class PluginTold(Message, frozen=True):
 
 
 class _Plugin(msgspec.Struct):
-    """What is known of the plugin at a socket. `taken`: it is, or is about to be, registered."""
+    """What is known of the plugin at a socket. `taken`: it is, or is about to be, registered. `info`: what its driver
+    calls this node, as was told last to whoever tells the cluster.
+    """
 
     visit: Visit
     taken: Taken | None = None
     registered: bool = False
+    info: NodeInfo | None = None
     busy: bool = False
     failures: int = 0
     said: str = ""
@@ -170,8 +180,10 @@ class PluginWatcherActor(Actor):
             if known is not None and known.visit.identity == identity:
                 continue
             # The same name at a new socket stays registered: its plugin has restarted, and is asked anew.
-            before = known.taken if known is not None and known.registered else None
-            plugin = _Plugin(Visit(socket, identity), taken=before, registered=before is not None)
+            before = known if known is not None and known.registered else None
+            plugin = _Plugin(Visit(socket, identity))
+            if before is not None:
+                plugin.taken, plugin.registered, plugin.info = before.taken, True, before.info
             self._plugins[socket] = plugin
             self._ask(plugin)
         if not any(plugin.busy for plugin in self._plugins.values()):
@@ -259,13 +271,25 @@ class PluginWatcherActor(Actor):
         if message.again:
             plugin.busy = False
             if info is not None and info.node_id:
-                self._csi_node.tell(PublishDriver(self.ref, None, name, info))
+                self._publish(plugin, None, name, info)
         elif info is None:
             self._refuse(plugin, f"driver {name} does not say what it calls this node: {message.error}")
         elif not info.node_id:
             self._refuse(plugin, f"driver {name} has no name for this node: its nodeID is empty")
         else:
-            self._csi_node.tell(PublishDriver(self.ref, message.visit, name, info))
+            self._publish(plugin, message.visit, name, info)
+
+    def _publish(self, plugin: _Plugin, tag: Visit | None, name: str, info: NodeInfo) -> None:
+        plugin.info = info
+        self._csi_node.tell(PublishDriver(self.ref, tag, name, info))
+
+    @handles(CsiNodeStarted)
+    def publish_again(self, _: CsiNodeStarted) -> None:
+        """It has forgotten the drivers, and whom it owes an answer."""
+        for plugin in self._plugins.values():
+            if plugin.taken is not None and plugin.info is not None:
+                tag = None if plugin.registered else plugin.visit
+                self._publish(plugin, tag, plugin.taken.name, plugin.info)
 
     @handles(DriverPublished)
     def driver_published(self, message: DriverPublished) -> None:
@@ -288,7 +312,7 @@ class PluginWatcherActor(Actor):
         """Another plugin had the name; now it is the newcomer's."""
         for plugin in self._plugins.values():
             if plugin is not newcomer and _is_named(plugin, name):
-                plugin.registered, plugin.taken = False, None
+                plugin.registered, plugin.taken, plugin.info = False, None, None
 
     @handles(AskDriverAgain)
     def ask_driver_again(self, message: AskDriverAgain) -> None:
@@ -327,7 +351,7 @@ class PluginWatcherActor(Actor):
         self.after(retry_ns(plugin.failures), TryPlugin(plugin.visit), key=plugin.visit.socket)
 
     def _unregister(self, plugin: _Plugin) -> None:
-        taken, plugin.taken = plugin.taken, None
+        taken, plugin.taken, plugin.info = plugin.taken, None, None
         was, plugin.registered = plugin.registered, False
         if taken is not None and self._holder_of(taken.name) is None:
             if was:

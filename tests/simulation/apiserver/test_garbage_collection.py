@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -315,3 +316,34 @@ def test_without_it_nothing_is_collected_and_policies_mean_nothing():
     assert plain.get(f"{MAPS}/owner").code == 404
     plain.world.run_for(60 * SECOND_NS)
     assert plain.get(f"{MAPS}/child").code == 200
+
+
+def left_of(owners: dict[str, set[str]], name: str, policy: str) -> None:
+    """The same, as a table of names: what is left when that object has been deleted."""
+    del owners[name]
+    for other in [other for other, named in owners.items() if name in named]:
+        if other not in owners:
+            continue
+        owners[other].discard(name)
+        if not owners[other] and policy != "Orphan":
+            left_of(owners, other, policy)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_owns_whatever_what_has_an_owner_left_stays_and_nothing_else(seed: int):
+    chance, cluster = Random(seed), Cluster()
+    made: dict[str, Any] = {}
+    model: dict[str, set[str]] = {}
+    for number in range(15):
+        name = f"o{number}"
+        named = chance.sample(sorted(made), min(len(made), chance.randrange(4)))
+        blocks = [chance.random() < 0.5 for _ in named]
+        owners = [owned_by(made[one], blockOwnerDeletion=block) for one, block in zip(named, blocks, strict=True)]
+        made[name], model[name] = cluster.make(name, *owners), set(named)
+    while model:
+        name = chance.choice(sorted(model))
+        policy = chance.choice(["Background", "Foreground", "Orphan"])
+        cluster.delete(name, policy)
+        left_of(model, name, policy)
+        cluster.pass_by(5 * SECOND_NS)
+        assert cluster.names() == sorted(model), (name, policy)

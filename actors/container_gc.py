@@ -103,8 +103,10 @@ class ContainerGCActor(Actor):
         self._collectors = 0
         """How many there have been: every one has a name of its own."""
         self._idle: list[ActorRef] = []
-        self._at_work: dict[str, str] = {}
-        """Name of a collector -> UID of the pod that it collects."""
+        self._at_work: dict[ActorRef, str] = {}
+        """Collector -> UID of the pod that it collects. By name one from before a restart of this actor could be taken
+        for another.
+        """
         self._queue: deque[Remove] = deque()
         self._taken: set[str] = set()
         self._busy: dict[str, Remove] = {}
@@ -187,7 +189,7 @@ class ContainerGCActor(Actor):
             uid = next(iter(self._to_collect))
             request = self._collecting[uid] = self._to_collect.pop(uid)
             collector = self._idle.pop() if self._idle else self._new_collector()
-            self._at_work[collector.name] = uid
+            self._at_work[collector] = uid
             collector.tell(request)
 
     def _new_collector(self) -> ActorRef:
@@ -199,7 +201,7 @@ class ContainerGCActor(Actor):
 
     @handles(Collected)
     def collected(self, message: Collected) -> None:
-        if self._at_work.pop(message.collector.name, None) is None:
+        if self._at_work.pop(message.collector, None) is None:
             return  # one from before a restart of this actor
         if len(self._idle) < IDLE_COLLECTORS:
             self._idle.append(message.collector)
@@ -209,7 +211,9 @@ class ContainerGCActor(Actor):
 
     @handles(ActorStopped)
     def collector_stopped(self, message: ActorStopped) -> None:
-        uid = self._at_work.pop(message.ref.name, None)
+        # Also one that was done may fail: the next pod is not to be told to nobody.
+        self._idle = [each for each in self._idle if each is not message.ref]
+        uid = self._at_work.pop(message.ref, None)
         if uid is not None:
             self._collection_ended(uid, f"the collection failed: {message.cause}")
 

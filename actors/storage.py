@@ -97,6 +97,8 @@ class StorageActor(Actor):
             self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
         self._known_to_sync_loop = message.known
         self._end_what_is_gone()
+        for reader in self._readers.values():
+            reader.tell(ReadAgain())  # it may keep back what nobody waited for, until now
 
     def _end_what_is_gone(self) -> None:
         """Once every source has spoken: what the sync loop knows and nobody desires has gone unheard."""

@@ -107,6 +107,8 @@ class Chronicle:
         """Nodes whose agents do nothing."""
         self._leases: dict[str, int] = {}
         self.leases_every_ns: int | None = None
+        self._mean_to_fail: set[str] = set()
+        """Node and actor."""
         self._ghosts: dict[str, PodSeen] = {}
         """By uid: pods with containers that run, and that the API does not have."""
 
@@ -120,8 +122,17 @@ class Chronicle:
     def now_ns(self) -> int:
         return self._now_ns()
 
+    def means_to_fail(self, actor: str) -> None:
+        """That one fails next, by a fault."""
+        self._mean_to_fail.add(actor)
+
     def actor_failed(self, actor: str, message: str, outcome: str) -> None:
-        """No fault of the world is a reason for an actor to fail: it is restarted, but its deed was not done."""
+        """No fault of the world but that one is a reason for an actor to fail: it is restarted, but its deed was not
+        done.
+        """
+        if actor in self._mean_to_fail:
+            self._mean_to_fail.remove(actor)
+            return
         self.violated("no-actor-fails", f"{actor} {outcome} on {message}")
 
     # --- runtimes ---------------------------------------------------------------------------------------------------

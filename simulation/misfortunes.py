@@ -19,6 +19,7 @@ from simulation.network import LinkFaults
 from simulation.scenario import Scenario
 from simulation.scenario_faults import (
     EVERYWHERE,
+    ActorFailures,
     AgentKills,
     AgentPauses,
     ApiCalls,
@@ -90,6 +91,11 @@ def link_faults(faults: Iterable[Fault], nodes: Sequence[str]) -> dict[str, Link
 def lost_messages(scenario: Scenario) -> dict[str, float]:
     """Type of message -> chance that it is lost."""
     return {fault.message: fault.share for fault in scenario.faults if isinstance(fault, LostMessages)}
+
+
+def actor_failures(scenario: Scenario) -> tuple[ActorFailures, ...]:
+    """Those that are drawn at each message."""
+    return tuple(fault for fault in scenario.faults if isinstance(fault, ActorFailures))
 
 
 # --- what comes at its time -------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from runtime.cri import Cri
 from runtime.cri.errors import CriError
 from runtime.cri.verbs import Req, Res, Verb
 from runtime.pending import Subscription
+from simulation.failing import FailingActors, Handlers
 
 if TYPE_CHECKING:
     from actors.kernel.cell import Cell
@@ -45,6 +46,7 @@ class MortalDispatcher(Dispatcher):
         self.clock = world.clock
         self.trace = world.trace if trace is None else trace
         self.mailboxes: Mailboxes | None = None
+        self.failing: FailingActors | None = None
         self.before_call: BeforeCall | None = None
         self._awake = True
         self._late: list[Callable[[], object]] = []
@@ -126,6 +128,9 @@ class MortalDispatcher(Dispatcher):
 
     def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
         return super().new_mailbox(actor_class) if self.mailboxes is None else self.mailboxes(actor_class)
+
+    def handlers_of(self, actor_class: type[Actor]) -> Handlers:
+        return super().handlers_of(actor_class) if self.failing is None else self.failing.handlers_of(actor_class)
 
     def enqueue(self, cell: Cell) -> None:
         self._world.enqueue(cell)

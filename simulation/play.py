@@ -20,7 +20,7 @@ import msgspec
 from simulation import invariants
 from simulation.chronicle import PodSeen
 from simulation.cri.behaviour_values import duration_ns, size_bytes
-from simulation.misfortunes import Misfortunes, api_plan, link_faults, lost_messages, runtime_plan
+from simulation.misfortunes import Misfortunes, actor_failures, api_plan, link_faults, lost_messages, runtime_plan
 from simulation.scenario import NodeRules, Scenario, configuration_of
 from simulation.scenario_faults import FrozenActor, names_of_nodes
 from simulation.scenario_pods import SETTINGS, PodMix, body_of, images_of, metadata_of
@@ -94,6 +94,7 @@ class Play:
             qps=scenario.node.api_requests_per_second,
             mailboxes=scenario.node.mailboxes,
             lost_messages=lost_messages(scenario),
+            actor_failures=actor_failures(scenario),
             sink=sink,
             late_calls=1.0 if scenario.faults else LATE_CALLS,
         )

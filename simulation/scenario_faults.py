@@ -15,6 +15,7 @@ from msgspec import Meta
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.scenario_names import (
     EVERYTHING,
+    wrong_actor,
     wrong_api_verb,
     wrong_message,
     wrong_runtime_verb,
@@ -152,6 +153,18 @@ class FrozenActor(Fault, frozen=True, tag="frozen-actor"):
     path: str = ""
 
 
+class ActorFailures(Fault, frozen=True, tag="actor-failures"):
+    """Actors of that class and `path`, such as `/node/sync-loop/*`, fail with the chance `share` at each `message`:
+    before its work is done, amid it or after it; at most so many `times` on each node.
+    """
+
+    share: Share
+    actor: str = EVERYTHING
+    path: str = EVERYTHING
+    message: str = EVERYTHING
+    times: Times = 1000
+
+
 # --- what nodes are short of ------------------------------------------------------------------------------------------
 
 
@@ -200,6 +213,7 @@ AnyFault = (
     | ClockJumps
     | LostMessages
     | FrozenActor
+    | ActorFailures
     | Volumes
     | DiskFull
     | NodeShortage
@@ -249,6 +263,12 @@ def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
         refusal, name = wrong_message(fault.message), "message"
     elif isinstance(fault, Volumes):
         refusal, name = wrong_volume(fault.kind), "kind"
+    elif isinstance(fault, ActorFailures):
+        if fault.actor != EVERYTHING and (refusal := wrong_actor(fault.actor)):
+            yield f"{path}.actor: {refusal}"
+        if fault.message != EVERYTHING and (refusal := wrong_message(fault.message)):
+            yield f"{path}.message: {refusal}"
+        return
     if refusal is not None:
         yield f"{path}.{name}: {refusal}"
 

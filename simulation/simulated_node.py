@@ -33,6 +33,7 @@ from runtime.probes import Prober
 from simulation.cgroups import SimulatedCgroups
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
+from simulation.failing import FailingActors
 from simulation.faults import Faults
 from simulation.hook_caller import SimulatedHookCaller
 from simulation.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
@@ -66,7 +67,7 @@ class SimulatedNode:
     """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
     runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the
     API server that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that
-    its actors have.
+    its actors have. `failing`: which of them fail by chance.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class SimulatedNode:
         bootstrap: BootstrapApi | None = None,
         trace: Trace | None = None,
         mailboxes: Mailboxes | None = None,
+        failing: FailingActors | None = None,
         address: str = ADDRESS,
         labels: Mapping[str, str] = NO_LABELS,
     ) -> None:
@@ -135,6 +137,7 @@ class SimulatedNode:
         self._api = api
         self._trace = trace
         self._mailboxes = mailboxes
+        self._failing = failing
         self._before_call: BeforeCall | None = None
         self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
         """Told of each probe that the agent makes, with its kind."""
@@ -149,6 +152,7 @@ class SimulatedNode:
         agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
         agent.mailboxes = self._mailboxes
+        agent.failing = self._failing
         agent.before_call = self._before_call
         cri = self.reach(MortalCri(agent, self.cri))
         capabilities = NodeCapabilities(

@@ -44,6 +44,8 @@ KNOWN: Mapping[str, str] = {
     "clock-jumped-back": "the time of day jumped back",
     "network-cut": "the way from a node to the API server was cut",
     "network-loss": "a message on that way had to be sent again",
+    "actor-failed": "an actor failed at a message, by a fault",
+    "actor-parked": "one failed so often that it was tried again slowly",
     "message-dropped": "a message to an actor was lost, by a fault",
     "mailbox-full": "a message to an actor was refused, as its mailbox was full",
     "manifest-changed": "the manifest of a static pod was changed",

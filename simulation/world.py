@@ -7,7 +7,7 @@ to the chronicle, which judges it; every message goes into the trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from simulation.apiserver.server import ApiServer
 from simulation.chance import Chance
 from simulation.chronicle import Chronicle
 from simulation.cri import Settings
+from simulation.failing import FailingActors
 from simulation.faults import FaultPlan, Faults
 from simulation.frozen import Frozen
 from simulation.mortal import MortalDispatcher
@@ -34,7 +35,7 @@ from simulation.narrow_mailboxes import NarrowMailboxes
 from simulation.network import Link, LinkFaults
 from simulation.node_eye import NodeEye
 from simulation.remains import leave_dead_containers
-from simulation.scenario_faults import names_of_nodes
+from simulation.scenario_faults import ActorFailures, names_of_nodes
 from simulation.simulated_node import MAX_PODS, ROOT, SimulatedNode
 from simulation.static_pods import StaticPods
 from simulation.trace import Moment, RollingTrace
@@ -73,8 +74,8 @@ class Machine:
 
 class World:
     """See the module. `first_node`: the number in its name. `images` are on every node from the start;
-    `runtime_faults`, `api_faults`, `links`, `lost_messages`: until `heal`. `mailboxes`: class of actors -> how many
-    messages may wait. `late_calls`: see `SimulatedDispatcher`.
+    `runtime_faults`, `api_faults`, `links`, `lost_messages`, `actor_failures`: until `heal`. `mailboxes`: class of
+    actors -> how many messages may wait. `late_calls`: see `SimulatedDispatcher`.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class World:
         qps: int = 0,
         mailboxes: Mapping[str, int] | None = None,
         lost_messages: Mapping[str, float] | None = None,
+        actor_failures: Sequence[ActorFailures] = (),
         sink: Callable[[str], object] | None = None,
         options: Options | None = None,
         max_pods: int = MAX_PODS,
@@ -120,6 +122,8 @@ class World:
         self._mailboxes: NarrowMailboxes | None = None
         if mailboxes or lost_messages:
             self._mailboxes = NarrowMailboxes(mailboxes or {}, lost_messages or {}, str(seed), self.chronicle.sometimes)
+        self._actor_failures = actor_failures
+        self._failing: list[FailingActors] = []
         self.static_pods = StaticPods(self, self.chronicle.violated)
         self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
@@ -155,6 +159,7 @@ class World:
         if self._qps:
             bucket = TokenBucket(self._qps, max(BURST, self._qps))
             main = LimitedApi(api, bucket, self.dispatcher.now_ns, self.dispatcher.schedule)
+        failing = self._failing_actors(name)
         node = self.new_node(
             self.dispatcher,
             settings=Settings(
@@ -166,6 +171,7 @@ class World:
             api=ApiLines(main, api, api),
             trace=self.trace.of(name),
             mailboxes=self._mailboxes,
+            failing=failing,
         )
         node.host.log_files.noted = self.chronicle.sometimes.happened
         node.usage.image_disk_bytes = self._machine.image_disk_bytes
@@ -180,6 +186,20 @@ class World:
     def names_of_nodes(self, count: int, first: int) -> list[str]:
         """What they are called; a subclass may call them otherwise."""
         return names_of_nodes(count, first)
+
+    def _failing_actors(self, name: str) -> FailingActors | None:
+        """Of a node; None where no fault wants any."""
+        if not self._actor_failures:
+            return None
+        chronicle = self.chronicle
+        failing = FailingActors(
+            self._actor_failures,
+            f"{self.seed} {name}",
+            chronicle.sometimes,
+            lambda path: chronicle.means_to_fail(f"{name}{path}"),
+        )
+        self._failing.append(failing)
+        return failing
 
     def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
         """How a node is made; a subclass may make others."""
@@ -401,6 +421,8 @@ class World:
             faults.heal()
         if self._mailboxes is not None:
             self._mailboxes.heal()
+        for failing in self._failing:
+            failing.heal()
         for link in self.links.values():
             link.heal()
         for name, node in self.nodes.items():

@@ -121,7 +121,7 @@ class Cell:
         self.name = name
         self.path: str = name if parent is None else f"{parent.path}/{name}" if parent.parent else f"/{name}"
         self.actor_class: type[Actor] = actor_class
-        self.handlers = actor_class._handlers
+        self.handlers = self.dispatcher.handlers_of(actor_class)
         self.args: tuple[Any, ...] = ()
         self.kwargs: Mapping[str, Any] | None = None
         """None: it is reserved, and has not been furnished yet."""

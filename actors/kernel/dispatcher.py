@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import random
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from actors.kernel.mailbox import Mailbox
@@ -89,6 +89,10 @@ class Dispatcher(abc.ABC):
     def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
         """For an actor of that class; a simulated world may have smaller ones, that lose some messages."""
         return Mailbox(actor_class.mailbox_capacity)
+
+    def handlers_of(self, actor_class: type[Actor]) -> Mapping[type[Any], Callable[[Any, Any], Any]]:
+        """Of actors of that class, by type of message; a simulated world may lay others over them, that fail."""
+        return actor_class._handlers
 
     @abc.abstractmethod
     def lane(self, name: str, *, size: int, per_key: int) -> Lane:

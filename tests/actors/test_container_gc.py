@@ -464,3 +464,33 @@ def test_who_is_restarted_while_it_collects_does_so_again(world: World, monkeypa
     assert world.answers[-1] == PodCollected("p")
     assert world.left() == set()
     assert world.told == [CollectorStarted()] * 2, "whoever has asked the one before is told"
+
+
+def test_a_collector_that_fails_when_it_was_done_is_not_told_of_the_next_pod(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    async def fails(collector: PodCollector, message: CollectPod) -> None:
+        await collector.collect_pod(message)
+        raise RuntimeError("a mistake")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PodCollector, "_handlers", {CollectPod: fails})
+        world.tell(CollectPod(world.worker, "p", ""), seconds=1)
+    world.tell(CollectPod(world.worker, "q", ""), seconds=1)
+    assert world.answers == [PodCollected("p"), PodCollected("q")]
+
+
+def test_what_comes_late_from_a_collector_is_not_taken_for_the_word_of_another_that_has_its_name(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    left = [2]
+
+    def fails_twice(_: ContainerGCActor, message: object) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise RuntimeError("a mistake")
+
+    monkeypatch.setitem(ContainerGCActor._handlers, PodFinished, fails_twice)  # type: ignore[arg-type]
+    first, then = CollectPod(world.worker, "p", ""), CollectPod(world.worker, "q", "")
+    world.tell(first, PodFinished("a"), PodFinished("b"), then, seconds=2)
+    assert world.answers == [PodCollected("q")]

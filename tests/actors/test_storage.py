@@ -9,7 +9,7 @@ import pytest
 
 from actors.event_messages import RecordEvent
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages import PodChanged, PublishAgain, SourceRead, SourceReady, StorageStarted
+from actors.messages import PodChanged, PublishAgain, ReadAgain, SourceChanged, SourceRead, SourceReady, StorageStarted
 from actors.storage import StorageActor
 from tests.actors.probes import Recorder, only
 from tests.actors.test_pod_merge import pod
@@ -74,6 +74,15 @@ def test_a_duplicate_is_reported_once_not_at_every_reading(world: World):
     world.say(SourceRead("file", (pod("1"),)))
     world.say(SourceRead("file", (pod("1"), pod("2", name="pod-1"))))
     assert len(world.events) == 2
+
+
+def test_who_asks_for_everything_gets_also_what_a_source_keeps_back(world: World):
+    source, asked = Recorder.spawn_in(world.system, "source", ReadAgain)
+    world.say(SourceRead("http", (pod("1"),)))
+    world.say(SourceChanged("http", (pod("1"),), frozenset(), source))
+    assert asked == []
+    world.say(PublishAgain(()))
+    assert asked == [ReadAgain()]
 
 
 def test_everything_is_told_again_on_request_and_the_end_of_what_is_gone(world: World):

@@ -109,6 +109,8 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         (FAULTS + "[{fault: api-calls, verb: patch pod/status}]", "did you mean pods?"),
         (FAULTS + "[{fault: volumes, kind: nsf}]", "$.faults[0].kind: 'nsf' is not"),
         (FAULTS + "[{fault: lost-messages, message: LookAgian, share: 1}]", "did you mean LookAgain?"),
+        (FAULTS + "[{fault: actor-failures, actor: PodWroker, share: 1}]", "did you mean PodWorker?"),
+        (FAULTS + "[{fault: actor-failures, message: LookAgian, share: 1}]", "did you mean LookAgain?"),
         (
             FAULTS + "[{fault: runtime-calls}, {fault: runtime-calls, fail: 0.1}]",
             "$.faults[1]: there is another runtime-calls '*'",

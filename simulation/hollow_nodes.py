@@ -184,12 +184,14 @@ class HollowNodes:
             if name in self._calls.registered
         ]
         troubles = []
+        # All of them were asked for at once; a server that answers nobody is waited for once, and not for each node.
+        until_ns = self._dispatcher.now_ns() + int(REMOVAL_SECONDS * SECOND_NS)
         for name, answer in asked:
             try:
-                answer.result(REMOVAL_SECONDS)
+                answer.result(max(0, until_ns - self._dispatcher.now_ns()) / SECOND_NS)
             except (ApiError, TimeoutError, CancelledError) as failure:
                 if not (isinstance(failure, ApiError) and failure.not_found):
-                    troubles.append(f"the Node object {name} is left behind: {failure or 'no answer'}")
+                    troubles.append(f"the Node object {name} is left behind: {str(failure) or 'no answer'}")
         return troubles
 
 

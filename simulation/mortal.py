@@ -247,7 +247,8 @@ class MortalApi:
     def __init__(self, agent: MortalDispatcher, api: Api) -> None:
         self._agent = agent
         self._api = api
-        self._watches: list[Subscription] = []
+        self._watches: dict[Subscription, None] = {}
+        """Those that have not ended: an agent begins one every few minutes, for as long as it lives."""
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
         """See `Api.call`."""
@@ -262,14 +263,32 @@ class MortalApi:
         """See `Api.watch`."""
         if not self._agent.alive:
             return _Nothing()
-        watch = self._api.watch(call, on_event, on_end)
-        self._watches.append(watch)
+        own: list[Subscription] = []
+        over = False
+
+        def ended(error: ApiError | None) -> None:
+            nonlocal over
+            over = True
+            for watch in own:
+                self._watches.pop(watch, None)
+            own.clear()
+            on_end(error)
+
+        watch = self._api.watch(call, on_event, ended)
+        if not over:  # where nobody can be reached it ends before it is here
+            own.append(watch)
+            self._watches[watch] = None
         return watch
+
+    @property
+    def watches(self) -> int:
+        """How many go on."""
+        return len(self._watches)
 
     def close(self) -> None:
         """The agent is dead."""
         while self._watches:
-            self._watches.pop().close()
+            self._watches.popitem()[0].close()
 
 
 class _Nothing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,17 +19,21 @@ import psutil
 import pytest
 import yaml
 
+import simulation.hollow_nodes
+from actors.kernel import PoolDispatcher
 from cli import simulate
 from cli.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
 from cli.hollow_nodes import _LogLines, _parser, _plan, status_line
 from config.api_resources import LEASES, NODES, PODS
 from config.codec import from_builtins, unknown_fields
+from config.kubeconfig import kubeconfig_document
+from config.kubelet import KubeletConfiguration
 from config.objects import Container, ObjectMeta, Pod, PodSpec, Probe, TCPSocketAction
 from runtime.api import Api, create, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.event_loop import LoopThread
-from simulation.hollow_nodes import HollowStatus, address_of, pod_cidr_of
+from simulation.hollow_nodes import HollowNodes, HollowPlan, HollowStatus, address_of, pod_cidr_of
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE_S = 90
@@ -257,3 +262,23 @@ def test_the_command_and_the_files_of_the_manifests_are_understood(manifests: di
     assert (plan.name(plan.numbers()[0]), plan.name(plan.numbers()[-1])) == ("hollow-300", "hollow-399")
     assert plan.configuration.register_with_taints[0].key == "actorlet.dev/hollow"
     assert read_access(options.kubeconfig).cluster.server == "https://kubernetes.default.svc"
+
+
+def test_a_server_that_answers_nobody_is_waited_for_once_and_not_for_each_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(simulation.hollow_nodes, "REMOVAL_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent, closing(LoopThread("hollow")) as loop:
+        kubeconfig = tmp_path / "kubeconfig"
+        kubeconfig.write_bytes(kubeconfig_document(f"http://127.0.0.1:{silent.getsockname()[1]}", name="silent"))
+        dispatcher = PoolDispatcher(1)
+        plan = HollowPlan(8, KubeletConfiguration())
+        nodes = HollowNodes(plan, dispatcher, loop, read_access(str(kubeconfig)), "test")
+        nodes._calls.registered.update(nodes.nodes)
+        began = monotonic()
+        troubles = nodes.stop(remove=True)
+        took_s = monotonic() - began
+        dispatcher.close()
+    assert len(troubles) == 8
+    assert troubles[0] == "the Node object hollow-0 is left behind: no answer"
+    assert took_s < 8 * 0.3

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.kernel import Actor, ActorRef, ActorSystem, MailboxOverflowed, Message, SimulatedDispatcher, handles
-from simulation.mortal import MortalDispatcher
+from simulation.mortal import MortalApi, MortalDispatcher
 from simulation.narrow_mailboxes import NarrowMailboxes
 from simulation.sometimes import Sometimes
 
@@ -182,3 +184,23 @@ def test_an_actor_that_is_frozen_while_its_agent_is_paused_lets_nobody_else_run(
     assert world.run(SECOND) == []
     world.agent.resume()
     assert world.run() == ["free"]
+
+
+def test_of_watches_that_have_ended_nothing_is_kept():
+    class Once:
+        """An API server whose watches end at once, or when they are told to."""
+
+        def __init__(self) -> None:
+            self.ends: list[Any] = []
+
+        def watch(self, call: Any, on_event: Any, on_end: Any) -> object:
+            self.ends.append(on_end)
+            return object()
+
+    server, heard = Once(), []
+    api = MortalApi(MortalDispatcher(SimulatedDispatcher(1)), server)  # type: ignore[arg-type]
+    for _ in range(3):
+        api.watch(None, heard.append, heard.append)  # type: ignore[arg-type]
+    assert api.watches == 3
+    server.ends[1](None)
+    assert (api.watches, heard) == (2, [None])

@@ -7,12 +7,13 @@ When the changes since then are forgotten, the rest of the pages is refused as e
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from itertools import islice
 
 import msgspec
 
 from simulation.apiserver.requests import Call, ListAnswer
-from simulation.apiserver.status import bad_request, expired, invalid, too_large_version
+from simulation.apiserver.status import bad_request, expired, forbidden_field, invalid, too_large_version
 from simulation.apiserver.store import Collection, Key
 from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.read import version_number
@@ -33,6 +34,8 @@ class _Place(msgspec.Struct):
 def list_objects(context: Context, call: Call) -> ListAnswer:
     """Raises StatusError."""
     query = call.query
+    if causes := _odd_options(query):
+        raise invalid(call.resource, "", causes)
     collection = context.collection(call.resource)
     revision, after = context.core.store.revision, None
     if query.get("continue"):
@@ -60,13 +63,27 @@ def list_objects(context: Context, call: Call) -> ListAnswer:
     )
 
 
+def _odd_options(query: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """What a list cannot be asked for together."""
+    match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
+    field, causes = "resourceVersionMatch", []
+    if match and not version:
+        causes.append(forbidden_field(field, f"{field} is forbidden unless resourceVersion is provided"))
+    if match and query.get("continue"):
+        causes.append(forbidden_field(field, f"{field} is forbidden when continue is provided"))
+    if match not in ("", "NotOlderThan", "Exact"):
+        why = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
+        causes.append(("FieldValueNotSupported", why, field))
+    if match == "Exact" and version == "0":
+        causes.append(forbidden_field(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
+    if query.get("sendInitialEvents") in ("true", "1"):
+        causes.append(forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return causes
+
+
 def _check_version(call: Call, collection: Collection, revision: int) -> None:
     asked = version_number(call.query.get("resourceVersion", ""))
     match = call.query.get("resourceVersionMatch", "")
-    if match not in ("", "NotOlderThan", "Exact"):
-        supported = '"Exact", "NotOlderThan"'
-        cause = ("FieldValueNotSupported", f'Unsupported value: "{match}": supported values: {supported}')
-        raise invalid(call.resource, "", [(*cause, "resourceVersionMatch")])
     if asked is None:
         return
     if asked > revision:

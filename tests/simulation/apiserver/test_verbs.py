@@ -180,6 +180,24 @@ def test_an_object_with_a_finalizer_goes_with_it(server: Server) -> None:
     assert server.get(f"{path}/a").code == 404
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"resourceVersionMatch": "NotOlderThan"}, "forbidden unless resourceVersion is provided"),
+        ({"resourceVersionMatch": "Exact", "resourceVersion": "0"}, 'is forbidden for resourceVersion "0"'),
+        ({"resourceVersionMatch": "Newest", "resourceVersion": "1"}, 'Unsupported value: "Newest"'),
+        ({"resourceVersionMatch": "Exact", "resourceVersion": "1", "continue": "x"}, "when continue is provided"),
+        ({"sendInitialEvents": "true"}, "sendInitialEvents is forbidden for list"),
+    ],
+)
+def test_options_of_a_list_that_contradict_each_other_are_refused(
+    server: Server, query: dict[str, str], told: str
+) -> None:
+    answer = server.get(PODS, **query)
+    assert answer.code == 422
+    assert told in answer.value["message"]
+
+
 def test_pages_of_a_list(server: Server) -> None:
     for name in "abcde":
         server.make_pod(name)

@@ -51,8 +51,9 @@ LOG = logging.getLogger("actorlet.apiserver.http")
 
 START_SECONDS = 10.0
 LINES_WAITING_AT_MOST = 10_000
+WARNINGS_AT_MOST = 64
 WARNING_LETTERS_AT_MOST = 4096
-"""So much of warnings goes into the headers of one answer: clients do not take any number of them."""
+"""So much of warnings goes into the headers of one answer: Python's own client takes a hundred headers."""
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _EXTRA = "impersonate-extra-"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
@@ -302,7 +303,7 @@ def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
     media_type = "text/plain" if isinstance(answer, TextAnswer) else form.content_type
     headers = [("Content-Type", media_type), ("Cache-Control", "no-cache, private")]
     room = WARNING_LETTERS_AT_MOST
-    for warning in getattr(answer, "warnings", ()):
+    for warning in getattr(answer, "warnings", ())[:WARNINGS_AT_MOST]:
         text = warning.replace("\\", "\\\\").replace('"', '\\"')
         room -= len(text)
         if room >= 0:

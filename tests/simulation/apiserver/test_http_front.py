@@ -94,6 +94,14 @@ def test_an_unknown_field_is_warned_of_or_refused_as_asked(front: Front) -> None
     assert say(front, "GET", f"{PODS}/web").code == 404
 
 
+def test_no_more_is_warned_of_than_a_client_takes(front: Front) -> None:
+    """Python's own takes a hundred headers."""
+    body = pod(**{f"field{number:03}": 1 for number in range(400)})
+    warnings = say(front, "POST", f"{PODS}?dryRun=All", body).headers.get_all("Warning")
+    assert warnings is not None
+    assert len(warnings) == 64
+
+
 def test_a_token_that_nobody_knows_is_unauthorized(front: Front) -> None:
     answer = say(front, "GET", PODS, Authorization="Bearer nonsense")
     assert (answer.code, answer.value["reason"]) == (401, "Unauthorized")

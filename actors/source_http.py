@@ -13,6 +13,7 @@ from typing import ClassVar
 from actors.kernel import ActorRef, DeadlineExceededError
 from actors.messages import SourceProblem
 from actors.source import SECOND_NS, Decode, SourceActor, problems_of
+from config.masked_urls import masked_url
 from config.objects import Pod
 from runtime.manifest_url import ManifestAnswer, ManifestFetchError, ManifestServer
 
@@ -39,6 +40,7 @@ class HttpSourceActor(SourceActor):
         super().__init__(storage, period_ns)
         self._server = server
         self._url = url
+        self._shown = masked_url(url)
         self._headers = headers
         self._decode = decode
         self._body: bytes | None = None
@@ -50,7 +52,7 @@ class HttpSourceActor(SourceActor):
     async def read(self) -> None:
         call = self._server.get(self._url, self._headers)
         try:
-            answer = await self.wait(call, timeout_ns=GIVE_UP_NS, what=f"the manifest at {self._url}")
+            answer = await self.wait(call, timeout_ns=GIVE_UP_NS, what=f"the manifest at {self._shown}")
         except (ManifestFetchError, DeadlineExceededError) as failure:
             self._failed(f"cannot be fetched: {failure}")
         else:
@@ -78,7 +80,7 @@ class HttpSourceActor(SourceActor):
 
     def _failed(self, reason: str) -> None:
         self._failures += 1
-        self._in_fetching = SourceProblem(SOURCE, self._url, "", reason)
+        self._in_fetching = SourceProblem(SOURCE, self._shown, "", reason)
         if 1 < self._failures <= LOUD_FAILURES:  # the first is a new problem and is said as such
             self.log.info("%s", self._in_fetching)
         elif self._failures == LOUD_FAILURES + 1:

@@ -19,6 +19,7 @@ from config.feature_gates import FeatureGates
 from config.flags import NodeFlags
 from config.kubeconfig import Pem
 from config.kubelet import KubeletConfiguration, configuration_document
+from config.masked_urls import MASK, masked_url
 from config.objects import Pod
 from runtime.api import ApiLines
 from runtime.cri import Cri
@@ -137,7 +138,7 @@ def node_server(
     facts = Facts(
         node=serving.node,
         version=agent_version(own_version()),
-        configuration=configuration_document(configuration),
+        configuration=configuration_document(configuration_shown(configuration)),
         flags=serving.flags,
         on=switches_of(serving),
         root=serving.root,
@@ -164,6 +165,13 @@ def switches_of(serving: Serving) -> frozenset[Switch]:
         Switch.MANIFESTS: serving.manifests,
     }
     return frozenset(switch for switch, on in held.items() if on)
+
+
+def configuration_shown(configuration: KubeletConfiguration) -> KubeletConfiguration:
+    """As whoever may read the configuration may see it: what lets the node in elsewhere is not his."""
+    headers = {name: (MASK,) * len(values) for name, values in configuration.static_pod_url_header.items()}
+    url = masked_url(configuration.static_pod_url)
+    return msgspec.structs.replace(configuration, static_pod_url=url, static_pod_url_header=headers)
 
 
 def flags_shown(flags: NodeFlags) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from config.api_references import check_api_references
 from config.codec import DocumentError, from_builtins, to_builtins, unknown_fields
 from config.documents import Document, read_documents
 from config.fnv import fnv1a_128
+from config.masked_urls import masked_url
 from config.objects import Pod, PodStatus, Toleration
 from config.places import Place
 from config.pod_defaults import default_pod
@@ -230,7 +231,7 @@ def _check_distinct(pods: list[Pod], faults: list[DocumentError]) -> None:
 def _located(faults: Iterable[DocumentError], origin: Origin, document: Document | None) -> tuple[ManifestError, ...]:
     return tuple(
         ManifestError(
-            origin.location,
+            origin.location if origin.source == SOURCE_FILE else masked_url(origin.location),
             fault.path,
             fault.reason,
             fault.hint,

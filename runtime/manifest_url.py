@@ -13,6 +13,7 @@ from typing import Protocol
 import aiohttp
 import msgspec
 
+from config.masked_urls import without_secrets
 from runtime.event_loop import LoopThread
 from runtime.pending import Pending
 
@@ -62,7 +63,8 @@ async def _get(url: str, headers: Mapping[str, Sequence[str]]) -> ManifestAnswer
     except TimeoutError as failure:
         raise ManifestFetchError(f"no answer within {TIMEOUT_SECONDS:.0f} s") from failure
     except (aiohttp.ClientError, ValueError, OSError) as failure:
-        raise ManifestFetchError(str(failure) or type(failure).__name__) from failure
+        # Its words may have the address in them, and the address a password.
+        raise ManifestFetchError(without_secrets(str(failure), url) or type(failure).__name__) from None
 
 
 async def _limited(response: aiohttp.ClientResponse) -> bytes:

@@ -18,6 +18,7 @@ from config.kubelet.eviction import eviction_faults
 from config.kubelet.node_resources import resource_faults
 from config.kubelet.ranges import range_faults
 from config.kubelet.tls import tls_faults, tls_warnings
+from config.masked_urls import masked_url
 from config.quantity import QuantityError, parse_quantity
 
 ID_RANGE = 65536
@@ -92,7 +93,7 @@ def _addresses(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
         except ValueError:
             url = urlsplit("")
         if url.scheme not in ("http", "https") or not url.netloc:
-            reason = f"{configuration.static_pod_url!r} is no http or https address"
+            reason = f"{masked_url(configuration.static_pod_url)!r} is no http or https address"
             yield DocumentError("$.staticPodURL", reason, "write https://host/path")
     if not configuration.container_runtime_endpoint:
         yield DocumentError("$.containerRuntimeEndpoint", "is missing", "give unix:///run/containerd/containerd.sock")

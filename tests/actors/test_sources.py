@@ -116,6 +116,25 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
+def test_a_password_in_an_address_is_nowhere_to_be_seen(world: World, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("DEBUG")
+    asked: list[str] = []
+    get = world.server.get
+    world.server.get = lambda url, headers: asked.append(url) or get(url, headers)  # type: ignore[method-assign,func-returns-value]
+    url = "http://node:secret@x/?token=abcdef"
+    args = (world.storage, world.server, url, {}, PERIOD_NS, decode)
+    world.server.answer = ManifestAnswer(500, b"")
+    ref = world.system.spawn(HttpSourceActor, *args, name="http")
+    world.seen(5 * PERIOD_NS)
+    world.server.answer = None
+    world.seen(100 * PERIOD_NS)
+    assert asked[0] == url
+    assert "http://node:***@x/?token=***" in caplog.text
+    for text in (caplog.text, *world.problems(ref)):
+        assert "secret" not in text
+        assert "abcdef" not in text
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 

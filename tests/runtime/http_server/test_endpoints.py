@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from actors.kernel import PoolDispatcher
-from cli.node_server import NodeWindow, Serving, node_server
+from cli.node_server import NodeWindow, Serving, configuration_shown, node_server
 from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import Authentication, X509Authentication
 from runtime.api import ApiLines
@@ -155,6 +155,15 @@ def served(directory: Path, **fields: Any) -> Iterator[Served]:
 
 def _runs(node: SimulatedNode) -> bool:
     return any(pod.status is not None and pod.status.phase == "Running" for pod in node.pods())
+
+
+def test_the_configuration_is_shown_without_what_lets_the_node_in_elsewhere() -> None:
+    told = KubeletConfiguration(
+        static_pod_url="https://node:secret@host/?token=abcdef", static_pod_url_header={"Authorization": ("Basic x",)}
+    )
+    shown = configuration_shown(told)
+    assert shown.static_pod_url == "https://node:***@host/?token=***"
+    assert shown.static_pod_url_header == {"Authorization": ("***",)}
 
 
 @pytest.fixture(scope="module")

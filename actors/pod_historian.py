@@ -110,7 +110,8 @@ class HistorianActor(Actor):
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:
         """What was lost is not told again. Every worker tells anew what it waits for as soon as that changes; who has
-        none any more is asked for.
+        none any more is asked for, a minute after the last loss. Losses do not go on for long: what waits of one pod is
+        one message, so it takes more pods within a second than the mailbox has places.
         """
         self.log.warning(
             "%d entries of pods' histories are lost: more happened than could be taken down", message.dropped

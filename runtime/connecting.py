@@ -3,6 +3,9 @@
 Thousands of probes open a connection each: what is done here in a few calls costs several times that through asyncio's
 way of connecting. No connection lingers (SO_LINGER with a time, as other agents have it): its end would be waited for
 by whoever closes it, and that is the loop with all others on it.
+
+Names are what pods say (the host of a probe or a hook), and a look-up may hang for half a minute: they have threads of
+their own, few, so that nobody but other pods waits for them.
 """
 
 from __future__ import annotations
@@ -12,11 +15,16 @@ import contextlib
 import ipaddress
 import socket
 import struct
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
+
+from runtime.daemon_threads import DaemonThreads
 
 Address: TypeAlias = tuple[Any, ...]
 """As sockets of its family have it."""
+NAMES_AT_ONCE = 4
+_NAMES = DaemonThreads(NAMES_AT_ONCE, "names-of-pods")
+"""Of the process: the name servers are the machine's. No thread is made before the first name."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
@@ -28,7 +36,8 @@ async def connected(host: str, port: int) -> socket.socket:
     family = _family(host)
     if family is not None:
         return await _connected(loop, family, (host, port))
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await loop.run_in_executor(_NAMES, ask)
     failure: OSError = OSError(f"no address is known of {host}")
     for known in found:
         try:

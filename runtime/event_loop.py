@@ -20,8 +20,9 @@ from runtime.daemon_threads import DaemonThreads
 
 T = TypeVar("T")
 
-BLOCKING_THREADS = 8
-"""For what would hold up the loop: names that are looked up, large answers that are read."""
+BLOCKING_THREADS = 4
+"""For what would hold up the loop: the names of servers that the node itself asks, small writes. What pods name, and
+what is large, has threads of its own (`runtime.connecting`, `runtime.api.client`)."""
 
 
 class LoopThread:

@@ -26,6 +26,7 @@ from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.retries import wait_before_retry_ns
 from runtime.api.watching import Watching
+from runtime.daemon_threads import DaemonThreads
 from runtime.event_loop import LoopThread
 from runtime.pending import Pending, Subscription
 
@@ -37,6 +38,8 @@ IN_FLIGHT_AT_MOST = 32
 SILENT_CALLS = 2
 """So many calls without an answer, one after the other: a line that looks after that takes its connections for dead."""
 DECODED_ASIDE_BYTES = 256 * 1024
+_READING = DaemonThreads(2, "api-reading")
+"""For answers that are larger. Of their own: names that nobody answers for keep no list waiting. They never hang."""
 CLOSE_SECONDS = 5.0
 
 Pause = Callable[[float], Awaitable[object]]
@@ -196,7 +199,7 @@ async def _read(call: ApiCall[R], status: int, body: bytes) -> R:
     try:
         if len(body) <= DECODED_ASIDE_BYTES:
             return call.read(body)
-        return await asyncio.get_running_loop().run_in_executor(None, call.read, body)
+        return await asyncio.get_running_loop().run_in_executor(_READING, call.read, body)
     except Exception as fault:
         raise not_understood(status, fault, call.verb) from None
 

@@ -112,6 +112,8 @@ class Misfortunes:
         self._kills: list[AgentKills] = []
         self._hung: dict[str, set[str]] = {name: set() for name in world.nodes}
         self._healed = False
+        self._dying: set[str] = set()
+        """Nodes whose agents die as soon as their deed is done."""
         for fault in scenario.faults:
             self._let_befall(fault)
         for name in world.nodes:
@@ -215,7 +217,7 @@ class Misfortunes:
 
     def _dies_at(self, name: str, deed: str) -> bool:
         """Whether the agent dies before the deed."""
-        if self._healed:
+        if self._healed or name in self._dying:
             return False
         for fault in self._kills:
             if self._deeds.share() < fault.at_deeds and self._world.nodes[name].agent.alive:
@@ -226,8 +228,13 @@ class Misfortunes:
                     self._world.kill_agent(name, away_ns)
                     return True
                 # it is done yet, and nobody hears of it
-                self._world.after(0, partial(self._world.kill_agent, name, away_ns))
+                self._dying.add(name)
+                self._world.after(0, partial(self._kill_after_deed, name, away_ns))
         return False
+
+    def _kill_after_deed(self, name: str, away_ns: int) -> None:
+        self._dying.discard(name)
+        self._world.kill_agent(name, away_ns)
 
     def _kill(self, name: str, away_ns: int) -> Callable[[], object]:
         """One that is dead at that moment dies again when it is back: it is to be killed so many times."""

@@ -90,6 +90,12 @@ def test_a_dead_agent_is_not_killed_again_but_when_it_is_back():
     assert world.sometimes()["agent-paused"] == 0
 
 
+def test_who_dies_at_a_deed_dies_once():
+    outcome = played(scenario(AgentKills(at_deeds=0.2)))
+    assert outcome.converged
+    assert 0 < outcome.sometimes["agent-killed-at-a-deed"] <= outcome.sometimes["agent-killed"]
+
+
 def test_an_actor_that_is_frozen_when_its_agent_dies_need_not_be_named_by_the_next():
     frozen = FrozenActor(at="2s", lasts="10m", path="/node/status-manager")
     outcome = played(scenario(frozen, AgentKills(at=("5s",)), lasts="6m", nodes_stay_ready=False))

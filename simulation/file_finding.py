@@ -46,9 +46,13 @@ class FileFinder:
     def _know(self, path: str, directory: Directory) -> None:
         """It is found at once from now on: on the way to it there was no link."""
         if path and path == normal(path):
-            if len(self._known) >= KNOWN_AT_MOST:
-                self._known.clear()
-            self._known[path], directory.known_as = directory, path
+            self._keep(path, directory)
+
+    def _keep(self, path: str, directory: Directory) -> None:
+        """As `_know`, of a path that is as the tree names it."""
+        if len(self._known) >= KNOWN_AT_MOST:
+            self._known.clear()
+        self._known[path], directory.known_as = directory, path
 
     def _found(self, path: str) -> Node | None:
         """What is there, links followed; None for nothing."""

@@ -157,7 +157,7 @@ class FileTree(SickPaths, FileFinder):
             return False
         self.version += 1
         made = above.entries[name] = Directory()
-        self._know(path, made)
+        self._keep(path, made)
         return True
 
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:

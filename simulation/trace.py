@@ -49,10 +49,11 @@ class RollingTrace:
 
     def of(self, node: str) -> Trace:
         """What the agent of that node tells its messages to."""
+        lines = self._lines
+        append = lines.append
 
         def handled(now_ns: int, actor: str, message: str, outcome: str) -> None:
-            lines = self._lines
-            lines.append((now_ns, node, actor, message, outcome))
+            append((now_ns, node, actor, message, outcome))
             if len(lines) >= LINES_AT_ONCE:
                 self._flush()
             if outcome != "ok" and outcome.startswith("failed"):
@@ -79,12 +80,13 @@ class RollingTrace:
         lines = self._lines
         if not lines:
             return
-        self._lines = []
         self.messages += len(lines)
         self._hash.update(self._bytes_of(lines))
         self._last.extend(lines)
+        text = "" if self._sink is None else "".join([f"{_text(line)}\n" for line in lines])
+        lines.clear()  # and kept: everybody who writes has the list itself
         if self._sink is not None:
-            self._sink("".join([f"{_text(line)}\n" for line in lines]))
+            self._sink(text)
 
 
 def _text(line: Line) -> str:

@@ -15,7 +15,6 @@ _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGraceP
 _NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
 _TEXT = frozenset({str})
-_TEXT_OR_ABSENT = frozenset({str, type(None)})
 _NEVER_KEPT = frozenset({"managedFields", "selfLink"})
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NOTHING: Json = {}
@@ -30,16 +29,22 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
         metadata = {}
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
-    if None in metadata.values() or not _NEVER_KEPT.isdisjoint(metadata):
-        metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+    if _NEVER_KEPT.isdisjoint(metadata) and _TEXT.issuperset(map(type, metadata.values())):
+        metadata = metadata.copy()  # as that of nearly all that is new
     else:
-        metadata = metadata.copy()
-    if not _TEXT_OR_ABSENT.issuperset(map(type, map(metadata.get, _TEXTS))):
-        wrong = next(name for name in _TEXTS if type(metadata.get(name, "")) is not str)
-        raise bad_request(f"metadata.{wrong} is no text")
+        metadata = _kept(metadata)
     own = without_nulls(value) if None in value.values() else value.copy()
     own["kind"], own["apiVersion"], own["metadata"] = resource_kind, api_version, metadata
     return own
+
+
+def _kept(metadata: Json) -> Json:
+    """A copy of what is kept of it. Raises StatusError (400)."""
+    kept = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+    for name in _TEXTS:
+        if type(kept.get(name, "")) is not str:
+            raise bad_request(f"metadata.{name} is no text")
+    return kept
 
 
 def _check_type(resource_kind: str, api_version: str, value: Json) -> None:

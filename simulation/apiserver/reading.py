@@ -11,7 +11,7 @@ What can fail is a version that is no such object (`DocumentError`). Refuses to 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,7 +32,8 @@ _PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
 def read_version(version: Version, kind: type[K]) -> K:
     """The object of that version. Raises DocumentError."""
-    return cast(K, _read_version(version, kind))
+    found: Any = _read_version(version, kind)
+    return found  # type: ignore[no-any-return]
 
 
 def read_pod(value: Json) -> Pod:

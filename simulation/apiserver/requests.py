@@ -37,7 +37,9 @@ PATCH_TYPES = (
     "application/strategic-merge-patch+json",
     APPLY,
 )
+_AS_JSON = frozenset({JSON, "", "text/plain", *PATCH_TYPES})
 BODY_BYTES_AT_MOST = 3 * 2**20
+_decode = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +234,10 @@ def read_body(body: bytes, content_type: str) -> Any:
         return value
     if media == PROTOBUF:
         return read_protobuf(body)
-    if media not in (JSON, "", "text/plain", *PATCH_TYPES):
+    if media not in _AS_JSON:
         raise unsupported_media_type(media, (JSON, YAML))
     try:
-        return msgspec.json.decode(body)
+        return _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if not body.strip():
             raise bad_request("the body of the request is empty") from None

@@ -93,7 +93,7 @@ class EventStreams:
             container_id=subject_id,
             container_event_type=kind,
             created_at=self._runtime.wall_ns(),
-            pod_sandbox_status=sandbox_status(sandbox),
+            pod_sandbox_status=sandbox.status or sandbox_status(sandbox),
             containers_statuses=tuple(
                 [record.status or container_status(record) for record in sandbox.containers.values()]
             ),
@@ -111,5 +111,4 @@ class EventStreams:
                 self._deliver(event)
 
     def _deliver(self, event: ContainerEventResponse) -> None:
-        for stream in self._followers:
-            self._runtime.later(stream.deliver, event)
+        self._runtime.outbox.extend([(stream.deliver, event) for stream in self._followers])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import Image
@@ -14,8 +15,11 @@ _NAME = re.compile(
     r"(?::(?P<tag>[\w][\w.-]{0,127}))?(?:@(?P<digest>sha256:[a-f0-9]{64}))?"
 )
 _ID = re.compile(r"(?:sha256:)?[a-f0-9]{64}")
+NAMES_AT_MOST = 1024
+"""So many full names are remembered: a world has a few images, and asks for one with each container."""
 
 
+@lru_cache(maxsize=NAMES_AT_MOST)
 def full_name(name: str) -> str:
     """`busybox` -> `docker.io/library/busybox:latest`; ids stay. Refuses with UNKNOWN what is no name."""
     if _ID.fullmatch(name):

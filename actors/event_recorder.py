@@ -117,7 +117,7 @@ class EventRecorderActor(Actor):
             return
         if series.sending:
             series.raised = True
-        elif not self._queue and self._may_send():
+        elif not self._queue.waiting and self._may_send():
             self._send(series)
         else:
             self._queue.offer(series)
@@ -127,7 +127,7 @@ class EventRecorderActor(Actor):
         return not self._pausing and self._calls < (1 if self._probing else MAX_CALLS)
 
     def _pump(self) -> None:
-        if not self._queue:
+        if not self._queue.waiting:
             return
         while self._may_send() and (series := self._queue.take(self.now_ns())) is not None:
             self._send(series)
@@ -227,7 +227,7 @@ class EventRecorderActor(Actor):
 
     def _say_lost(self) -> None:
         lost = self._queue.lost
-        if lost >= max(1, 2 * self._lost_said):
+        if lost and lost >= 2 * self._lost_said:
             self._lost_said = lost
             self.log.warning("%d events were not sent, for too many waited or they were too old", lost)
 

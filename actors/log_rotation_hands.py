@@ -146,7 +146,7 @@ class LogSurveyor(LogHand):
             if listed is not self._listed:
                 # A runtime that hands out the list of before (a simulated one does) has the same logs.
                 self._listed, self._logs = listed, self._logs_of(listed.containers)
-                self._paths = tuple(log.path for log in self._logs)
+                self._paths = tuple([log.path for log in self._logs])
             logs = self._logs
             # One call for all of them: a look is cheap as long as it is not many.
             sizes = await self.on_disk(self.path, tools.files.sizes, self._paths) if logs else ()
@@ -169,7 +169,7 @@ class LogSurveyor(LogHand):
                 else (container, running_log(container, self.tools.pod_logs))
             )
         self._known = known
-        return tuple(log for _, log in known.values() if log is not None)
+        return tuple([log for _, log in known.values() if log is not None])
 
 
 class LogRotator(LogHand):

@@ -41,7 +41,7 @@ class ProbeKind(enum.StrEnum):
     @property
     def heading(self) -> str:
         """As events begin with it."""
-        return self.value.capitalize()
+        return self.capitalize()
 
     @property
     def ends_containers(self) -> bool:

@@ -57,10 +57,11 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
     ended: list[Ended] = []
     failed: list[tuple[str, str]] = []
     for kind, status in _containers(after):
-        for id_ in _ids(status):
+        ends = _ends(status)
+        for id_ in _ids(status, ends):
             if id_ not in known_ids:
                 started.append(kind)
-        for end in _ends(status):
+        for end in ends:
             if (end.container_id or "") not in known_ends:
                 ended.append(Ended(kind, end.exit_code or 0, end.reason or ""))
         reason = _waits_for(status)
@@ -79,10 +80,10 @@ def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
     return found
 
 
-def _ids(status: ContainerStatus) -> list[str]:
-    """Ids of all containers of the name that the status knows, the one before last."""
+def _ids(status: ContainerStatus, ends: list[ContainerStateTerminated]) -> list[str]:
+    """Ids of all containers of the name that the status knows, the one before last. `ends`: those it knows of."""
     found: list[str] = []
-    for end in _ends(status):
+    for end in ends:
         if end.container_id and end.container_id not in found:
             found.append(end.container_id)
     if status.container_id and status.container_id not in found:

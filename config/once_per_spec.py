@@ -21,7 +21,6 @@ T = TypeVar("T")
 FACTS_AT_MOST = 256
 """Kept of one spec. Thousands of pods that share it may each have facts of their own."""
 
-_UNKNOWN: Any = object()
 _all_answers: list[dict[int, Any]] = []
 _specs: dict[int, ref[PodSpec]] = {}
 """One reference for all answers about a spec: where no two pods share theirs, each pod pays for it."""
@@ -32,17 +31,18 @@ def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
     not kept. May be called from any thread.
     """
     known: dict[int, T] = {}
-    find = known.get
     _all_answers.append(known)
 
     @wraps(work)
     def answer(spec: PodSpec) -> T:
         number = id(spec)
-        value: T = find(number, _UNKNOWN)
-        if value is _UNKNOWN:
-            value = work(spec)
-            _forget_with(spec)
-            known[number] = value
+        try:
+            return known[number]
+        except KeyError:
+            pass
+        value = work(spec)
+        _forget_with(spec)
+        known[number] = value
         return value
 
     return answer

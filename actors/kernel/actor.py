@@ -173,7 +173,7 @@ class Actor(pykka.Actor):
 
     def has_mail(self) -> bool:
         """Whether more messages wait: what is done once for all of them may wait for the last."""
-        return self._cell.mailbox.has_messages()
+        return self._cell.mailbox.length > 0
 
     def effects(self) -> int:
         """How many effects run or wait their turn."""
@@ -226,7 +226,7 @@ class Actor(pykka.Actor):
 
     def cancel_timer(self, key: Hashable) -> None:
         timers = self._cell.timers
-        if timers is not None:
+        if timers is not None and key in timers.by_key:  # mostly there is none: no call for nothing
             timers.cancel(key)
 
     def lane(self, name: str, *, size: int = 8, per_key: int = 2) -> Lane:

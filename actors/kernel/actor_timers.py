@@ -43,12 +43,12 @@ class Timer(msgspec.Struct, eq=False):
 class ActorTimers:
     """See the module. `post(message, None, key)` puts a message into the actor's mailbox."""
 
-    __slots__ = ("_by_key", "dispatcher", "post")
+    __slots__ = ("by_key", "dispatcher", "post")
 
     def __init__(self, dispatcher: Dispatcher, post: Callable[[Any, None, Hashable], None]) -> None:
         self.dispatcher = dispatcher
         self.post = post
-        self._by_key: dict[Hashable, Timer] = {}
+        self.by_key: dict[Hashable, Timer] = {}
 
     def start(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
         """Replace the timer of that key, or of the message's type. Raises ValueError for a period in which time would
@@ -59,21 +59,21 @@ class ActorTimers:
         if key is None:
             by_type: Any = type(message)
             key = by_type
-        by_key = self._by_key
+        by_key = self.by_key
         if key in by_key:
             by_key[key].cancel()
         timer = by_key[key] = Timer(self, key, every_ns is None)
         timer.handle = self.dispatcher.schedule(first_ns, partial(self.post, message, None, timer), every_ns)
 
     def cancel(self, key: Hashable) -> None:
-        timer = self._by_key.pop(key, None)
+        timer = self.by_key.pop(key, None)
         if timer is not None:
             timer.cancel()
 
     def ended(self, key: Hashable) -> None:
         """The timer of that key has fired for the last time."""
-        del self._by_key[key]
+        del self.by_key[key]
 
     def cancel_all(self) -> None:
-        while self._by_key:
-            self._by_key.popitem()[1].cancel()
+        while self.by_key:
+            self.by_key.popitem()[1].cancel()

@@ -67,7 +67,7 @@ def handle(cell: Cell, item: Item) -> None:
     trace = dispatcher.trace
     if trace is not None:
         now_ns = dispatcher.now_ns() if clock is None else clock.now_ns
-        trace(now_ns, cell.path, item.label(), "ok")
+        trace(now_ns, cell.path, item.label() if item.nature.keyed else item.nature.name, "ok")
 
 
 def begin_task(cell: Cell, item: Item, coroutine: CoroutineType[Any, Any, Any], started_ns: int) -> None:
@@ -189,7 +189,11 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
             trace = dispatcher.trace  # as `_trace`, without its call: this is how nearly all of them end
             if trace is not None:
                 now_ns = dispatcher.now_ns() if clock is None else clock.now_ns
-                trace(now_ns, cell.path, task.label if item is None else item.label(), "ok")
+                if item is None:
+                    label = task.label
+                else:
+                    label = item.label() if item.nature.keyed else item.nature.name
+                trace(now_ns, cell.path, label, "ok")
             return
         except Interrupted as order:
             cell.task_ended()

@@ -75,6 +75,14 @@ class LoneCell(Cell):
                 self.turn_state = IN_QUEUE
                 self.dispatcher.enqueue(self)
 
+    def task_ended(self) -> None:
+        """See `Cell.task_ended`."""
+        self.task = None
+        self.forced = False
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None
+
     def run(self, turns: int = 1) -> None:
         """One turn, whatever `turns`: between any two the seed draws who is next."""
         clock = self._clock

@@ -84,13 +84,6 @@ class _Nature:
 _natures: dict[type[Any], _Nature] = {}
 
 
-def _nature_of(message_type: type[Any]) -> _Nature:
-    nature = _natures.get(message_type)
-    if nature is None:
-        nature = _natures[message_type] = _Nature(message_type)
-    return nature
-
-
 class Mailbox:
     """See the module. `length`: how many messages wait. `dropped_total`: those refused in its whole life."""
 
@@ -136,7 +129,10 @@ class Mailbox:
         if self.closed:
             return _CLOSED
         message_type = type(message)
-        nature = _natures.get(message_type) or _nature_of(message_type)
+        try:
+            nature = _natures[message_type]
+        except KeyError:
+            nature = _natures[message_type] = _Nature(message_type)
         if nature.keyed and key is None and reply_to is None:  # each question has an answer of its own
             try:
                 own = message.coalesce_key()

@@ -129,8 +129,9 @@ class SimulatedDispatcher(Dispatcher):
                 while ready:
                     cell = ready.pop()
                     if ready:  # who is alone is next without a draw
-                        index = int(draw() * (len(ready) + 1))
-                        if index < len(ready):
+                        others = len(ready)
+                        index = int(draw() * (others + 1))
+                        if index < others:
                             cell, ready[index] = ready[index], cell
                     self.steps += 1
                     cell.run()

@@ -84,8 +84,10 @@ def the_ended_do_not_run(pod: PodSeen, status: Json) -> str | None:
 
 def success_is_earned(pod: PodSeen, status: Json) -> str | None:
     """Who waits for a job goes on when it has Succeeded; what failed last has not done it (spec 4)."""
+    if status.get("phase") != "Succeeded":
+        return None
     failed = [name for name, seen in pod.containers.items() if seen.exit_code]
-    if status.get("phase") == "Succeeded" and failed:
+    if failed:
         return f"{pod.name} is Succeeded, and {failed[0]} ended with code {pod.containers[failed[0]].exit_code}"
     return None
 

@@ -35,8 +35,9 @@ class PatchType(enum.StrEnum):
 class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     """One request. `path` begins with a slash; `what` is such as "patch pods/status", `where` such as "default/web".
 
-    `read` makes the answer out of the body of a 2xx response; raises DocumentError. `kind`: what the answer is one
-    object of, where it is one.
+    `read` makes the answer out of the body of a 2xx response; raises DocumentError. `content`: what is sent, as text or
+    as a document of dict, list, str and numbers, which nobody changes any more: it becomes text where there is a wire.
+    `kind`: what the answer is one object of, where it is one.
     """
 
     method: str
@@ -45,9 +46,15 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     where: str
     read: Callable[[bytes], R]
     query: Query = ()
-    body: bytes | None = None
+    content: bytes | dict[str, Any] | None = None
     content_type: str = "application/json"
     kind: type[ApiObject] | None = None
+
+    @property
+    def body(self) -> bytes | None:
+        """What is sent, as text."""
+        content = self.content
+        return msgspec.json.encode(content) if isinstance(content, dict) else content
 
     @property
     def verb(self) -> str:
@@ -152,7 +159,7 @@ def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "",
         _what("create", resource, subresource),
         _where(namespace, name or value_name(value)),
         lambda body: decode(body, kind),
-        body=encode(value),
+        content=encode(value),
         kind=kind,
     )
 
@@ -165,7 +172,7 @@ def create_unread(resource: Resource[Any], namespace: str, name: str, value: dic
         f"create {resource.plural}",
         _where(namespace, name),
         nothing,
-        body=msgspec.json.encode(value),
+        content=value,
     )
 
 
@@ -179,7 +186,7 @@ def update(resource: Resource[K], namespace: str, value: K, *, subresource: str 
         _what("update", resource, subresource),
         _where(namespace, name),
         resource.decode,
-        body=encode(value),
+        content=encode(value),
         kind=resource.kind,
     )
 
@@ -201,7 +208,7 @@ def patch(
         _what("patch", resource, subresource),
         _where(namespace, name),
         resource.decode,
-        body=msgspec.json.encode(body),
+        content=msgspec.json.encode(body),
         content_type=patch_type,
         kind=resource.kind,
     )
@@ -222,7 +229,7 @@ def delete(
         f"delete {resource.plural}",
         _where(namespace, name),
         nothing,
-        body=msgspec.json.encode(options),
+        content=msgspec.json.encode(options),
     )
 
 
@@ -243,7 +250,7 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:
     """The same call, for whom it is enough that it was done."""
-    return ApiCall(call.method, call.path, call.what, call.where, nothing, call.query, call.body, call.content_type)
+    return ApiCall(call.method, call.path, call.what, call.where, nothing, call.query, call.content, call.content_type)
 
 
 def nothing(_: bytes) -> None:

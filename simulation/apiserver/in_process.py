@@ -171,8 +171,10 @@ class InProcessApi:
     # --- calls ------------------------------------------------------------------------------------------------------
 
     def _ask(self, call: ApiCall[Any]) -> Answer:
+        content = call.content
+        text, document = (b"", content) if isinstance(content, dict) else (content or b"", None)
         return self._server.handle(
-            Request(call.method, call.path, call.query, call.body or b"", call.content_type, self._user)
+            Request(call.method, call.path, call.query, text, call.content_type, self._user, document)
         )
 
     def _send(self, call: ApiCall[R], answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:

@@ -31,6 +31,7 @@ NAME = "default-scheduler"
 PODS_A_TURN = 100
 _USER = User("system:kube-scheduler", ("system:masters", "system:authenticated"))
 _TERMINAL = ("Succeeded", "Failed")
+_PATCH = "application/strategic-merge-patch+json"
 
 _Key = tuple[str, str]
 
@@ -205,8 +206,10 @@ class Scheduler:
 
     def _ask(self, method: str, path: str, body: dict[str, Any]) -> bool:
         """Whether the server has done it."""
-        media = "application/strategic-merge-patch+json" if method == "PATCH" else "application/json"
-        request = Request(method, path, body=msgspec.json.encode(body), content_type=media, user=_USER)
+        if method == "PATCH":
+            request = Request(method, path, (), msgspec.json.encode(body), _PATCH, _USER)
+        else:
+            request = Request(method, path, user=_USER, document=body)
         answer: Answer = self._server.handle(request)
         if isinstance(answer, (JsonAnswer, ObjectAnswer)) and answer.code < 400:
             return True

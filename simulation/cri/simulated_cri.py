@@ -70,7 +70,9 @@ class SimulatedCri:
                     answer = self._begin(name, request)
                 else:
                     answer = self._do(name, request)
-                if isinstance(answer, Promise) and not answer.done():
+                if not isinstance(answer, Promise):
+                    answer = kept(answer)
+                elif not answer.done():
                     answer = self._follow(verb, request, answer, timeout_ns)
         except Refusal as refusal:
             answer = broken(CriError(refusal.code, refusal.message, name))
@@ -80,7 +82,7 @@ class SimulatedCri:
             answer = broken(fault)
         if runtime.outbox:
             runtime.tell()
-        return answer if isinstance(answer, Promise) else kept(answer)
+        return answer
 
     def stream(
         self,

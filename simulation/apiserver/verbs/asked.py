@@ -13,7 +13,7 @@ from config import objects
 from config.codec import DocumentError, from_builtins
 from config.objects import ApiStruct, ConfigMap, DeleteOptions, SubjectAccessReview
 from simulation.apiserver.metadata import without_nulls
-from simulation.apiserver.requests import Call, read_body
+from simulation.apiserver.requests import Call
 from simulation.apiserver.status import Json, bad_request
 
 # Kinds whose fields are among those of another; for what has only metadata any object will do.
@@ -40,9 +40,9 @@ def asked_body(call: Call) -> Json:
 
 def asked_options(call: Call) -> Json:
     """The DeleteOptions in the body; empty without one. Raises StatusError (400)."""
-    if not call.request.body.strip():
+    if call.request.document is None and not call.request.body.strip():
         return {}
-    value = read_body(call.request.body, call.request.content_type)
+    value = call.body()
     if not isinstance(value, dict) or value.get("kind", "DeleteOptions") != "DeleteOptions":
         raise bad_request("the body of a DELETE is a DeleteOptions object")
     try:

@@ -34,9 +34,9 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     metadata: dict[str, Any] = value["metadata"]
     check_namespace(resource, call.namespace, metadata)
     strip_new(metadata)
-    if not metadata.get("name") and metadata.get("generateName"):
-        metadata["name"] = metadata["generateName"][: _LONGEST_GENERATED - 5] + core.suffix()
     name = metadata.get("name")
+    if not name and metadata.get("generateName"):
+        name = metadata["name"] = metadata["generateName"][: _LONGEST_GENERATED - 5] + core.suffix()
     if not name:
         raise invalid(resource, "", [required("metadata.name", "name or generateName is required")])
     check_name(rules, resource, name)

@@ -54,7 +54,8 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if media == APPLY and isinstance(document, dict):
             patched = _applied(context, call, old, document)
         else:
-            before, bare = rules.seen_in(call.resource, old).object, is_bare(call.request.body)
+            before = rules.seen_in(call.resource, old).object
+            bare = call.request.document is None and is_bare(call.request.body)
             patched = _patched(call, media, before, document, bare=bare)
     except PatchError as error:
         if error.malformed:

@@ -77,11 +77,12 @@ class EventRecorderActor(Actor):
 
     @handles(RecordEvent)
     def record(self, message: RecordEvent) -> None:
-        recorded = self._record(message)
+        wall_ns = self.wall_ns()
+        recorded = self._record(message, wall_ns)
         if recorded.count & (recorded.count - 1) == 0:
             self._say(recorded)
         if self._api is not None:
-            self._correlate(message)
+            self._correlate(message, wall_ns)
 
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:
@@ -91,13 +92,12 @@ class EventRecorderActor(Actor):
     def list_events(self, _: ListEvents) -> tuple[RecordedEvent, ...]:
         return tuple(self._events.values())
 
-    def _record(self, event: RecordEvent) -> RecordedEvent:
-        now_ns = self.wall_ns()
+    def _record(self, event: RecordEvent, wall_ns: int) -> RecordedEvent:
         known = self._events.pop(event, None)
         if known is None:
-            recorded = RecordedEvent(event, 1, now_ns, now_ns)
+            recorded = RecordedEvent(event, 1, wall_ns, wall_ns)
         else:
-            recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=now_ns)
+            recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=wall_ns)
         self._events[event] = recorded
         if len(self._events) > KEPT:
             del self._events[next(iter(self._events))]
@@ -111,8 +111,8 @@ class EventRecorderActor(Actor):
 
     # --- to the API server ------------------------------------------------------------------------------------------
 
-    def _correlate(self, event: RecordEvent) -> None:
-        series, to_be_sent = self._correlation.observe(event, self.now_ns(), self.wall_ns())
+    def _correlate(self, event: RecordEvent, wall_ns: int) -> None:
+        series, to_be_sent = self._correlation.observe(event, self.now_ns(), wall_ns)
         if not to_be_sent:
             return
         if series.sending:

@@ -13,7 +13,7 @@ from actors.container_stops import ContainerStops
 from actors.decided_ends import DecidedEnds, path_of
 from actors.event_messages import pod_event
 from actors.hook_runner import HookRunner
-from actors.kernel import Actor, Pending
+from actors.kernel import Actor, Lane, Pending
 from actors.messages import LookAgain, RuntimePod
 from actors.observed import ObservedPod, observe, with_starting
 from actors.pod_deeds import Deeds
@@ -104,6 +104,7 @@ class PodView:
         self._settled: ObservedPod | None = None
         """Those who follow ends and hooks have taken note of this one."""
         self._orphan = orphan
+        self._disk: Lane | None = None
         self._worker = worker
         self._services = services
 
@@ -128,7 +129,9 @@ class PodView:
 
     def on_disk(self, deed: Callable[..., T], *args: Any, deadline_ns: int = DISK_TIMEOUT_NS) -> Pending[T]:
         """Do something short with the pod's files, which may hang where the disk does."""
-        lane = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        lane = self._disk
+        if lane is None:
+            lane = self._disk = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         return lane.submit(self.uid, deed, *args, deadline_ns=deadline_ns)
 
     async def look(self) -> ObservedPod:

@@ -278,7 +278,7 @@ class StatusManagerActor(Actor):
 
     def _pump(self) -> None:
         """Begin as many writes as may be under way, most urgent first."""
-        if self._not_before_ns > self.now_ns():
+        if self._not_before_ns and self._not_before_ns > self.now_ns():
             return
         limit = 1 if self._pause_ns else MAX_WRITES
         while self._writes < limit and (uid := self._queue.take()) is not None:

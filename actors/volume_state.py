@@ -169,9 +169,10 @@ def advance(life: ThingLife, event: Event) -> ThingLife:
 
 
 def _lost(life: ThingLife, event: Event) -> int:
-    if isinstance(event, Late):
+    kind = type(event)
+    if kind is Late:
         return life.lost + 1
-    return life.lost - 1 if isinstance(event, LostEnded) else life.lost
+    return life.lost - 1 if kind is LostEnded else life.lost
 
 
 def is_under_way(life: ThingLife) -> bool:

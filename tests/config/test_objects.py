@@ -110,13 +110,17 @@ def test_every_required_scalar_is_written_even_when_zero(api_schemas: dict[str, 
     assert not missing
 
 
-@pytest.mark.parametrize("kind", ApiObject.__subclasses__())
+KINDS = [kind for kind in ApiObject.__subclasses__() if kind.__module__.startswith("config.objects.")]
+"""Others define kinds of their own, as the simulated API server does: those are in sight when its tests are."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_and_all_that_it_leads_to_is_exported(kind: type[ApiObject]) -> None:
     assert [part.__name__ for part in structs(kind, set()) if part.__name__ not in config.objects.__all__] == []
 
 
 def test_a_kind_is_called_as_it_calls_itself() -> None:
-    for kind in ApiObject.__subclasses__():
+    for kind in KINDS:
         assert msgspec.to_builtins(kind())["kind"] == kind.__name__
 
 

@@ -229,7 +229,7 @@ def delete(
         f"delete {resource.plural}",
         _where(namespace, name),
         nothing,
-        content=msgspec.json.encode(options),
+        content=options,
     )
 
 

@@ -116,6 +116,11 @@ class PodBehaviour:
     pod: ContainerBehaviour
     named: Mapping[str, ContainerBehaviour]
 
+    @property
+    def disturbs_calls(self) -> bool:
+        """Some calls on the pod, or on a container of it, are disturbed."""
+        return self.pod.disturbs_calls or any(each.disturbs_calls for each in self.named.values())
+
     def of(self, container: str) -> ContainerBehaviour:
         """The behaviour of the container of that name."""
         return self.named.get(container, self.pod)

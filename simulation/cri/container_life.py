@@ -19,7 +19,6 @@ from simulation.cri.behaviour import at
 from simulation.cri.events import STARTED, STOPPED
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import ContainerRecord
-from simulation.cri.views import log_path
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ def begin(runtime: Runtime, record: ContainerRecord) -> None:
     record.started_at = runtime.wall_ns()
     record.pid = runtime.new_pid()
     runtime.state.changed(record)
-    runtime.events.of_container(STARTED, record)
+    runtime.events.publish(STARTED, record.id, record.sandbox)
     run_for = at(behaviour.run_for, attempt)
     oom_after = at(behaviour.oom_after, attempt)
     if oom_after is not None and (run_for is None or oom_after <= run_for):
@@ -44,9 +43,11 @@ def begin(runtime: Runtime, record: ContainerRecord) -> None:
     elif run_for is not None:
         code = at(behaviour.exit_code, attempt)
         record.exit_timer = runtime.after(run_for, lambda: end(runtime, record, code))
-    if runtime.files is not None and (behaviour.output or log_path(record)):
-        open_log(runtime, record)
-        _write_output(runtime, record)
+    if runtime.files is not None:
+        if record.log_path:
+            open_log(runtime, record)
+        if behaviour.output:
+            _write_output(runtime, record)
 
 
 def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") -> None:
@@ -57,7 +58,8 @@ def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") 
         if timer is not None:
             timer.cancel()
     record.exit_timer = record.output_timer = None
-    _write_message(runtime, record)
+    if record.behaviour.termination_message:
+        _write_message(runtime, record)
     _close_log(record)
     record.state = _EXITED
     record.pid = 0
@@ -65,7 +67,7 @@ def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") 
     record.exit_code = code
     record.reason = reason or ("Error" if code else "Completed")
     runtime.state.changed(record)
-    runtime.events.of_container(STOPPED, record)
+    runtime.events.publish(STOPPED, record.id, record.sandbox)
     waiters, record.stop_waiters = record.stop_waiters, []
     for waiter in waiters:
         runtime.answer(waiter, _STOPPED)
@@ -86,7 +88,8 @@ def ask_to_stop(runtime: Runtime, record: ContainerRecord) -> None:
 
 def kill(runtime: Runtime, record: ContainerRecord) -> None:
     """The signal that nobody survives."""
-    end(runtime, record, KILLED)
+    if record.state == _RUNNING:
+        end(runtime, record, KILLED)
 
 
 def when_stopped(record: ContainerRecord) -> Promise[StopContainerResponse]:
@@ -99,12 +102,11 @@ def when_stopped(record: ContainerRecord) -> Promise[StopContainerResponse]:
 
 def open_log(runtime: Runtime, record: ContainerRecord) -> None:
     """Write to the file that lies, or is made, at the log's path from now on."""
-    path = log_path(record)
-    if runtime.files is None or not path:
+    if runtime.files is None or not record.log_path:
         return
     _close_log(record)
     try:
-        record.log = runtime.files.open_log(path)
+        record.log = runtime.files.open_log(record.log_path)
     except OSError as error:
         LOG.warning("simulated container %s of %s has no log: %s", record.id[:13], record.name, error)
 
@@ -118,7 +120,7 @@ def _close_log(record: ContainerRecord) -> None:
 def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
     """All lines of the output, once or again and again."""
     behaviour = record.behaviour
-    if not behaviour.output or record.state != _RUNNING:
+    if record.state != _RUNNING:
         return
     write(runtime, record, behaviour.output, behaviour.output_size)
     if behaviour.output_every:
@@ -138,14 +140,13 @@ def write(runtime: Runtime, record: ContainerRecord, lines: Sequence[str], at_le
 
 
 def _write_message(runtime: Runtime, record: ContainerRecord) -> None:
-    text = record.behaviour.termination_message
-    if not text or runtime.files is None:
+    if runtime.files is None:
         return
     inside = record.config.annotations.get(TERMINATION_PATH_ANNOTATION) or "/dev/termination-log"
     for mount in record.config.mounts:
         if os.path.normpath(mount.container_path) == os.path.normpath(inside):
             try:
-                runtime.files.write_message(mount.host_path, text.encode())
+                runtime.files.write_message(mount.host_path, record.behaviour.termination_message.encode())
             except OSError as error:
                 LOG.warning("simulated container %s loses its termination message: %s", record.id[:13], error)
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from runtime.cri.enums import ContainerEventType
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.messages import ContainerEventResponse
+from runtime.cri.messages import ContainerEventResponse, ContainerStatus
 from simulation.cri.views import container_status, sandbox_status
 
 if TYPE_CHECKING:
     from simulation.cri.runtime import Runtime
-    from simulation.cri.state import ContainerRecord, SandboxRecord
+    from simulation.cri.state import SandboxRecord
     from simulation.faults import EventFaults
 
 CREATED = ContainerEventType.CONTAINER_CREATED_EVENT
@@ -78,25 +78,19 @@ class EventStreams:
             self._runtime.later(stream.end, CriError(StatusCode.UNAVAILABLE, why, "GetContainerEvents"))
         self._followers.clear()
 
-    def of_container(self, kind: ContainerEventType, record: ContainerRecord) -> None:
-        """Something happened to a container."""
-        if self._followers:
-            self._publish(kind, record.id, record.sandbox)
-
-    def of_sandbox(self, kind: ContainerEventType, record: SandboxRecord) -> None:
-        """Something happened to a sandbox."""
-        if self._followers:
-            self._publish(kind, record.id, record)
-
-    def _publish(self, kind: ContainerEventType, subject_id: str, sandbox: SandboxRecord) -> None:
+    def publish(self, kind: ContainerEventType, subject_id: str, sandbox: SandboxRecord) -> None:
+        """Something happened to a sandbox, or to a container in it: `subject_id` says to which."""
+        if not self._followers:
+            return
+        statuses: list[ContainerStatus] = []
+        for record in sandbox.containers.values():
+            statuses.append(record.status or container_status(record))
         event = ContainerEventResponse(
             container_id=subject_id,
             container_event_type=kind,
             created_at=self._runtime.wall_ns(),
             pod_sandbox_status=sandbox.status or sandbox_status(sandbox),
-            containers_statuses=tuple(
-                [record.status or container_status(record) for record in sandbox.containers.values()]
-            ),
+            containers_statuses=tuple(statuses),
         )
         if self.faults is None:
             self._deliver(event)
@@ -111,4 +105,5 @@ class EventStreams:
                 self._deliver(event)
 
     def _deliver(self, event: ContainerEventResponse) -> None:
-        self._runtime.outbox.extend([(stream.deliver, event) for stream in self._followers])
+        for stream in self._followers:
+            self._runtime.outbox.append((stream.deliver, event))

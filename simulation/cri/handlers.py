@@ -138,7 +138,10 @@ def _of_new_sandbox(state: RuntimeState, request: Any, config: Any = None) -> Su
     config = config or request.config
     if config is None or config.metadata is None:
         return None
-    if not any(key.startswith(_RULE_KEYS) for key in config.annotations):
+    for key in config.annotations:
+        if key.startswith(_RULE_KEYS):
+            break
+    else:
         return None
     try:
         behaviour = parse_behaviour(config.annotations).pod
@@ -176,3 +179,6 @@ SUBJECTS: Mapping[str, Callable[[RuntimeState, Any], Subject | None]] = {
 """How to find whom a call is about, for the verbs that pods can disturb. None: nobody disturbs it."""
 
 assert SUBJECTS.keys() == CONTAINER_CALLS | POD_CALLS
+
+NEWCOMERS = {"RunPodSandbox": _of_new_sandbox, "PullImage": _of_pull}
+"""Those of them that may be about a pod of which the runtime does not know yet whether it disturbs them."""

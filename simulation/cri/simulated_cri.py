@@ -24,7 +24,7 @@ from simulation.cri.behaviour_values import CallKind, CallRule
 from simulation.cri.container_life import end, write
 from simulation.cri.events import EventStream
 from simulation.cri.files import ContainerFiles
-from simulation.cri.handlers import HANDLERS, STREAM_HANDLERS, SUBJECTS, Subject
+from simulation.cri.handlers import HANDLERS, NEWCOMERS, STREAM_HANDLERS, SUBJECTS, Subject
 from simulation.cri.image_names import full_name, make_image
 from simulation.cri.runtime import Runtime, Settings
 from simulation.cri.state import Refusal, RuntimeState
@@ -66,10 +66,11 @@ class SimulatedCri:
         try:
             with runtime.lock:
                 # No way leads to the verb but through the gates: only what is shut or watched is worth a call.
-                if self._down or self._faults is not None:
+                watched = SUBJECTS if runtime.state.disturbing else NEWCOMERS
+                if self._down or self._faults is not None or name in watched:
                     answer = self._begin(name, request)
                 else:
-                    answer = self._do(name, request)
+                    answer = HANDLERS[name](runtime, request)
                 if not isinstance(answer, Promise):
                     answer = kept(answer)
                 elif not answer.done():

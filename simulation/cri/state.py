@@ -71,6 +71,8 @@ class ContainerRecord:
     attempt: int
     created_at: int
     resources: LinuxContainerResources | None
+    log_path: str = ""
+    """The full path of its log, empty when it has none."""
     state: ContainerState = ContainerState.CONTAINER_CREATED
     pid: int = 0
     started_at: int = 0
@@ -113,6 +115,8 @@ class RuntimeState:
         self._sandboxes_of: dict[str, dict[str, SandboxRecord]] = {}
         self._containers_of: dict[str, dict[str, ContainerRecord]] = {}
         self._calls: dict[str, dict[tuple[str, str], int]] = {}
+        self.disturbing: set[str] = set()
+        """Ids of the sandboxes whose annotations disturb calls: nearly always none."""
 
     # --- sandboxes and containers -----------------------------------------------------------------------------------
 
@@ -121,6 +125,8 @@ class RuntimeState:
         self._names[record.name] = record.id
         self.sandboxes[record.id] = record
         self._sandboxes_of.setdefault(record.pod_uid, {})[record.id] = record
+        if record.behaviour.disturbs_calls:
+            self.disturbing.add(record.id)
 
     def add_container(self, record: ContainerRecord) -> None:
         self.version += 1
@@ -133,6 +139,7 @@ class RuntimeState:
         self.version += 1
         self._names.pop(record.name, None)
         del self.sandboxes[record.id]
+        self.disturbing.discard(record.id)
         _drop(self._sandboxes_of, record.pod_uid, record.id)
         if record.pod_uid not in self._sandboxes_of:
             self._calls.pop(record.pod_uid, None)
@@ -173,30 +180,17 @@ class RuntimeState:
 
     def select_sandboxes(self, sandbox_id: str, labels: Mapping[str, str]) -> list[SandboxRecord]:
         """Sandboxes by id (or its beginning) and labels; empty conditions always hold."""
-        found = self._candidates(self.sandboxes, self._sandboxes_of, sandbox_id, labels)
-        return _labelled(found, labels)
+        return _found(self.sandboxes, self._sandboxes_of, sandbox_id, labels)
 
     def select_containers(self, container_id: str, sandbox_id: str, labels: Mapping[str, str]) -> list[ContainerRecord]:
         """Containers by id, sandbox (or the beginnings of these) and labels; empty conditions always hold."""
-        if sandbox_id:
-            sandbox = self.sandboxes.get(sandbox_id) or _by_beginning(self.sandboxes, sandbox_id)
-            found: Iterable[ContainerRecord] = sandbox.containers.values() if sandbox else ()
-            if container_id:
-                found = [record for record in found if record.id.startswith(container_id)]
-        else:
-            found = self._candidates(self.containers, self._containers_of, container_id, labels)
+        if not sandbox_id:
+            return _found(self.containers, self._containers_of, container_id, labels)
+        sandbox = self.sandboxes.get(sandbox_id) or _by_beginning(self.sandboxes, sandbox_id)
+        found: Iterable[ContainerRecord] = sandbox.containers.values() if sandbox else ()
+        if container_id:
+            found = [record for record in found if record.id.startswith(container_id)]
         return _labelled(found, labels)
-
-    def _candidates(
-        self, everything: dict[str, R], by_pod: dict[str, dict[str, R]], wanted: str, labels: Mapping[str, str]
-    ) -> Iterable[R]:
-        if wanted:
-            record = everything.get(wanted) or _by_beginning(everything, wanted)
-            return (record,) if record else ()
-        uid = labels.get(POD_UID_LABEL)
-        if uid is not None:
-            return by_pod.get(uid, {}).values()
-        return everything.values()
 
     # --- counted calls ----------------------------------------------------------------------------------------------
 
@@ -250,6 +244,17 @@ def _by_beginning(everything: dict[str, R], beginning: str) -> R | None:
         return None
     found = [record for record_id, record in everything.items() if record_id.startswith(beginning)]
     return found[0] if len(found) == 1 else None
+
+
+def _found(
+    everything: dict[str, R], by_pod: dict[str, dict[str, R]], wanted: str, labels: Mapping[str, str]
+) -> list[R]:
+    """Those of an id, or of its beginning, and labels; empty conditions always hold."""
+    if wanted:
+        record = everything.get(wanted) or _by_beginning(everything, wanted)
+        return _labelled((record,), labels) if record else []
+    uid = labels.get(POD_UID_LABEL)
+    return _labelled((everything if uid is None else by_pod.get(uid, {})).values(), labels)
 
 
 def _labelled(records: Iterable[R], wanted: Mapping[str, str]) -> list[R]:

@@ -67,17 +67,11 @@ def container_status(record: ContainerRecord) -> ContainerStatus:
             labels=config.labels,
             annotations=config.annotations,
             mounts=config.mounts,
-            log_path=log_path(record),
+            log_path=record.log_path,
             resources=None if record.resources is None else ContainerResources(linux=record.resources),
             stop_signal=config.stop_signal,
         )
     return status
-
-
-def log_path(record: ContainerRecord) -> str:
-    """The full path of a container's log, empty when it has none."""
-    directory, path = record.sandbox.config.log_directory, record.config.log_path
-    return f"{directory.rstrip('/')}/{path}" if directory and path else ""
 
 
 def sandbox_brief(record: SandboxRecord) -> PodSandbox:

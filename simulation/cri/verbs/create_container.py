@@ -39,7 +39,13 @@ def create_container(runtime: Runtime, request: CreateContainerRequest) -> Creat
         attempt=metadata.attempt,
         created_at=runtime.wall_ns(),
         resources=config.linux.resources if config.linux else None,
+        log_path=_log_path(sandbox.config.log_directory, config.log_path),
     )
     state.add_container(record)
-    runtime.events.of_container(CREATED, record)
+    runtime.events.publish(CREATED, record.id, sandbox)
     return CreateContainerResponse(container_id=record.id)
+
+
+def _log_path(directory: str, path: str) -> str:
+    """Empty where it has no log."""
+    return f"{directory.rstrip('/')}/{path}" if directory and path else ""

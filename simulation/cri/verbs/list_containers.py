@@ -46,4 +46,4 @@ def _select(runtime: Runtime, wanted: ContainerFilter | None) -> tuple[Container
     if wanted.state is not None:
         state = wanted.state.state
         found = [record for record in found if record.state == state]
-    return tuple([container_brief(record) for record in found])
+    return tuple([record.brief or container_brief(record) for record in found])

@@ -43,4 +43,4 @@ def _select(runtime: Runtime, wanted: PodSandboxFilter | None) -> tuple[PodSandb
     if wanted.state is not None:
         state = wanted.state.state
         found = [record for record in found if record.state == state]
-    return tuple([sandbox_brief(record) for record in found])
+    return tuple([record.brief or sandbox_brief(record) for record in found])

@@ -19,12 +19,12 @@ def remove_container(runtime: Runtime, request: RemoveContainerRequest) -> Remov
         return _DONE
     if record.starting:
         raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started and cannot be removed")
-    remove(runtime, record)
+    kill(runtime, record)
+    forget(runtime, record)
     return _DONE
 
 
-def remove(runtime: Runtime, record: ContainerRecord) -> None:
-    """Kill a container if it runs, and forget it."""
-    kill(runtime, record)
+def forget(runtime: Runtime, record: ContainerRecord) -> None:
+    """A container that does not run is no more."""
     runtime.state.drop_container(record)
-    runtime.events.of_container(DELETED, record)
+    runtime.events.publish(DELETED, record.id, record.sandbox)

@@ -6,7 +6,7 @@ from runtime.cri.messages import RemovePodSandboxRequest, RemovePodSandboxRespon
 from simulation.cri.events import DELETED
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import Refusal
-from simulation.cri.verbs.remove_container import remove
+from simulation.cri.verbs.remove_container import forget
 from simulation.cri.verbs.stop_pod_sandbox import stop_sandbox
 
 _DONE = RemovePodSandboxResponse()
@@ -19,7 +19,7 @@ def remove_pod_sandbox(runtime: Runtime, request: RemovePodSandboxRequest) -> Re
         return _DONE
     stop_sandbox(runtime, record)
     for container in tuple(record.containers.values()):
-        remove(runtime, container)
+        forget(runtime, container)
     runtime.state.drop_sandbox(record)
-    runtime.events.of_sandbox(DELETED, record)
+    runtime.events.publish(DELETED, record.id, record)
     return _DONE

@@ -50,8 +50,8 @@ def run_pod_sandbox(runtime: Runtime, request: RunPodSandboxRequest) -> RunPodSa
     lost_after = behaviour.pod.sandbox_lost_after
     if lost_after is not None:
         record.lost_timer = runtime.after(lost_after, lambda: lose_sandbox(runtime, record))
-    runtime.events.of_sandbox(CREATED, record)
-    runtime.events.of_sandbox(STARTED, record)
+    runtime.events.publish(CREATED, record.id, record)
+    runtime.events.publish(STARTED, record.id, record)
     return RunPodSandboxResponse(pod_sandbox_id=record.id)
 
 

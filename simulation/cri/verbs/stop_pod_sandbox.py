@@ -34,4 +34,4 @@ def lose_sandbox(runtime: Runtime, record: SandboxRecord) -> None:
     if is_ready(record):
         record.state = PodSandboxState.SANDBOX_NOTREADY
         runtime.state.changed(record)
-        runtime.events.of_sandbox(STOPPED, record)
+        runtime.events.publish(STOPPED, record.id, record)

@@ -87,7 +87,7 @@ def victim_of(container: Container, places: Places) -> Victim:
 def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: GcPolicy) -> list[Container]:
     """A container has just died: what its unit need not keep any more, whatever its age."""
     keep = max(1, policy.per_container)
-    of_units = [each for each in containers if _is_dead(each, False) and unit_of(each) in units]
+    of_units = [each for each in containers if each.state in _DEAD and unit_of(each) in units]
     return [each for dead in _by_unit(of_units).values() for each in reversed(dead[keep:])]
 
 

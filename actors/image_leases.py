@@ -46,7 +46,8 @@ class ImageLeases:
         keys = _keys(request.images)
         self._end(request.uid)
         self._held[request.uid] = keys
-        self._count.update(keys)
+        for key in keys:
+            self._count[key] += 1
         self._ended_since -= keys
         if self._are_here(keys):
             self._waiting.pop(request.uid, None)
@@ -56,7 +57,7 @@ class ImageLeases:
 
     def _are_here(self, keys: frozenset[str]) -> bool:
         """Whether none of them is leaving."""
-        return all(keys.isdisjoint(forms(image)) for image in self._leaving.values())
+        return not self._leaving or all(keys.isdisjoint(forms(image)) for image in self._leaving.values())
 
     def release(self, uid: str) -> None:
         """Nobody of this pod needs any."""
@@ -71,8 +72,8 @@ class ImageLeases:
     def _end(self, uid: str) -> None:
         keys = self._held.pop(uid, None)
         if keys:
-            self._count.subtract(keys)
             for key in keys:
+                self._count[key] -= 1
                 if not self._count[key]:
                     del self._count[key]
             self._ended_since |= keys

@@ -28,7 +28,9 @@ Shown = Mapping[str, int]
 
 def shown_by(event: ContainerEventResponse) -> Shown | None:
     """What an event tells of its pod; None where it does not tell how its own subject is."""
-    shown = {each.id: int(each.state) for each in event.containers_statuses}
+    shown: dict[str, int] = {}
+    for each in event.containers_statuses:
+        shown[each.id] = int(each.state)
     sandbox = event.pod_sandbox_status
     if sandbox is not None and sandbox.id:
         shown[sandbox.id] = int(sandbox.state)
@@ -39,7 +41,7 @@ def shown_by(event: ContainerEventResponse) -> Shown | None:
 
 def nothing_is_left(shown: Shown) -> bool:
     """Whether all that is told of is gone."""
-    return all(state == GONE for state in shown.values())
+    return set(shown.values()) <= {GONE}
 
 
 def both(newer: Shown, older: Shown) -> Shown:
@@ -58,7 +60,12 @@ def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, .
 
     `state_of`: how far the sandbox or container of an id had come when it was seen last; None: it never was.
     """
-    return tuple([each for each, state in shown.items() if _is_news(state, state_of(each))])
+    found = []
+    for each, told in shown.items():
+        seen = state_of(each)
+        if seen != told and _is_news(told, seen):
+            found.append(each)
+    return tuple(found)
 
 
 def is_behind(seen: int | None, told: int) -> bool:
@@ -66,7 +73,6 @@ def is_behind(seen: int | None, told: int) -> bool:
     return seen is not None and seen < told and told not in (LOOK, _UNKNOWN)
 
 
-def _is_news(state: int, seen: int | None) -> bool:
-    if seen is None:
-        return state != GONE
-    return seen != state and (seen < state or seen == _UNKNOWN)
+def _is_news(told: int, seen: int | None) -> bool:
+    """Of what was seen otherwise."""
+    return told != GONE if seen is None else seen < told or seen == _UNKNOWN

@@ -46,41 +46,38 @@ class SetAside:
     """See the module. The book."""
 
     def __init__(self) -> None:
-        self._troubles: dict[str, Trouble] = {}
+        self.troubles: dict[str, Trouble] = {}
+        """By UID of the pod, to read: nearly always there are none."""
 
     def failed(self, change: PodChanged, failure: Exception) -> Trouble:
         """This could not be done."""
         uid = change.pod.metadata.uid
-        known = self._troubles.get(uid)
+        known = self.troubles.get(uid)
         failures = 1 if known is None or differs_in_meaning(known.change.pod, change.pod) else known.failures + 1
         # Whoever meets it again knows nothing of it.
         operation = Operation.REMOVE if change.operation is Operation.REMOVE else Operation.ADD
         change = msgspec.structs.replace(change, operation=operation)
-        trouble = self._troubles[uid] = Trouble(change, failures, f"{type(failure).__name__}: {failure}")
+        trouble = self.troubles[uid] = Trouble(change, failures, f"{type(failure).__name__}: {failure}")
         return trouble
 
-    def of(self, uid: str) -> Trouble | None:
-        """With a pod; None where it has done no harm."""
-        return self._troubles.get(uid)
-
-    def met(self, trouble: Trouble | None) -> None:
+    def met(self, trouble: Trouble) -> None:
         """What there was to do about that pod is done, unless it has failed once more within."""
-        if trouble is not None and self._troubles.get(trouble.change.pod.metadata.uid) is trouble:
-            del self._troubles[trouble.change.pod.metadata.uid]
+        if self.troubles.get(trouble.change.pod.metadata.uid) is trouble:
+            del self.troubles[trouble.change.pod.metadata.uid]
 
     def holds(self, change: PodChanged) -> bool:
         """Whether this pod is left alone, in this newest form. Another one in meaning is not, nor is its end."""
         uid = change.pod.metadata.uid
-        trouble = self._troubles.get(uid)
+        trouble = self.troubles.get(uid)
         if trouble is None or change.operation is Operation.REMOVE:
             return False
         if differs_in_meaning(trouble.change.pod, change.pod):
             return False
         newest = msgspec.structs.replace(change, operation=Operation.ADD)
-        self._troubles[uid] = msgspec.structs.replace(trouble, change=newest)
+        self.troubles[uid] = msgspec.structs.replace(trouble, change=newest)
         return True
 
     def form_of(self, uid: str) -> Pod | None:
         """In which it is known here."""
-        trouble = self._troubles.get(uid)
+        trouble = self.troubles.get(uid)
         return None if trouble is None else trouble.change.pod

@@ -21,6 +21,9 @@ class Standing(enum.Enum):
     UNHEARD = "known before a restart of the sync loop; the sources have not spoken since"
 
 
+_ENDING = (Standing.GOING, Standing.ORPHAN)
+
+
 class Entry:
     """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
 
@@ -78,7 +81,7 @@ class Entry:
         return self.pod is not None and self.pod.metadata.deletion_timestamp is not None
 
     def is_ending(self) -> bool:
-        return self.standing in (Standing.GOING, Standing.ORPHAN)
+        return self.standing in _ENDING
 
 
 def concerns_worker(before: Pod | None, now: Pod) -> bool:
@@ -92,11 +95,12 @@ def concerns_worker(before: Pod | None, now: Pod) -> bool:
 
 def depends_on_others(before: Pod | None, now: Pod) -> bool:
     """Whether what others write into the status, as far as that is different now, is part of what the node computes."""
-    if now.spec.readiness_gates:
-        return True
-    old, new = _conditions_of(before), _conditions_of(now)
-    return [each for each in old if each.type not in OWNED] != [each for each in new if each.type not in OWNED]
+    return bool(now.spec.readiness_gates) or _of_others(before) != _of_others(now)
 
 
-def _conditions_of(pod: Pod | None) -> tuple[PodCondition, ...]:
-    return () if pod is None or pod.status is None else pod.status.conditions
+def _of_others(pod: Pod | None) -> list[PodCondition]:
+    found = []
+    for condition in () if pod is None or pod.status is None else pod.status.conditions:
+        if condition.type not in OWNED:
+            found.append(condition)
+    return found

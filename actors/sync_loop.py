@@ -149,18 +149,19 @@ class SyncLoopActor(SyncPartners):
 
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
-        if not self._set_aside.holds(message):
+        if not (self._set_aside.troubles and self._set_aside.holds(message)):
             self._try_to_meet(message)
 
     def _try_to_meet(self, change: PodChanged) -> None:
         """What fails here fails because of this pod, which is set aside; all others go on."""
-        before = self._set_aside.of(change.pod.metadata.uid)
+        before = self._set_aside.troubles.get(change.pod.metadata.uid)
         try:
             self._meet(change)
         except Exception as failure:
             self._leave_alone(change, failure)
         else:
-            self._set_aside.met(before)
+            if before is not None:
+                self._set_aside.met(before)
 
     def _meet(self, message: PodChanged) -> None:
         uid = message.pod.metadata.uid
@@ -183,7 +184,7 @@ class SyncLoopActor(SyncPartners):
             entry = self._entries[uid] = Entry()
             entry.adopt(message.pod, message.source)
             self._start_if_allowed(uid, entry)
-        elif entry.is_ending() or self._is_renamed(entry, message.pod):
+        elif entry.is_ending() or (entry.static and self._is_renamed(entry, message.pod)):
             self._services.meters.count(names.RESTARTED_PODS, "true" if entry.static else "")
             if not entry.is_ending():
                 self._remove(uid, entry)
@@ -223,7 +224,7 @@ class SyncLoopActor(SyncPartners):
 
     @handles(TryAgain)
     def try_again(self, message: TryAgain) -> None:
-        trouble = self._set_aside.of(message.uid)
+        trouble = self._set_aside.troubles.get(message.uid)
         if trouble is not None:
             self._try_to_meet(trouble.change)
 
@@ -250,7 +251,7 @@ class SyncLoopActor(SyncPartners):
 
     def _is_renamed(self, entry: Entry, pod: Pod) -> bool:
         """A manifest with a UID of its own has another name now: what runs has the old one, which others may want."""
-        return entry.static and entry.pod is not None and entry.name != full_name(pod) and entry.worker is not None
+        return entry.pod is not None and entry.name != full_name(pod) and entry.worker is not None
 
     def _remove(self, uid: str, entry: Entry) -> None:
         entry.restart = None
@@ -288,13 +289,14 @@ class SyncLoopActor(SyncPartners):
     def _start_if_allowed(self, uid: str, entry: Entry) -> None:
         pod = entry.pod
         if entry.worker is None and not entry.ended and pod is not None:
-            before = self._set_aside.of(uid)
+            before = self._set_aside.troubles.get(uid)
             try:
                 self._start_or_wait(uid, entry, pod)
             except Exception as failure:
                 self._leave_alone(PodChanged(Operation.ADD, pod, entry.source), failure)
             else:
-                self._set_aside.met(before)
+                if before is not None:
+                    self._set_aside.met(before)
 
     def _start_or_wait(self, uid: str, entry: Entry, pod: Pod) -> None:
         """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
@@ -426,7 +428,7 @@ class SyncLoopActor(SyncPartners):
         del self._entries[uid]
         if entry.standing is Standing.ORPHAN:
             self.after(HOUSEKEEPING_NS, TellKnownPods())
-        if self._unknown is not None:
+        if self._unknown:
             self._unknown = tuple(pod for pod in self._unknown if pod.uid != uid)
         self._services.status_manager.tell(PodForgotten(uid))
         if entry.static and self._services.mirrors is not None:

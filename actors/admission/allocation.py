@@ -81,7 +81,8 @@ class Book:
         self.remove(allocation.uid)
         self._by_uid[allocation.uid] = allocation
         self._unwritten[allocation.uid] = None
-        self._ports.update(allocation.ports)
+        if allocation.ports:
+            self._ports.update(allocation.ports)
         for resource, amount in allocation.requests.items():
             self._used[resource] = self._used.get(resource, 0) + amount
 

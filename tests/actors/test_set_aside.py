@@ -53,8 +53,7 @@ def test_it_is_tried_after_a_second_after_a_minute_and_every_ten_minutes_then():
 def test_what_is_tried_again_is_the_newest_that_there_is_to_do():
     book = after(change(FIRST, Operation.UPDATE))
     book.holds(change(SAME, Operation.RECONCILE))
-    trouble = book.of("u")
-    assert trouble is not None
+    trouble = book.troubles["u"]
     assert trouble.change == change(SAME), "whoever meets it knows nothing of it"
     ending = book.failed(change(SAME, Operation.REMOVE), FAULT)
     assert (ending.change.operation, ending.failures) == (Operation.REMOVE, 2)
@@ -62,10 +61,9 @@ def test_what_is_tried_again_is_the_newest_that_there_is_to_do():
 
 def test_a_pod_that_did_no_harm_is_forgotten_unless_it_has_failed_once_more_meanwhile():
     book = after(change(FIRST))
-    trouble = book.of("u")
+    trouble = book.troubles["u"]
     book.failed(change(FIRST), FAULT)
     book.met(trouble)
     assert book.form_of("u") == FIRST
-    book.met(book.of("u"))
-    assert (book.form_of("u"), book.of("u")) == (None, None)
-    book.met(None)
+    book.met(book.troubles["u"])
+    assert (book.form_of("u"), book.troubles) == (None, {})

@@ -15,7 +15,7 @@ from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.pod_view import PodView
 from actors.start.environment import FileText, Sources
-from actors.start.outline import outline_of
+from actors.start.outline import Outline
 from config.objects import Container, Pod
 
 ENV_FILE_BYTES = 64 * 1024
@@ -31,17 +31,18 @@ class ContainerSources:
         self._view = view
         self._references = references
 
-    async def of(self, pod: Pod, container: Container, host_paths: Mapping[str, str]) -> Sources | None:
+    async def of(
+        self, pod: Pod, container: Container, outline: Outline, host_paths: Mapping[str, str]
+    ) -> Sources | None:
         """None: the container has to wait for it. Raises StartRefusedError, and what lanes raise."""
-        given = self._references.sources_for(pod, container, self.ips(pod))
+        given = self._references.sources_for(pod, container, outline, self.ips(pod))
         if given is None:
             return None
         if not self._services.node.rules.env_files:
             return msgspec.structs.replace(given, files=None)
-        wanted = outline_of(pod, container).files
-        if not wanted:
+        if not outline.files:
             return given
-        files = {each: await self._file_text(pod, *each, host_paths) for each in wanted}
+        files = {each: await self._file_text(pod, *each, host_paths) for each in outline.files}
         return msgspec.structs.replace(given, files=files)
 
     def ips(self, pod: Pod) -> tuple[str, ...]:

@@ -214,17 +214,16 @@ _replace = msgspec.structs.replace
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """When `holds` (in words: `when`, empty for always), the start goes to `target`, because of `why`."""
+    """When `holds` (in words: `when`; None and empty for always), the start goes to `target`, because of `why`.
+
+    `effect`: what else is different then, if anything.
+    """
 
     when: str
-    holds: Condition
+    holds: Condition | None
     target: Stage
     why: str
-    effect: Effect
-
-
-def _always(life: StartLife, event: Event) -> bool:
-    return True
+    effect: Effect | None
 
 
 def _is_made(life: StartLife, event: Event) -> bool:
@@ -247,10 +246,6 @@ def _of_another(life: StartLife, event: Event) -> bool:
 
 def _hook_failed(life: StartLife, event: Event) -> bool:
     return isinstance(event, HookEnded) and event.error is not None
-
-
-def _same(life: StartLife, event: Event) -> StartLife:
-    return life
 
 
 def _begun(life: StartLife, event: Event) -> StartLife:
@@ -303,7 +298,9 @@ def _spoiled(life: StartLife, event: Event) -> StartLife:
     return _replace(life, reason=reason, message=message)
 
 
-def _rule(target: Stage, why: str, when: str = "", holds: Condition = _always, effect: Effect = _same) -> Rule:
+def _rule(
+    target: Stage, why: str, when: str = "", holds: Condition | None = None, effect: Effect | None = None
+) -> Rule:
     return Rule(when, holds, target, why, effect)
 
 
@@ -359,7 +356,7 @@ TABLE: dict[tuple[Stage, type[Event]], tuple[Rule, ...]] = {
 def advance(life: StartLife, event: Event) -> StartLife:
     """The start after the event; the very same object when nothing has changed."""
     for rule in TABLE.get((life.stage, type(event)), ()):
-        if rule.holds(life, event):
-            after = rule.effect(life, event)
+        if rule.holds is None or rule.holds(life, event):
+            after = life if rule.effect is None else rule.effect(life, event)
             return after if after.stage is rule.target else _replace(after, stage=rule.target)
     return life

@@ -284,8 +284,9 @@ class ContainerStarts:
         pod, container, start, place = this.pod, this.container, this.start, this.place
         volumes = place.volumes
         try:
-            sources = await self._sources.of(pod, container, volumes.host_paths)
-            path = outline_of(pod, container).path
+            outline = outline_of(pod, container)
+            path = outline.path
+            sources = await self._sources.of(pod, container, outline, volumes.host_paths)
             parts = None if sources is None else await self.mounts.of(pod, container, path, sources)
             if sources is None or parts is None:
                 return Missing()

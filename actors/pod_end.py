@@ -42,7 +42,8 @@ class PodEnd:
         self._collect = Question(worker, "collect")
         self._collected = False
         self._overdue = False
-        self._failed = ""
+        self.failed = ""
+        """What keeps the remains from going, until it is tried again."""
         self._trouble = ""
         """What failed the last time, until it goes well."""
 
@@ -131,11 +132,6 @@ class PodEnd:
 
     # --- TERMINATED -------------------------------------------------------------------------------------------------
 
-    @property
-    def failed(self) -> bool:
-        """Something keeps the remains from going, and it has not been tried again since."""
-        return bool(self._failed)
-
     async def end_latecomers(self, life: PodLife) -> None:
         """What an agent before had asked the runtime for may come to be only now, and keeps the remains from going."""
         self._view.observer.doubt_all()
@@ -180,9 +176,9 @@ class PodEnd:
 
     def _wait_after_failure(self) -> None:
         """What failed is asked for again after a while, not at once."""
-        self._trouble = self._failed
-        if self._failed:
-            self._failed = ""
+        self._trouble = self.failed
+        if self.failed:
+            self.failed = ""
             raise RetryLaterError(RETRY_NS)
 
     def release_again(self) -> bool:
@@ -200,7 +196,7 @@ class PodEnd:
     def volumes_released(self, message: VolumesReleased) -> None:
         self._release.answered()
         if message.error:
-            self._failed = message.error
+            self.failed = message.error
             self._view.say("Warning", "FailedUnmount", f"volumes of the pod cannot be taken down: {message.error}")
         else:
             self._released = True
@@ -208,4 +204,4 @@ class PodEnd:
     def pod_collected(self, message: PodCollected) -> None:
         self._collected = not message.error
         self._collect.answered()
-        self._failed = message.error
+        self.failed = message.error

@@ -14,13 +14,14 @@ from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodW
 from actors.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
 from actors.observed import ObservedPod
 from actors.pod_action_types import PodActions
-from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
+from actors.pod_lifecycle import BEGINNING, Event, Step
 
 if TYPE_CHECKING:
     from actors.kernel import Actor, ActorRef
 
 
 _STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
+_NOTHING: frozenset[tuple[str, str]] = frozenset()
 
 
 class PodHistory:
@@ -77,6 +78,8 @@ class PodHistory:
     def moved(self, event: Event, step: Step) -> None:
         """The pod has met an event."""
         before, self._life = self._life, step.life
+        if step.life is before:
+            return
         if step.moved:
             self.note(_STAGE, f"{step.life.stage}: {step.rule.why}", cause_of(event, step.life))
         elif before.grace_seconds is not None and step.life.grace_seconds != before.grace_seconds:
@@ -122,7 +125,7 @@ class PodHistory:
     def waits(self, waits: tuple[PodWait, ...]) -> None:
         """All that the pod waits for now. What is new among it is part of the history."""
         if waits != self._waits:
-            known = {(wait.subject, wait.text) for wait in self._waits}
+            known = {(wait.subject, wait.text) for wait in self._waits} if waits and self._waits else _NOTHING
             for wait in waits:
                 if (wait.subject, wait.text) not in known:
                     self.note(_WAIT, begins(wait), wait.text if wait.reason else "")
@@ -148,16 +151,10 @@ class PodHistory:
         if not self._entries and self._waits == self._said:
             return
         life = self._life
+        since_ns = life.finished_at_ns or life.terminated_at_ns or life.terminating_at_ns or life.started_at_ns or 0
         self._historian.tell(
-            NoteHistory(self._uid, *self._name, life.stage, _since(life), tuple(self._entries), self._waits, self._past)
+            NoteHistory(self._uid, *self._name, life.stage, since_ns, tuple(self._entries), self._waits, self._past)
         )
         self._entries.clear()
         self._past = ()
         self._said = self._waits
-
-
-def _since(life: PodLife) -> int:
-    for at_ns in (life.finished_at_ns, life.terminated_at_ns, life.terminating_at_ns, life.started_at_ns):
-        if at_ns is not None:
-            return at_ns
-    return 0

@@ -188,18 +188,14 @@ Condition: TypeAlias = Callable[[PodLife, Event], bool]
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """When `holds` (in words: `when`, empty for always), the pod goes to `target`, because of `why`."""
+    """When `holds` (in words: `when`; None and empty for always), the pod goes to `target`, because of `why`."""
 
     when: str
-    holds: Condition
+    holds: Condition | None
     target: Stage
     why: str
     again: bool = False
     """The pod was brought anew: this life goes on to its end, and another is asked for."""
-
-
-def _always(life: PodLife, event: Event) -> bool:
-    return True
 
 
 def _ended_before(life: PodLife, event: Event) -> bool:
@@ -226,7 +222,7 @@ def _runtime_only(life: PodLife, event: Event) -> bool:
     return life.runtime_only
 
 
-def _rule(target: Stage, why: str, when: str = "", holds: Condition = _always, again: bool = False) -> Rule:
+def _rule(target: Stage, why: str, when: str = "", holds: Condition | None = None, again: bool = False) -> Rule:
     return Rule(when, holds, target, why, again)
 
 
@@ -305,15 +301,18 @@ def advance(life: PodLife, event: Event, now_ns: int) -> Step:
     rules = TABLE.get((life.stage, type(event)))
     if rules is None:
         raise IllegalTransitionError(life.stage, type(event))
-    if type(event) in _ENDS_OF_A_PASS:  # they say nothing of the pod, and there is no pass to cancel
-        rule = _first_that_holds(rules, life, event)
-        if rule.target is life.stage:
-            return Step(life, rule, False, False)
-        return Step(_moved(life, rule, life.grace_seconds, now_ns), rule, True, False)
-    life = _noted(life, event)
-    rule = _first_that_holds(rules, life, event)
+    ends_a_pass = type(event) in _ENDS_OF_A_PASS  # that says nothing of the pod, and there is no pass to cancel
+    if not ends_a_pass:
+        life = _noted(life, event)
+    for rule in rules:
+        if rule.holds is None or rule.holds(life, event):
+            break
+    else:
+        raise AssertionError("the last rule of each row holds always")
     target, stage, grace = rule.target, life.stage, life.grace_seconds
     moved = target is not stage
+    if ends_a_pass:
+        return Step(_moved(life, rule, grace, now_ns) if moved else life, rule, moved, False)
     if target is TERMINATING or target is TERMINATED:
         if isinstance(event, Desired):
             grace = _shrunk(life, event, None)
@@ -324,13 +323,6 @@ def advance(life: PodLife, event: Event, now_ns: int) -> Step:
     hurried = life.grace_seconds is not None and grace is not None and grace < life.grace_seconds
     cancel = (moved and target is TERMINATING and stage is SYNCING) or (hurried and stage is TERMINATING)
     return Step(_moved(life, rule, grace, now_ns), rule, moved, cancel)
-
-
-def _first_that_holds(rules: tuple[Rule, ...], life: PodLife, event: Event) -> Rule:
-    for rule in rules:
-        if rule.holds(life, event):
-            return rule
-    raise AssertionError("the last rule of each row holds always")
 
 
 def _noted(life: PodLife, event: Event) -> PodLife:

@@ -123,15 +123,15 @@ class PodObserver:
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
-    async def look(self) -> Look:
-        """Everything of the pod, asking for no more than is in doubt. Raises CriError."""
+    async def look(self) -> None:
+        """See everything of the pod, asking for no more than is in doubt. Raises CriError."""
         if not self._complete:
-            return await self.look_at_all()
+            await self.look_at_all()
+            return
         for each in sorted(self._doubtful) if self._doubtful else ():
             await (self.look_at_sandbox(each) if each in self._sandboxes else self.look_at_container(each))
-        return self.seen()
 
-    async def look_at_all(self) -> Look:
+    async def look_at_all(self) -> None:
         """All sandboxes and containers of the pod, in the order of the runtime's lists. Raises CriError."""
         wait = self._actor.wait
         self._doubtful.clear()
@@ -159,7 +159,6 @@ class PodObserver:
             self._those(containers, self._containers),
         )
         self._complete = True
-        return self.seen()
 
     async def look_at_sandbox(self, sandbox_id: str) -> None:
         """Refresh one sandbox; forget it when it is gone."""

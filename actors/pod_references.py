@@ -37,7 +37,7 @@ from actors.reference_messages import (
     SurroundingsRead,
 )
 from actors.start.environment import SECRET, Data, Sources
-from actors.start.outline import outline_of, shows_amounts
+from actors.start.outline import Outline, shows_amounts
 from actors.start.refusal import StartRefusedError
 from actors.surroundings import Surroundings
 from config.codec import DocumentError
@@ -267,12 +267,12 @@ class PodReferences:
 
     # --- what is needed ---------------------------------------------------------------------------------------------
 
-    def sources_for(self, pod: Pod, container: Container, pod_ips: tuple[str, ...]) -> Sources | None:
+    def sources_for(self, pod: Pod, container: Container, outline: Outline, pod_ips: tuple[str, ...]) -> Sources | None:
         """What the cluster gives to the variables of `container`, but for files, and the addresses; None: it has to
         wait. Raises StartRefusedError.
         """
-        objects = outline_of(pod, container).reads_objects
-        around = self._needs_surroundings(pod, container)
+        objects = outline.reads_objects
+        around = self._services.has_cluster or outline.shows_amounts
         # Both are asked before either is waited for.
         has_objects = not objects or self._objects.has_for(pod, container.name)
         has_around = not around or self._around.has_for(pod, container.name)
@@ -284,9 +284,6 @@ class PodReferences:
             text = "services have not yet been read at least once, cannot construct envvars"
             raise StartRefusedError("$.spec.enableServiceLinks", text)
         return _sources(read, surroundings, pod_ips, self._services.node.host_ips)
-
-    def _needs_surroundings(self, pod: Pod, container: Container) -> bool:
-        return self._services.has_cluster or outline_of(pod, container).shows_amounts
 
     def credentials_for(self, pod: Pod, container: Container) -> tuple[Credential, ...] | None:
         """What the pod's secrets have for the image of `container`; None: it has to wait.

@@ -20,7 +20,7 @@ from actors.pod_actions import coming_again
 from actors.pod_lifecycle import PodLife, is_termination_requested
 from actors.pod_probes import PodProbes
 from actors.pod_services import PodServices
-from actors.pod_status.api_status import NodeView, compute_pod_status
+from actors.pod_status.api_status import NO_WAITING, NodeView, compute_pod_status
 from actors.pod_status.container_statuses import Waiting
 from actors.pod_status.final import final_status
 from actors.pod_status.ips import family_differs
@@ -93,7 +93,7 @@ class PodShow:
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
         """Of what is known now. Computed from its own outcome it would say the same, so that is not tried."""
         view = self._view
-        coming = self._restarted_with_all(pod, observed) if has_rule(pod) or self._removed else _NOBODY
+        coming = self._restarted_with_all(pod, observed) if has_rule(pod.spec) or self._removed else _NOBODY
         if view.decided.killed:
             coming |= coming_again(pod, observed, view.decided.killed)
         waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
@@ -110,7 +110,7 @@ class PodShow:
             previous=view.published,
             wall_ns=self._worker.wall_ns(),
             node=self._node,
-            waiting={name: Waiting(reason, text) for name, (reason, text) in waiting},
+            waiting={name: Waiting(reason, text) for name, (reason, text) in waiting} if waiting else NO_WAITING,
             probes=probes,
             ended=ended,
             forced=forced,

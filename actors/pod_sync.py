@@ -286,8 +286,9 @@ class PodSync:
         if not (actions.create_sandbox or actions.start_ephemeral or actions.start_init or actions.start):
             return
         sandbox_id = actions.sandbox_id
-        ids = self._ids(pod)
-        if ids is None and self.users.wanted(pod):
+        own_users = self.users.wanted(pod)
+        ids = self._ids(pod) if own_users else None
+        if own_users and ids is None:
             return
         parent = self.admission.cgroup_parent(pod, anew=actions.create_sandbox)
         if parent is None:
@@ -300,7 +301,8 @@ class PodSync:
                 text = f"its RuntimeClass {pod.spec.runtime_class_name} is being asked for"
                 self._held_up = PodWait("the pod", "", text, "its sandbox is made then")
                 return
-            self._check_users(pod, handler)
+            if own_users:
+                self._check_users(handler)
             if observed.sandboxes:
                 self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
             sandbox_id = await self._make_sandbox(actions.sandbox_attempt, config, handler)
@@ -327,9 +329,7 @@ class PodSync:
             raise failure
 
     def _ids(self, pod: Pod) -> IdRange | None:
-        """Of the pod's user namespace; None where it has none, or has to wait for them."""
-        if not self.users.wanted(pod):
-            return None
+        """Of the pod's user namespace; None where it has to wait for them."""
         try:
             ids = self.users.ids(pod.metadata.uid)
         except StartRefusedError as refused:
@@ -340,10 +340,8 @@ class PodSync:
             self._held_up = PodWait("the pod", "", text, "its sandbox is made then")
         return ids
 
-    def _check_users(self, pod: Pod, handler: str) -> None:
+    def _check_users(self, handler: str) -> None:
         """Whether the runtime can give the pod users of its own."""
-        if not self.users.wanted(pod):
-            return
         try:
             check_handler(handler, self._runtime)
         except StartRefusedError as refused:

@@ -138,9 +138,10 @@ class PodView:
         """Everything of this pod; the runtime is asked for what is in doubt of it. Raises CriError."""
         if self.observer.in_doubt():
             await self.observer.look()
-        if not self.decided.recalled:
-            await self.decided.recall(anything=bool(self.seen().sandboxes))
         observed = self.seen()
+        if not self.decided.recalled:
+            await self.decided.recall(anything=bool(observed.sandboxes))
+            observed = self.seen()
         if observed is not self._settled:
             self.stops.settle(observed)
             self.post_starts.settle(observed)

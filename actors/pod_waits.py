@@ -51,7 +51,7 @@ def container_waits(
     ]
     lasting = lasting_containers(spec)
     waits += [wait for container in lasting if (wait := _wait_to_be_ready(container, observed, probes)) is not None]
-    first = _unfinished_init(spec.init_containers, observed)
+    first = _unfinished_init(spec.init_containers, observed) if spec.init_containers else None
     if first is not None and not waits:
         names = ", ".join(container.name for container in spec.containers)
         subject, then = f"containers {names}", "they are started after that"

@@ -188,7 +188,7 @@ class PodWorker(Actor):
         # What others write into the status is a reason to look only where our part depends on it: the echo of
         # every status that we have written comes by here.
         is_news = message.operation is not Operation.RECONCILE or before is not self._life.stage
-        return self._go_on_if(is_news or bool(pod.spec.readiness_gates))
+        return self._go_on() if is_news or bool(pod.spec.readiness_gates) else None
 
     def _as_this_node_reads_it(self, pod: Pod) -> Pod:
         """Without what a feature gate of this node has switched off."""
@@ -239,9 +239,6 @@ class PodWorker(Actor):
             return None
         return self.look(_GO_ON)
 
-    def _go_on_if(self, waited_for: bool) -> Pass | None:
-        return self._go_on() if waited_for else None
-
     def _look_in(self, ns: int) -> None:
         """Beside the alarm of a back-off that the same pass may have set, which may be due sooner."""
         self.after(ns, LookAgain(), key="retry")
@@ -250,7 +247,7 @@ class PodWorker(Actor):
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
         """Of a pod whose containers have ended only the remains are there, and whoever collects them says when."""
         is_news = self._view.observer.told(message.shown)  # it counts there, whether somebody looks or not
-        return self._go_on_if(is_news and not self._has_ended())
+        return self._go_on() if is_news and not self._has_ended() else None
 
     def _has_ended(self) -> bool:
         """All containers have, and what is left is to be cleaned away."""
@@ -283,7 +280,7 @@ class PodWorker(Actor):
             behind_ns = None if self._has_ended() else self._view.observer.behind_for_ns()
             if behind_ns is not None:
                 self._look_in(behind_ns)
-        self._measures.passed(began, self._view.pod, self.now_ns() - began_ns, self.wall_ns())
+        self._measures.passed(began, self._view.pod, self.now_ns() - began_ns, self.wall_ns)
         self._tell_history(failed)
 
     def _tell_history(self, failed: PodWait | None) -> None:
@@ -362,7 +359,7 @@ class PodWorker(Actor):
         if waited and self._life.stage is SYNCING and self._sync.goes_on_to_volumes():
             self._tell_history(None)
             return None
-        return self._go_on_if(waited)
+        return self._go_on() if waited else None
 
     @handles(PodRejected)
     def rejected(self, message: PodRejected) -> Pass | None:
@@ -379,15 +376,15 @@ class PodWorker(Actor):
 
     @handles(ObjectsRead)
     def objects_read(self, message: ObjectsRead) -> Pass | None:
-        return self._go_on_if(self._references.objects_read(message))
+        return self._go_on() if self._references.objects_read(message) else None
 
     @handles(SurroundingsRead)
     def surroundings_read(self, message: SurroundingsRead) -> Pass | None:
-        return self._go_on_if(self._references.surroundings_read(message))
+        return self._go_on() if self._references.surroundings_read(message) else None
 
     @handles(RuntimeClassRead)
     def runtime_class_read(self, message: RuntimeClassRead) -> Pass | None:
-        return self._go_on_if(self._references.runtime_class_read(message))
+        return self._go_on() if self._references.runtime_class_read(message) else None
 
     @handles(ObjectsChanged)
     def objects_changed(self, _: ObjectsChanged) -> Pass | None:
@@ -396,7 +393,7 @@ class PodWorker(Actor):
 
     @handles(ProbesJudged)
     def probes_judged(self, message: ProbesJudged) -> Pass | None:
-        return self._go_on_if(self._probes.judged(message) and not self._has_ended())
+        return self._go_on() if self._probes.judged(message) and not self._has_ended() else None
 
     @handles(ProbeRunnerStarted)
     def probe_runner_started(self, _: ProbeRunnerStarted) -> None:
@@ -409,7 +406,7 @@ class PodWorker(Actor):
 
     @handles(ImagesLeased)
     def images_leased(self, message: ImagesLeased) -> Pass | None:
-        return self._go_on_if(self._sync.leases.leased(message))
+        return self._go_on() if self._sync.leases.leased(message) else None
 
     @handles(PullWaits)
     def pull_waits(self, message: PullWaits) -> None:
@@ -428,7 +425,7 @@ class PodWorker(Actor):
 
     @handles(VolumesPrepared)
     def volumes_prepared(self, message: VolumesPrepared) -> Pass | None:
-        return self._go_on_if(self._sync.volumes.prepared(message))
+        return self._go_on() if self._sync.volumes.prepared(message) else None
 
     @handles(SubPathsPrepared)
     def sub_paths_prepared(self, message: SubPathsPrepared) -> Pass | None:
@@ -441,7 +438,7 @@ class PodWorker(Actor):
         if self._life.stage is SYNCING:
             self._sync.volumes.renew()
             return None
-        return self._go_on_if(self._end.release_again())
+        return self._go_on() if self._end.release_again() else None
 
     @handles(VolumesReleased)
     def volumes_released(self, message: VolumesReleased) -> Pass | None:
@@ -451,7 +448,7 @@ class PodWorker(Actor):
     @handles(CollectorStarted)
     def collector_started(self, _: CollectorStarted) -> Pass | None:
         self._tell_if_spent()
-        return self._go_on_if(self._end.collect_again())
+        return self._go_on() if self._end.collect_again() else None
 
     @handles(PodCollected)
     def pod_collected(self, message: PodCollected) -> Pass | None:

@@ -37,13 +37,9 @@ class Reset(msgspec.Struct, frozen=True):
     source: bool = False
 
 
-def has_rule(pod: Pod) -> bool:
-    """Whether any container of the pod may restart all of them."""
-    return _has_rule(pod.spec)
-
-
 @once_per_spec
-def _has_rule(spec: PodSpec) -> bool:
+def has_rule(spec: PodSpec) -> bool:
+    """Whether any container of the pod may restart all of them."""
     return any(
         rule.action == RESTART_ALL
         for group in (spec.containers, spec.init_containers)
@@ -54,7 +50,7 @@ def _has_rule(spec: PodSpec) -> bool:
 
 def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
     """Names of the containers whose last end restarts all. None of a pod that is to be deleted."""
-    if not has_rule(pod) or pod.metadata.deletion_timestamp is not None:
+    if not has_rule(pod.spec) or pod.metadata.deletion_timestamp is not None:
         return _NOBODY
     return frozenset(
         container.name
@@ -78,7 +74,7 @@ def resets(pod: Pod, observed: ObservedPod) -> tuple[Reset, ...]:
 
 def without_rules(pod: Pod) -> Pod:
     """The pod without rules that restart all, for a node whose feature gate is off."""
-    if not has_rule(pod):
+    if not has_rule(pod.spec):
         return pod
     replace = msgspec.structs.replace
     inits, regular = (
@@ -93,7 +89,7 @@ def without_rules(pod: Pod) -> Pod:
 
 def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> bool:
     """Whether all are being restarted: there is a source, or the last one has gone and nothing has been made since."""
-    if not has_rule(pod):
+    if not has_rule(pod.spec):
         return False
     if sources(pod, observed):
         return True

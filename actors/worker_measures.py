@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from actors.pod_lifecycle import FINISHED, SYNCING, TERMINATED, TERMINATING, Stage
 from actors.pod_status.times import ns_of
 from config.objects import Pod
@@ -21,8 +23,8 @@ class WorkerMeasures:
         self._meters = meters
         self._first = True
 
-    def passed(self, stage: Stage, pod: Pod | None, took_ns: int, wall_ns: int) -> None:
-        """A pass has ended, that found the pod in this stage; `wall_ns` is now."""
+    def passed(self, stage: Stage, pod: Pod | None, took_ns: int, wall_ns: Callable[[], int]) -> None:
+        """A pass has just ended, that found the pod in this stage. `wall_ns`: the time of day."""
         operation = _OPERATIONS.get(stage)
         if operation is None or pod is None:
             return
@@ -31,5 +33,5 @@ class WorkerMeasures:
             operation = "create" if stage is SYNCING else operation
             seen_ns = ns_of(pod.metadata.annotations.get(CONFIG_SEEN))
             if seen_ns is not None:
-                self._meters.took(names.WORKER_START, max(0, wall_ns - took_ns - seen_ns))
+                self._meters.took(names.WORKER_START, max(0, wall_ns() - took_ns - seen_ns))
         self._meters.took(names.WORKER_DURATION, took_ns, operation)

@@ -95,7 +95,7 @@ def compute_pod_status(
     spec = pod.spec
     inits = spec.init_containers
     initialized = bool(inits) and any(container.name in observed.by_name for container in spec.containers)
-    ruled = has_rule(pod)
+    ruled = has_rule(spec)
     restarting_all = ruled and not ended and in_progress(pod, observed, previous)
     if restarting_all:
         coming = frozenset(each.name for each in (*inits, *spec.containers))
@@ -115,13 +115,27 @@ def compute_pod_status(
     everyone = init + regular
     if restarted := marked(everyone):
         coming |= restarted
-    phase = _phase(pod, observed, init, regular, previous, ended, forced, coming)
+    shown = {status.name: status for status in everyone}
+    phase = _phase(pod, observed, shown, previous, ended, forced, coming)
     generation = _newer(pod.metadata.generation, previous.observed_generation)
     now = api_time(wall_ns)
     sandbox_ready = not sandbox_change(pod, observed).why
     shown_ips = _pod_ips(pod, observed, previous.pod_ips, node.ips)
     host_ips = _host_ips(node.ips)
     same_phase = phase == previous.phase
+    conditions = pod_conditions(
+        pod,
+        phase,
+        shown,
+        sandbox_ready=sandbox_ready,
+        restarting_all=restarting_all if ruled else None,
+        previous=previous.conditions,
+        generation=generation,
+        now=now,
+    )
+    if forced.disrupted:
+        before = previous.conditions
+        conditions = with_disruption(conditions, forced.message, previous=before, generation=generation, now=now)
     status = msgspec.structs.replace(
         previous,
         phase=phase,
@@ -130,22 +144,7 @@ def compute_pod_status(
         init_container_statuses=init,
         container_statuses=regular,
         ephemeral_container_statuses=ephemeral,
-        conditions=with_disruption(
-            pod_conditions(
-                pod,
-                phase,
-                {status.name: status for status in everyone},
-                sandbox_ready=sandbox_ready,
-                restarting_all=restarting_all if ruled else None,
-                previous=previous.conditions,
-                generation=generation,
-                now=now,
-            ),
-            forced.message if forced.disrupted else None,
-            previous=previous.conditions,
-            generation=generation,
-            now=now,
-        ),
+        conditions=conditions,
         observed_generation=generation,
         start_time=previous.start_time or _start_time(pod, observed, wall_ns),
         qos_class=previous.qos_class or str(qos_class(pod)),
@@ -215,8 +214,7 @@ def _sorted(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...
 def _phase(
     pod: Pod,
     observed: ObservedPod,
-    init: tuple[ContainerStatus, ...],
-    regular: tuple[ContainerStatus, ...],
+    statuses: Mapping[str, ContainerStatus],
     previous: PodStatus,
     ended: bool,
     forced: Forced,
@@ -230,7 +228,7 @@ def _phase(
     if forced.phase:
         return forced.phase
     started = bool(pod.spec.init_containers) and _started_here(pod, observed)
-    return pod_phase(pod, init, regular, ended=ended, started_here=started, coming=coming)
+    return pod_phase(pod, statuses, ended=ended, started_here=started, coming=coming)
 
 
 def _started_here(pod: Pod, observed: ObservedPod) -> bool:

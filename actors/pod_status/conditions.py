@@ -28,6 +28,7 @@ _FALSE = "False"
 _Verdict = tuple[str, str | None, str | None]
 """Status, reason, message."""
 _YES: _Verdict = (_TRUE, None, None)
+_NO: _Verdict = (_FALSE, None, None)
 
 
 def pod_conditions(
@@ -45,20 +46,18 @@ def pod_conditions(
 
     `restarting_all`: whether all containers are being restarted (`actors.restart_all`); None where nothing asks for it.
     """
-    before = {condition.type: condition for condition in previous}
     others = _foreign(pod, previous)
-    containers = containers_ready(pod, phase, statuses)
+    spec, containers = pod.spec, containers_ready(pod, phase, statuses)
     verdicts: tuple[tuple[str, _Verdict], ...] = (
-        (READY_TO_START, _YES if sandbox_ready else (_FALSE, None, None)),
-        (INITIALIZED, initialized(pod, phase, statuses)),
-        (READY, pod_ready(pod, containers, others)),
+        (READY_TO_START, _YES if sandbox_ready else _NO),
+        (INITIALIZED, initialized(pod, phase, statuses) if spec.init_containers else _YES),
+        (READY, pod_ready(pod, containers, others) if spec.readiness_gates else containers),
         (CONTAINERS_READY, containers),
         (SCHEDULED, _YES),
     )
     if restarting_all is not None:
-        verdicts = (*verdicts, (ALL_RESTARTING, _YES if restarting_all else (_FALSE, None, None)))
-    own = tuple([_condition(kind, verdict, before.get(kind), generation, now) for kind, verdict in verdicts])
-    return own + others if others else own
+        verdicts = (*verdicts, (ALL_RESTARTING, _YES if restarting_all else _NO))
+    return (*_conditions(verdicts, previous, generation, now), *others)
 
 
 def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
@@ -134,41 +133,50 @@ def _was_started(status: ContainerStatus | None) -> bool:
 
 def with_disruption(
     conditions: tuple[PodCondition, ...],
-    message: str | None,
+    message: str,
     *,
     previous: tuple[PodCondition, ...],
     generation: int | None,
     now: str | None,
 ) -> tuple[PodCondition, ...]:
-    """With the word of this node that it has ended the pod for its own reasons; `message` None: it has not."""
-    if message is None:
-        return conditions
-    before = next((each for each in previous if each.type == DISRUPTION_TARGET), None)
-    verdict = ("True", "TerminationByKubelet", message)
+    """With the word of this node that it has ended the pod for its own reasons."""
+    verdict = (DISRUPTION_TARGET, (_TRUE, "TerminationByKubelet", message))
     others = tuple(each for each in conditions if each.type != DISRUPTION_TARGET)
-    return (*others, _condition(DISRUPTION_TARGET, verdict, before, generation, now))
+    return (*others, *_conditions((verdict,), previous, generation, now))
 
 
 def _foreign(pod: Pod, previous: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
     """Conditions that others have set: the API's own object knows them best, what we published second best."""
     source = pod.status.conditions if pod.status is not None and pod.status.conditions else previous
-    return tuple([condition for condition in source if condition.type not in OWNED])
+    others: tuple[PodCondition, ...] = ()
+    for condition in source:
+        if condition.type not in OWNED:
+            others += (condition,)
+    return others
 
 
-def _condition(
-    kind: str, verdict: _Verdict, before: PodCondition | None, generation: int | None, now: str | None
-) -> PodCondition:
-    status, reason, message = verdict
-    since = now
-    if before is not None and before.status == status:
-        if before.reason == reason and before.message == message and before.observed_generation == generation:
-            return before
-        since = before.last_transition_time or now
-    return PodCondition(
-        type=kind,
-        status=status,
-        reason=reason,
-        message=message,
-        observed_generation=generation,
-        last_transition_time=since,
-    )
+def _conditions(
+    verdicts: tuple[tuple[str, _Verdict], ...],
+    previous: tuple[PodCondition, ...],
+    generation: int | None,
+    now: str | None,
+) -> list[PodCondition]:
+    """What was published where it says the same."""
+    before = {condition.type: condition for condition in previous}
+    told: list[PodCondition] = []
+    for kind, verdict in verdicts:
+        condition = before.get(kind)
+        said = None if condition is None else (condition.status, condition.reason, condition.message)
+        if condition is None or said != verdict or condition.observed_generation != generation:
+            status, reason, message = verdict
+            since = condition.last_transition_time if condition is not None and condition.status == status else None
+            condition = PodCondition(
+                type=kind,
+                status=status,
+                reason=reason,
+                message=message,
+                observed_generation=generation,
+                last_transition_time=since or now,
+            )
+        told.append(condition)
+    return told

@@ -39,7 +39,9 @@ def pod_ips(
 
 def family_differs(host_ip: str | None, node_ips: tuple[str, ...]) -> bool:
     """Whether the address of the host that was published last is of another family than the node's first is now."""
-    return bool(host_ip and node_ips) and is_ipv6(host_ip or "") != is_ipv6(node_ips[0])
+    if not host_ip or not node_ips or host_ip == node_ips[0]:
+        return False
+    return is_ipv6(host_ip) != is_ipv6(node_ips[0])
 
 
 def is_ipv6(ip: str) -> bool:

@@ -5,6 +5,8 @@ The phase of a pod that has ended never changes again. That, and nothing else, i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from actors.restart_rules import restarts_after_exit, should_restart_failed_init
@@ -34,14 +36,13 @@ class _Counts(msgspec.Struct):
 
 def pod_phase(
     pod: Pod,
-    init: tuple[ContainerStatus, ...],
-    regular: tuple[ContainerStatus, ...],
+    statuses: Mapping[str, ContainerStatus],
     *,
     ended: bool,
     started_here: bool,
     coming: frozenset[str] = frozenset(),
 ) -> str:
-    """The phase, from statuses in any order.
+    """The phase, from the statuses of its containers by name.
 
     `coming`: names of containers that will be started again, whatever their policy says of their end.
 
@@ -50,16 +51,13 @@ def pod_phase(
     """
     counts = _Counts()
     spec = pod.spec
-    if spec.init_containers:
-        by_name = {status.name: status for status in init}
-        for container in spec.init_containers:
-            if is_sidecar(container):
-                _count_sidecar(counts, by_name.get(container.name))
-            else:
-                _count_init(counts, pod, container, by_name.get(container.name), coming)
-    by_name = {status.name: status for status in regular}
+    for container in spec.init_containers:
+        if is_sidecar(container):
+            _count_sidecar(counts, statuses.get(container.name))
+        else:
+            _count_init(counts, pod, container, statuses.get(container.name), coming)
     for container in spec.containers:
-        _count_regular(counts, pod, container, by_name.get(container.name), coming)
+        _count_regular(counts, pod, container, statuses.get(container.name), coming)
     comes_again = counts.restartable > 0 and not (ended and not is_static(pod))
     return _decide(counts, comes_again, started_here)
 

@@ -10,6 +10,7 @@ Refuses to know what is done with an identity. Nothing here fails: what was made
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -140,6 +141,7 @@ def _field_paths(spec: PodSpec) -> dict[str, str]:
     }
 
 
+@lru_cache(maxsize=256)
 def whole_number(text: str | None) -> int | None:
     """The number an annotation holds; None when it holds none (anybody may have written it)."""
     if text is None or not text.isascii() or not text.isdigit():

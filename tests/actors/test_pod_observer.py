@@ -49,10 +49,11 @@ class Looker(Actor):
         for each in message.doubt:
             self._observer.doubt(each)
         try:
-            return await self._observer.look()
+            await self._observer.look()
         except CriError as failure:
             assert all(status.id for part in self._observer.seen() for status in part)
             return failure
+        return self._observer.seen()
 
 
 class Counted:

@@ -34,7 +34,7 @@ def status(name: str, state: ContainerState | None, last: ContainerState | None 
 
 
 def statuses(**states: ContainerState | ContainerStatus):  # type: ignore[no-untyped-def]
-    return tuple(each if isinstance(each, ContainerStatus) else status(name, each) for name, each in states.items())
+    return {name: each if isinstance(each, ContainerStatus) else status(name, each) for name, each in states.items()}
 
 
 STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
@@ -194,7 +194,4 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
     ],
 )
 def test_spec_4_1_phase(the_pod: Pod, init, regular, ended_pod: bool, started_here: bool, expected: str) -> None:  # type: ignore[no-untyped-def]
-    assert (
-        pod_phase(the_pod, statuses(**init), statuses(**regular), ended=ended_pod, started_here=started_here)
-        == expected
-    )
+    assert pod_phase(the_pod, statuses(**init, **regular), ended=ended_pod, started_here=started_here) == expected

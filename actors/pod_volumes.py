@@ -37,6 +37,8 @@ class PodVolumes:
         self._ahead = ahead
         self._question = Question(worker, "volumes")
         self._answer: VolumesPrepared | None = None
+        self.made = NONE_YET
+        """What the containers are started with; nothing where nothing is known."""
         self._answered_at_ns = 0
 
     @property
@@ -48,15 +50,10 @@ class PodVolumes:
     def ready(self) -> bool:
         return self._answer is not None and not self._answer.error
 
-    @property
-    def made(self) -> VolumesPrepared:
-        """What the containers are started with; nothing where nothing is known."""
-        return self._answer or NONE_YET
-
     def prepared(self, message: VolumesPrepared) -> bool:
         """Take the answer; whether it is news."""
         self._question.answered()
-        before, self._answer = self._answer, message
+        before, self._answer, self.made = self._answer, message, message
         if message.error and message != before:
             self._view.history.note(HistoryKind.FAILURE, f"volumes cannot be made: {message.error}", "FailedMount")
         self._answered_at_ns = self._worker.now_ns()
@@ -76,7 +73,7 @@ class PodVolumes:
             over_ns = self._answered_at_ns + VOLUME_ASK_AGAIN_NS - self._worker.now_ns()
             if over_ns > 0:
                 raise RetryLaterError(over_ns)
-            self._answer = None
+            self._answer, self.made = None, NONE_YET
         self._ask(pod)
 
     def _ask(self, pod: Pod) -> None:

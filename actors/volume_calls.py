@@ -80,7 +80,8 @@ class VolumeCalls:
         number = self._number
         uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
         self._under_way[number] = Call(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
-        self._watch()
+        if not self._watched:
+            self._watch()
         self._actor.begin(lambda: self._submit(step, pod), lambda done: _ended(number, step, done))
 
     def ended(self, message: CallEnded) -> Call:
@@ -98,8 +99,6 @@ class VolumeCalls:
         return late
 
     def _watch(self) -> None:
-        if self._watched:
-            return
         due_ns = next((call.due_ns for call in self._under_way.values() if not call.late), None)
         if due_ns is not None:
             self._watched = True

@@ -41,7 +41,8 @@ def desired_volumes(
     pod: Pod, gathered: Gathered, locate: Callable[[str, VolumeSpec], LocatedVolume]
 ) -> tuple[DesiredVolume, ...]:
     """Every volume that a container of the pod uses, in the order of the pod."""
-    return tuple([_desired(pod, bare, gathered, locate) for bare in specs_of(pod)])
+    specs = specs_of(pod)
+    return tuple([_desired(pod, bare, gathered, locate) for bare in specs]) if specs else ()
 
 
 def _desired(

@@ -9,7 +9,7 @@ once whatever has failed before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -33,6 +33,7 @@ REFRESH_AT_LEAST_NS = 5 * SECOND_NS
 """Not sooner is anything renewed, whatever a token says."""
 RESYNC_JITTER = 0.5
 _THE_POD_ITSELF = frozenset({POD_ITSELF})
+NO_VOLUMES = VolumesPrepared({})
 
 
 class RenewalDue(Message, frozen=True):
@@ -127,7 +128,7 @@ class VolumePasses:
         if known is None:
             return
         known.retry_at_ns = 0
-        for thing in self._things_of(uid, known.volumes):
+        for thing in self._things_of(uid, known.volumes) if uid in self._actual.pods else ():
             thing.retry_at_ns = 0
         self.gather(uid)
 
@@ -155,16 +156,14 @@ class VolumePasses:
         volumes = desired_volumes(gathered.pod, gathered, self._volumes.locate)
         known.volumes = with_places_of(volumes, known.volumes)
         known.refers, known.refresh_wall_ns = gathered.refers, gathered.refresh_wall_ns
-        known.attempted = self._due(uid, known)
+        known.attempted = self._due(known) if volumes else _THE_POD_ITSELF
         known.passing = True
         self._unsettled.add(uid)
         self._devices.desired(uid, known.volumes)
         self.advance(uid)
 
-    def _due(self, uid: str, known: _Pod) -> frozenset[str]:
+    def _due(self, known: _Pod) -> frozenset[str]:
         """Names of the volumes that are tried in this pass, as far as they have to be."""
-        if not known.volumes:
-            return _THE_POD_ITSELF
         now_ns = self._actor.now_ns()
         due = {
             volume.name
@@ -190,7 +189,7 @@ class VolumePasses:
         while plan.steps:
             for step in plan.steps:
                 self._begin(step, known.pod)
-            if plan.begins_calls():
+            if plan.begins_calls:
                 return  # the end of them is a reason to go on
             plan = plan_wanted(uid, known.volumes, self._actual, self._actor.now_ns())
         if not plan.busy:
@@ -208,20 +207,16 @@ class VolumePasses:
 
     def _settle(self, uid: str, known: _Pod, plan: PodPlan) -> None:
         known.passing = False
-        texts = {name: text_of(name, trouble) for name, trouble in plan.troubles.items()}
-        for name, text in texts.items():
-            if name in known.attempted and plan.troubles[name].reason:
+        for name, trouble in plan.troubles.items():
+            if name in known.attempted and trouble.reason:
                 path = next((each.spec.field_path for each in known.volumes if each.name == name), "")
-                self._events.tell(pod_event(known.pod, "Warning", plan.troubles[name].reason, text, path))
-        # What can be used is no error, though something may be wrong with it: it has its old content.
-        errors = [text for name, text in texts.items() if name not in plan.host_paths]
-        groups = groups_of(each.spec for each in known.volumes)
-        foreign = frozenset(each.name for each in known.volumes if keeps_labels(each.spec)) & plan.host_paths.keys()
-        answer = VolumesPrepared(plan.host_paths, "; ".join(errors), groups, foreign)
+                self._events.tell(pod_event(known.pod, "Warning", trouble.reason, text_of(name, trouble), path))
+        answer = answer_of(known.volumes, plan) if known.volumes or plan.troubles else NO_VOLUMES
         if known.asked or answer != known.answer:
             known.worker.tell(answer)
         known.asked, known.answer = False, answer
-        known.volumes = tuple([without_secrets(volume) for volume in known.volumes])
+        if known.volumes:
+            known.volumes = tuple([without_secrets(volume) for volume in known.volumes])
         self._wake_later(uid, known, plan)
         if not plan.troubles:
             self._unsettled.discard(uid)
@@ -229,15 +224,16 @@ class VolumePasses:
     def _wake_later(self, uid: str, known: _Pod, plan: PodPlan) -> None:
         """When to look at the pod again: what has failed, what others have to change, what grows old."""
         now_ns = self._actor.now_ns()
-        waiting = [each for each in known.volumes if each.name in plan.waiting]
-        in_conflict = bool(waiting) and any(map(is_for_one_pod, waiting))
-        (self._in_conflict.add if in_conflict else self._in_conflict.discard)(uid)
+        self._in_conflict.discard(uid)
         if not plan.waiting:
             known.failures = known.retry_at_ns = 0
-        elif plan.waiting & known.attempted:
-            known.retry_at_ns = now_ns + back_off_ns(known.failures)
-            known.failures += 1
-        at_ns = [at for at in (plan.wake_ns, known.retry_at_ns) if at]
+        else:
+            if any(each.name in plan.waiting and is_for_one_pod(each) for each in known.volumes):
+                self._in_conflict.add(uid)
+            if plan.waiting & known.attempted:
+                known.retry_at_ns = now_ns + back_off_ns(known.failures)
+                known.failures += 1
+        at_ns = [*filter(None, (plan.wake_ns, known.retry_at_ns))]
         if known.refers:
             at_ns.append(now_ns + self._refresh_in_ns(known.refresh_wall_ns))
         if at_ns:
@@ -269,6 +265,15 @@ class VolumePasses:
             if found is not None and volume.at is not None:
                 claim = volume.spec.claim.metadata.name if volume.spec.claim is not None else ""
                 yield PodVolume(uid, volume.name, volume.at.place.plugin, found[1], claim, volume.spec.block)
+
+
+def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepared:
+    """What the worker is told at the end of a pass."""
+    # What can be used is no error, though something may be wrong with it: it has its old content.
+    errors = [text_of(name, trouble) for name, trouble in plan.troubles.items() if name not in plan.host_paths]
+    groups = groups_of(each.spec for each in volumes)
+    foreign = frozenset(each.name for each in volumes if keeps_labels(each.spec)) & plan.host_paths.keys()
+    return VolumesPrepared(plan.host_paths, "; ".join(errors), groups, foreign)
 
 
 def text_of(name: str, trouble: Trouble) -> str:

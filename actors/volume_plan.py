@@ -55,7 +55,8 @@ class Step(msgspec.Struct, frozen=True):
 class PodPlan(msgspec.Struct, frozen=True):
     """See the module. `host_paths` of what can be used, and `troubles` of what is wrong, by name of the volume in the
     pod; one may be in both: it has its old content. `waiting`: those of the troubles that no call of ours can end.
-    `wake_ns`: when something may be tried again, 0 for never.
+    `wake_ns`: when something may be tried again, 0 for never. `begins_calls`: whether something is under way once its
+    steps are begun.
     """
 
     steps: tuple[Step, ...] = ()
@@ -64,10 +65,7 @@ class PodPlan(msgspec.Struct, frozen=True):
     troubles: Mapping[str, Trouble] = {}
     waiting: frozenset[str] = frozenset()
     wake_ns: int = 0
-
-    def begins_calls(self) -> bool:
-        """Whether something is under way once its steps are begun."""
-        return bool(self.steps) and any(step.do is not _SAY_AGAIN for step in self.steps)
+    begins_calls: bool = False
 
 
 NOTHING_TO_DO = PodPlan()
@@ -80,6 +78,7 @@ class _Plan:
     def __init__(self, now_ns: int) -> None:
         self._now_ns = now_ns
         self.steps: dict[Key, Step] = {}
+        self.begins_calls = False
         self.busy = False
         self.host_paths: dict[str, str] = {}
         self.troubles: dict[str, Trouble] = {}
@@ -88,10 +87,7 @@ class _Plan:
 
     def made(self) -> PodPlan:
         steps, waiting = tuple(self.steps.values()), frozenset(self.waiting)
-        return PodPlan(steps, self.busy, self.host_paths, self.troubles, waiting, self.wake_ns)
-
-    def step(self, do: Do, key: Key, volume: DesiredVolume | None = None) -> None:
-        self.steps.setdefault(key, Step(do, key, volume))
+        return PodPlan(steps, self.busy, self.host_paths, self.troubles, waiting, self.wake_ns, self.begins_calls)
 
     def wait(self, name: str, trouble: Trouble) -> None:
         """It cannot be tried, and others have to change that."""
@@ -111,10 +107,10 @@ class _Plan:
         elif thing.retry_at_ns > self._now_ns:
             for name in names:
                 self.trouble(name, thing.trouble, thing)
-        elif (may_unmake if do in TAKING_DOWN else may_make)(thing.life):
-            self.step(do, key, volume)
         else:
-            self.step(Do.SAY_AGAIN, key, volume)
+            may_begin = may_unmake(thing.life) if do in TAKING_DOWN else may_make(thing.life)
+            self.steps.setdefault(key, Step(do if may_begin else _SAY_AGAIN, key, volume))
+            self.begins_calls = self.begins_calls or may_begin
 
 
 def plan_wanted(uid: str, volumes: Sequence[DesiredVolume], actual: ActualWorld, now_ns: int) -> PodPlan:
@@ -125,7 +121,7 @@ def plan_wanted(uid: str, volumes: Sequence[DesiredVolume], actual: ActualWorld,
         return NOTHING_TO_DO
     plan = _Plan(now_ns)
     if not usable:
-        names = [volume.name for volume in volumes] or [POD_ITSELF]
+        names = [volume.name for volume in volumes] if volumes else [POD_ITSELF]
         plan.attempt(Do.MAKE_DIRECTORY, PodDirectory(uid), things.directory, None, names)
         return plan.made()
     for volume in volumes:

@@ -15,7 +15,7 @@ import msgspec
 from actors.kernel import Actor, ActorRef, Message
 from actors.volume_actual import ActualWorld, PodDirectory, Trouble
 from actors.volume_messages import VolumesReleased
-from actors.volume_plan import POD_ITSELF, PodPlan, Step, plan_unwanted
+from actors.volume_plan import POD_ITSELF, Step, plan_unwanted
 from actors.volume_state import Failed, Found, Stage
 from runtime.volumes.capability import LocatedVolume
 
@@ -90,13 +90,13 @@ class VolumeReleases:
         leaving = self._leaving.get(uid)
         if leaving is None:
             return
-        plan = self._plan(uid)
+        plan = plan_unwanted(uid, self._actual, self._actor.now_ns())
         while plan.steps:
             for step in plan.steps:
                 self._begin_step(step)
-            if plan.begins_calls():
+            if plan.begins_calls:
                 return  # the end of them is a reason to go on
-            plan = self._plan(uid)
+            plan = plan_unwanted(uid, self._actual, self._actor.now_ns())
         if plan.busy:
             return
         if plan.troubles:
@@ -107,9 +107,6 @@ class VolumeReleases:
         if leaving.worker is not None:
             leaving.worker.tell(VolumesReleased(uid))
         self._gone(uid)
-
-    def _plan(self, uid: str) -> PodPlan:
-        return plan_unwanted(uid, self._actual, self._actor.now_ns())
 
     def _say(self, uid: str, leaving: _Leaving, error: str) -> None:
         """To who asked, and at each other trouble."""

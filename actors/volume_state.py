@@ -100,7 +100,7 @@ class Rule(msgspec.Struct, frozen=True):
     target: Stage
     why: str
     when: str = ""
-    holds: Condition = lambda life: True
+    holds: Condition | None = None
 
 
 class IllegalTransitionError(Exception):
@@ -161,18 +161,12 @@ _USABLE = frozenset({_S.MADE, _S.REMAKING})
 
 def advance(life: ThingLife, event: Event) -> ThingLife:
     """The life after the event. Raises IllegalTransitionError."""
-    for rule in TABLE.get((life.stage, type(event)), ()):
-        if rule.holds(life):
-            lost = _lost(life, event)
-            return ThingLife(rule.target, lost) if lost else _WITHOUT_LOST[rule.target]
-    raise IllegalTransitionError(f"{type(event).__name__} cannot come to a thing that is {life}")
-
-
-def _lost(life: ThingLife, event: Event) -> int:
     kind = type(event)
-    if kind is Late:
-        return life.lost + 1
-    return life.lost - 1 if kind is LostEnded else life.lost
+    for rule in TABLE.get((life.stage, kind), ()):
+        if rule.holds is None or rule.holds(life):
+            lost = life.lost + (kind is Late) - (kind is LostEnded)
+            return ThingLife(rule.target, lost) if lost else _WITHOUT_LOST[rule.target]
+    raise IllegalTransitionError(f"{kind.__name__} cannot come to a thing that is {life}")
 
 
 def is_under_way(life: ThingLife) -> bool:
@@ -187,7 +181,7 @@ def is_usable(life: ThingLife) -> bool:
 
 def may_make(life: ThingLife) -> bool:
     """A call that makes it, or makes it anew, can begin."""
-    return not is_under_way(life) and life.lost == 0
+    return life.stage not in _UNDER_WAY and life.lost == 0
 
 
 def may_unmake(life: ThingLife) -> bool:

@@ -12,7 +12,7 @@ a path.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
 
 from config.objects import Pod
 from runtime.volumes.atomic_writer import checked
@@ -27,8 +27,6 @@ from runtime.volumes.capability import (
 )
 from runtime.volumes.pod_volumes import json_name_of
 from simulation.file_tree import FileTree
-
-T = TypeVar("T")
 
 _KINDS = {
     "empty_dir": "empty-dir",
@@ -79,7 +77,8 @@ class SimulatedNodeVolumes:
     # --- making -----------------------------------------------------------------------------------------------------
 
     def make_pod(self, uid: str) -> None:
-        return self._gate(f"{self._pods}/{uid}", lambda: self._make(f"{self._pods}/{uid}"))
+        path = f"{self._pods}/{uid}"
+        return self._tree.gate(path, partial(self._make, path))
 
     def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
         path = self._stage_of(_device_of(spec))
@@ -88,7 +87,7 @@ class SimulatedNodeVolumes:
             self._make(f"{path}/globalmount")
             self._mount(f"{path}/globalmount")
 
-        return self._gate(path, make)
+        return self._tree.gate(path, make)
 
     def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
         place = self.locate(pod.metadata.uid, spec).place
@@ -117,7 +116,7 @@ class SimulatedNodeVolumes:
                 self._write(path, spec.payload)
             return path
 
-        return self._gate(place.directory, make)
+        return self._tree.gate(place.directory, make)
 
     def _path_of(self, spec: VolumeSpec, place: VolumePlace) -> str:
         return f"{place.directory}/mount" if _device_of(spec) else place.directory
@@ -125,7 +124,7 @@ class SimulatedNodeVolumes:
     def usable(self, uid: str, spec: VolumeSpec) -> str:
         place = self.locate(uid, spec).place
         path = self._path_of(spec, place)
-        return self._gate(place.directory, lambda: path if self._is_whole(spec, path) else "")
+        return self._tree.gate(place.directory, lambda: path if self._is_whole(spec, path) else "")
 
     def _is_whole(self, spec: VolumeSpec, path: str) -> bool:
         there = self._tree.exists(path) and (spec.source not in _MOUNTED or path in self.mounted)
@@ -156,11 +155,11 @@ class SimulatedNodeVolumes:
     # --- taking down ------------------------------------------------------------------------------------------------
 
     def release(self, place: VolumePlace) -> None:
-        return self._gate(place.directory, lambda: self._take_down(place.directory))
+        return self._tree.gate(place.directory, lambda: self._take_down(place.directory))
 
     def unstage(self, device: str) -> None:
         path = self._stage_of(device)
-        return self._gate(path, lambda: self._take_down(path))
+        return self._tree.gate(path, lambda: self._take_down(path))
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         path = f"{self._pods}/{uid}"
@@ -171,7 +170,7 @@ class SimulatedNodeVolumes:
                 self._remove(path)
             return volumes
 
-        return self._gate(path, remove)
+        return self._tree.gate(path, remove)
 
     def _take_down(self, path: str) -> None:
         for mount in sorted(self._mounted_below(path), reverse=True):
@@ -180,7 +179,7 @@ class SimulatedNodeVolumes:
         self._remove(path)
 
     def _remove(self, path: str) -> None:
-        if left := self._mounted_below(path):
+        if self.mounted and (left := self._mounted_below(path)):
             raise VolumeError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
         if self._tree.exists(path):
             self.before(f"remove {path}")
@@ -192,17 +191,17 @@ class SimulatedNodeVolumes:
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
-        return self._gate(f"{self._pods}/{uid}", lambda: tuple(self._volumes_of(uid)))
+        return self._tree.gate(f"{self._pods}/{uid}", lambda: tuple(self._volumes_of(uid)))
 
     def list_uids(self) -> tuple[str, ...]:
-        return self._gate(self._pods, lambda: tuple(self._names_in(self._pods)))
+        return self._tree.gate(self._pods, lambda: tuple(self._names_in(self._pods)))
 
     def scan(self) -> DiskScan:
         def look() -> DiskScan:
             devices = tuple(f"kubernetes.io/csi/{name.replace('~', '/')}" for name in self._names_in(self._csi))
             return DiskScan({uid: tuple(self._volumes_of(uid)) for uid in self._names_in(self._pods)}, devices)
 
-        return self._gate(self._pods, look)
+        return self._tree.gate(self._pods, look)
 
     def _volumes_of(self, uid: str) -> list[LocatedVolume]:
         found: list[LocatedVolume] = []
@@ -221,9 +220,6 @@ class SimulatedNodeVolumes:
 
     def _names_in(self, path: str) -> list[str]:
         return self._tree.names_in(path) if self._tree.is_directory(path) else []
-
-    def _gate(self, path: str, deed: Callable[[], T]) -> T:
-        return self._tree.gate(path, deed)
 
 
 def _device_of(spec: VolumeSpec) -> str:

@@ -52,6 +52,7 @@ class Actor(pykka.Actor):
 
     ref: ActorRef
     """Its own address."""
+    log: logging.Logger
 
     _handlers: ClassVar[Mapping[type[Any], Handler]] = {}
 
@@ -78,6 +79,7 @@ class Actor(pykka.Actor):
         self.actor_urn = cell.path
         self.actor_stopped = cell.stopped
         self._actor_ref = self.ref = cell.ref
+        self.log = cell.system.logger_of(type(self))
         # Asked with nearly every message: no call of ours between an actor and the clock.
         self.now_ns = cell.dispatcher.now_ns  # type: ignore[method-assign]
         self.wall_ns = cell.dispatcher.wall_ns  # type: ignore[method-assign]
@@ -115,11 +117,6 @@ class Actor(pykka.Actor):
     @property
     def path(self) -> str:
         return self._cell.path
-
-    @property
-    def log(self) -> logging.Logger:
-        system = self._cell.system
-        return system.loggers.get(type(self)) or system.logger_of(type(self))
 
     @property
     def chance(self) -> random.Random:

@@ -27,25 +27,27 @@ class EffectEnded(Signal, frozen=True):
 
 
 class Effects:
-    """See the module. `post` is how the end of an effect reaches the actor's mailbox, from any thread."""
+    """See the module. `post` is how the end of an effect reaches the actor's mailbox, from any thread. `running`: how
+    many have begun and not ended; who takes one out lets those that are `waiting` begin.
+    """
 
-    __slots__ = ("_limit", "_post", "_running", "_waiting", "generation")
+    __slots__ = ("_limit", "_post", "generation", "running", "waiting")
 
     def __init__(self, limit: int, generation: int, post: Callable[[EffectEnded], None]) -> None:
         self._limit = limit
         self.generation = generation
         self._post = post
-        self._running = 0
-        self._waiting: deque[tuple[Make, Then]] | None = None
+        self.running = 0
+        self.waiting: deque[tuple[Make, Then]] | None = None
 
     def begin(self, make: Make, then: Then) -> None:
         """Start it, or let it wait until so few run that it may."""
-        if self._running >= self._limit:
-            if self._waiting is None:
-                self._waiting = deque()
-            self._waiting.append((make, then))
+        if self.running >= self._limit:
+            if self.waiting is None:
+                self.waiting = deque()
+            self.waiting.append((make, then))
             return
-        self._running += 1
+        self.running += 1
         try:
             pending = make()
         except Exception as failure:  # what cannot even begin ends like what fails
@@ -55,14 +57,13 @@ class Effects:
         else:
             pending.add_done_callback(partial(self._tell, then))
 
-    def ended(self) -> None:
-        """Count one out and start the next."""
-        self._running -= 1
-        while self._waiting and self._running < self._limit:
-            self.begin(*self._waiting.popleft())
+    def begin_waiting(self) -> None:
+        """As many of those that wait as may run."""
+        while self.waiting and self.running < self._limit:
+            self.begin(*self.waiting.popleft())
 
     def count(self) -> int:
-        return self._running + len(self._waiting or ())
+        return self.running + len(self.waiting or ())
 
     def _tell(self, then: Then, done: Pending[Any]) -> None:
         self._post(EffectEnded(done, then, self.generation))

@@ -142,7 +142,9 @@ def _made_by_effect(cell: Cell, ended: Any) -> Any:
         if effects is None or ended.generation != effects.generation:  # begun by an earlier incarnation
             cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())
             return None
-        effects.ended()
+        effects.running -= 1
+        if effects.waiting:
+            effects.begin_waiting()
         return ended.then(ended.pending)
     except BaseException as failure:
         cell.fail(failure, "the end of an effect")

@@ -98,9 +98,17 @@ class LoneCell(Cell):
                     waiting.take_turn(self, task)
             elif self.life is not ALIVE or self.stop_requested:
                 self._turn_of_life()
-            elif (item := mailbox.take()) is not None and (type(item.key) is not Timer or item.key.claim()):
-                handler = self.handlers.get(type(item.message))
-                if handler is None:
+            else:
+                item = mailbox.only
+                if item is None:
+                    item = mailbox.take()
+                else:  # `take`, mostly without its call
+                    mailbox.only = None
+                    mailbox.length = 0
+                key = None if item is None else item.key
+                if item is None or (type(key) is Timer and not key.claim()):
+                    pass  # a tick of a timer that has been called off
+                elif (handler := self.handlers.get(type(item.message))) is None:
                     handle(self, item)  # the end of an effect, or nothing that this actor understands
                 else:
                     try:
@@ -116,7 +124,13 @@ class LoneCell(Cell):
                                 item.reply_to.set(result)
                             trace = self.dispatcher.trace
                             if trace is not None:
-                                label = item.label() if item.nature.keyed else item.nature.name
+                                nature = item.nature
+                                if not nature.keyed:
+                                    label = nature.name
+                                elif type(key) is tuple:
+                                    label = f"{nature.name}({key[1]})"
+                                else:
+                                    label = item.label()
                                 trace(clock.now_ns, self.path, label, "ok")
         finally:
             # What `has_work` says of who is alive and waits for nothing, without its call.

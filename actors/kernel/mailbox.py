@@ -85,12 +85,13 @@ _natures: dict[type[Any], _Nature] = {}
 
 
 class Mailbox:
-    """See the module. `length`: how many messages wait. `dropped_total`: those refused in its whole life."""
+    """See the module. `length`: how many messages wait. `only`: the one that waits, of whichever lane, which are empty
+    then. `dropped_total`: those refused in its whole life.
+    """
 
     __slots__ = (
         "_by_key",
         "_first_interrupt",
-        "_only",
         "_system",
         "_user",
         "_waited_when_told",
@@ -98,6 +99,7 @@ class Mailbox:
         "closed",
         "dropped_total",
         "length",
+        "only",
         "overflow",
     )
 
@@ -109,8 +111,7 @@ class Mailbox:
         self.dropped_total = 0
         self.overflow = 0
         self.length = 0
-        self._only: Item | None = None
-        """The one message that waits, of whichever lane; the lanes are empty then."""
+        self.only: Item | None = None
         self._system: deque[Item] | None = None
         self._user: deque[Item] | None = None
         self._by_key: dict[Hashable, Item] | None = None
@@ -144,19 +145,26 @@ class Mailbox:
                 key = None
                 log_bad_key(message)
         if not self.length and nature.plain:
-            self._only = Item(message, reply_to, sender, now_ns, key, nature)
+            self.only = Item(message, reply_to, sender, now_ns, key, nature)
             self.length = 1
             return _QUEUED
-        if self._only is not None:
-            self._make_lane(self._only)
+        only = self.only
         if key is not None:
-            if self._by_key is None:
-                self._by_key = {}
-            waiting = self._by_key.get(key)
+            if only is not None:
+                waiting = only if only.key == key else None
+            else:
+                waiting = None if self._by_key is None else self._by_key.get(key)
             if waiting is not None:
-                waiting.message = _merged(message, waiting.message) if nature.merges else message
+                if nature.merges:
+                    try:
+                        message = message.merged(waiting.message)
+                    except Exception:
+                        logger.exception("%s.merged failed; the newer message waits on", nature.name)
+                waiting.message = message
                 waiting.nature = nature
                 return _COALESCED
+        if only is not None:
+            self._make_lane(only)
         lane = self._system if nature.urgent else self._user
         if lane is None:
             lane = deque()
@@ -170,7 +178,9 @@ class Mailbox:
         item = Item(message, reply_to, sender, now_ns, key, nature)
         lane.append(item)
         self.length += 1
-        if key is not None and self._by_key is not None:
+        if key is not None:
+            if self._by_key is None:
+                self._by_key = {}
             self._by_key[key] = item
         if nature.interrupts and self._first_interrupt is None:
             self._first_interrupt = item
@@ -178,7 +188,7 @@ class Mailbox:
 
     def _make_lane(self, only: Item) -> None:
         """The one message that waits is alone no more."""
-        self._only = None
+        self.only = None
         if only.nature.urgent:
             self._system = deque((only,))
         else:
@@ -188,9 +198,9 @@ class Mailbox:
 
     def take(self) -> Item | None:
         """The next message: the system lane first."""
-        only = self._only
+        only = self.only
         if only is not None:
-            self._only = None
+            self.only = None
             self.length = 0
             return only
         lane = self._system
@@ -226,14 +236,14 @@ class Mailbox:
         """Take no more; returns what was still waiting."""
         self.closed = True
         left = self.waiting()
-        self._only = self._system = self._user = self._by_key = None
+        self.only = self._system = self._user = self._by_key = None
         self._first_interrupt = self._waited_when_told = None
         self.length = 0
         return left
 
     def is_urgent(self) -> bool:
         """Whether something waits that goes before all others."""
-        only = self._only
+        only = self.only
         return self._system is not None if only is None else only.nature.urgent
 
     def has_messages(self) -> bool:
@@ -241,7 +251,7 @@ class Mailbox:
 
     def waiting(self) -> list[Item]:
         """What waits, in the order in which it will be taken; left where it is."""
-        only = self._only
+        only = self.only
         return [*(self._system or ()), *(self._user or ())] if only is None else [only]
 
     def depth(self) -> int:
@@ -249,7 +259,7 @@ class Mailbox:
 
     def oldest_since_ns(self) -> int | None:
         """When the oldest waiting message arrived, ns; None when nothing waits. May be asked without the lock."""
-        only = self._only
+        only = self.only
         oldest = None if only is None else only.since_ns
         for lane in (self._system, self._user):
             try:
@@ -271,11 +281,3 @@ class Mailbox:
         self.overflow += 1
         if self.overflow == 1:
             self.post(MailboxOverflowed(), None, "kernel", now_ns)
-
-
-def _merged(newer: Message, waiting: Any) -> Any:
-    try:
-        return newer.merged(waiting)
-    except Exception:
-        logger.exception("%s.merged failed; the newer message waits on", type(newer).__name__)
-        return newer

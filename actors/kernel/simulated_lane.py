@@ -70,30 +70,17 @@ class SimulatedLane:
     def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Promise[T]:
         if len(self._lost) >= MAX_WRITTEN_OFF:
             return broken(LaneExhaustedError(f"lane {self.name} has {len(self._lost)} calls that never returned"))
-        late_calls = self._dispatcher.late_calls
-        if late_calls < 1 and not self._waiting and self._has_room(key) and self._draw() >= late_calls:
-            return self._make(key, fn, args, deadline_ns)
-        call = _Call(key, fn, args, deadline_ns)
-        self._waiting[call] = None
-        self._new.append(call)
-        if not self._is_due:
-            self._start_soon()
-        return call.promise
-
-    def report(self) -> LaneReport:
-        lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
-        return LaneReport(self.name, self._size, self._per_key, len(self._running), len(self._waiting), 0, lost)
-
-    def _has_room(self, key: Hashable) -> bool:
-        if not self._in_use:
-            return self._size > 0
-        return len(self._running) - self._slow < self._size and self._in_use.get(key, 0) < self._per_key
-
-    def _make(
-        self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...], deadline_ns: int | None
-    ) -> Promise[Any]:
-        """Call it now. It is nobody's turn meanwhile: what it tells it tells as by itself."""
-        clock = self._dispatcher.clock
+        dispatcher = self._dispatcher
+        late_calls = dispatcher.late_calls
+        if late_calls >= 1 or self._waiting or (self._in_use and not self._has_room(key)) or self._draw() < late_calls:
+            call = _Call(key, fn, args, deadline_ns)
+            self._waiting[call] = None
+            self._new.append(call)
+            if not self._is_due:
+                self._start_soon()
+            return call.promise
+        # Called now, it is nobody's turn meanwhile: what it tells it tells as by itself.
+        clock = dispatcher.clock
         caller, clock.cell = clock.cell, None
         try:
             result = fn(*args)
@@ -108,6 +95,14 @@ class SimulatedLane:
         if call.stage is not _OVER:
             self._watch(call)
         return call.promise
+
+    def report(self) -> LaneReport:
+        lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
+        return LaneReport(self.name, self._size, self._per_key, len(self._running), len(self._waiting), 0, lost)
+
+    def _has_room(self, key: Hashable) -> bool:
+        """While others run; when nobody does there is."""
+        return len(self._running) - self._slow < self._size and self._in_use.get(key, 0) < self._per_key
 
     def _start_soon(self) -> None:
         if not self._is_due:

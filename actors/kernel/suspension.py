@@ -32,9 +32,11 @@ class Suspension(msgspec.Struct, Generic[T], eq=False):
     what: str
 
     def __await__(self) -> Generator[Suspension[T], Any, T]:
-        pending = self.pending
+        pending: Any = self.pending
+        if type(pending) is Promise and pending._done and pending._exception is None:
+            return pending._value  # type: ignore[return-value]  # nearly always: as below, without its calls
         if pending is not None and pending.done():
-            return pending.result()  # there already: the kernel need not be asked
+            return pending.result()  # type: ignore[no-any-return]  # there already: the kernel need not be asked
         result: T = yield self
         return result
 
@@ -79,8 +81,11 @@ class Outcome(msgspec.Struct, Generic[T], eq=False):
 
 def outcome_of(pending: Pending[T]) -> Outcome[T]:
     """The outcome of a pending that is done, cancellation included."""
+    done: Any = pending
+    if type(done) is Promise and done._done:  # nearly always: what follows, without its call
+        return Outcome(done._value, done._exception)
     try:
-        return Outcome(pending.result(), None)
+        return Outcome(done.result(), None)
     except BaseException as error:  # concurrent futures raise CancelledError from result()
         return Outcome(None, error)
 

@@ -50,6 +50,8 @@ class PodSeen:
     ready: bool = False
     was_ready: bool = False
     restarts: int = 0
+    restarts_before: int = 0
+    """In the status before the one that is shown now."""
     running_ns: int | None = None
     deleted_ns: int | None = None
     critical: bool = False
@@ -295,6 +297,7 @@ class Chronicle:
             if fault:
                 self.violated("the-truth-is-shown-in-time", fault)
             pod.unshown_since_ns = None
+        pod.restarts_before, pod.restarts = pod.restarts, invariants.restarts_in(status)
         for rule in invariants.OF_STATUSES:
             fault = rule(pod, status)
             if fault:
@@ -309,7 +312,6 @@ class Chronicle:
                 self._judge_start(pod)
             if phase in invariants.ENDED and pod.deleted_ns is None:
                 self.sometimes.happened("pod-ended-by-itself")
-        pod.restarts = invariants.restarts_in(status)
         pod.ready = invariants.is_ready(status)
         pod.was_ready = pod.was_ready or pod.ready
 

@@ -71,8 +71,8 @@ def phase_never_goes_back(pod: PodSeen, status: Json) -> str | None:
 
 def restart_counts_never_fall(pod: PodSeen, status: Json) -> str | None:
     """Alerts watch the rise of these counts; an agent that forgets must not take them back (pains 8)."""
-    restarts = restarts_in(status)
-    return f"{pod.name} had {pod.restarts} restarts and has {restarts}" if restarts < pod.restarts else None
+    before = pod.restarts_before
+    return f"{pod.name} had {before} restarts and has {pod.restarts}" if pod.restarts < before else None
 
 
 def the_ended_do_not_run(pod: PodSeen, status: Json) -> str | None:
@@ -467,4 +467,7 @@ def pressures_in(status: Json) -> list[str]:
 
 def restarts_in(status: Json) -> int:
     """Of all containers together."""
-    return sum([int(each.get("restartCount", 0)) for each in status.get("containerStatuses") or ()])
+    restarts = 0
+    for each in status.get("containerStatuses") or ():
+        restarts += each.get("restartCount", 0)
+    return restarts

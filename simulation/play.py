@@ -131,10 +131,12 @@ class Play:
 
     def advance(self, ns: int) -> None:
         """Play on for `ns` ns of virtual time, or until it is over."""
-        until_ns = self.world.now_ns() + ns
-        while not self.done and self.world.now_ns() < until_ns:
-            self.world.run_for(min(until_ns, self._look_ns) - self.world.now_ns())
-            self._look_if_due()
+        clock = self.world.dispatcher.clock
+        until_ns = clock.now_ns + ns
+        while not self.done and clock.now_ns < until_ns:
+            self.world.run_for(min(until_ns, self._look_ns) - clock.now_ns)
+            if clock.now_ns >= self._look_ns:
+                self._look_if_due()
 
     def step(self) -> None:
         """Give one actor its turn, or let time pass to what comes next: a timer, a look."""

@@ -24,7 +24,7 @@ class Meters:
     """See the module. `alone`: only one thread ever measures here, as in a simulated world."""
 
     def __init__(self, *, alone: bool = False) -> None:
-        self._alone = alone
+        self.alone = alone
         self._lock = threading.Lock()
         self._series: dict[str, dict[tuple[str, ...], Series]] = {}
         """By name of the family: its series by the values of their labels."""
@@ -109,7 +109,7 @@ class Meters:
         with self._lock:
             mine = self._series.setdefault(family.name, {})
             if len(mine) < family.at_most:
-                return mine.setdefault(labels, series_of(family, alone=self._alone))
+                return mine.setdefault(labels, series_of(family, alone=self.alone))
         if family is not own.REFUSED:
             self.count(own.REFUSED, family.name)
         return None

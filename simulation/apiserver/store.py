@@ -5,15 +5,15 @@ once it is in here: a new version shares what stayed the same with the one befor
 that text goes to every list and watch. The cost of a change is that of the watchers it concerns: they stand in buckets
 by node, by name and by namespace, so ten thousand pods on a hundred nodes are cheap to follow.
 
-Events are many, and hardly anybody asks for one again: of all but the newest the text alone is kept. Only the newest
-changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as expired. Not safe
-for threads by itself. Refuses to know what the objects mean.
+Events are many, and hardly anybody asks for one again: of all but the newest few the text alone is kept. Only the
+newest changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as expired.
+Not safe for threads by itself. Refuses to know what the objects mean.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -24,6 +24,8 @@ from simulation.apiserver.selection import Selection
 from simulation.apiserver.status import Json, StatusError, expired, too_large_version
 
 HISTORY_AT_MOST = 10_000
+NOT_IN_WRITING_AT_MOST = 32
+"""So many of the newest wait, since to write them down together costs less than one by one."""
 REMOVED_AT_LEAST = 1_000
 """So many keys that are gone may wait until they are taken out of the order."""
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
@@ -36,26 +38,22 @@ _encode = msgspec.json.Encoder().encode
 
 class Version:
     """One version of one object. `twin` is for the same version in another shape of the API (see kinds/events.py).
-    `node`: the spec.nodeName of the object; empty where it has none.
+    `uid` and `node`: the metadata.uid and the spec.nodeName of the object; empty where it has none.
     """
 
-    __slots__ = ("_asked", "_body", "name", "namespace", "node", "object", "revision", "twin")
+    __slots__ = ("_asked", "_body", "name", "namespace", "node", "object", "revision", "twin", "uid")
 
     def __init__(self, namespace: str, name: str, value: Json, revision: int) -> None:
         self.namespace = namespace
         self.name = name
         self.object = value
         self.revision = revision
+        self.uid: str = value["metadata"].get("uid", "")
         spec = value.get("spec")
         self.node: str = (spec.get("nodeName") or "") if type(spec) is dict else ""
         self.twin: Version | None = None
         self._body = b""
         self._asked = False
-
-    @property
-    def uid(self) -> str:
-        uid: str = self.object["metadata"].get("uid", "")
-        return uid
 
     def body(self) -> bytes:
         """The JSON of the object. Kept from the second time on: most are wanted once, by whoever has made them.
@@ -70,37 +68,42 @@ class Version:
         self._asked = True
         return made
 
-    def write_down(self) -> None:
-        """Keep the text alone, which takes a fifth of the memory: for objects that hardly anybody asks for again.
-
-        Whoever does gets the object read anew.
-        """
-        self._body = self._body or _encode(self.object)
-        self.twin = None
-        del self.object
-
-    def __getattr__(self, name: str) -> Any:
-        """The object of a version that is written down."""
-        if name != "object" or not self._body:
-            raise AttributeError(name)
-        return msgspec.json.decode(self._body)
-
     def at(self, revision: int) -> Version:
         """The same object, as it was when it was last seen, at another revision."""
         metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
         return Version(self.namespace, self.name, {**self.object, "metadata": metadata}, revision)
 
 
-class Change:
+class _WrittenDown(Version):
+    """Of which the text alone is there. A class of its own: what every other version says is found without a detour."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "object":
+            raise AttributeError(name)
+        return msgspec.json.decode(self._body)
+
+
+def write_down(versions: Iterable[Version]) -> None:
+    """Keep the text of these alone, which takes a fifth of the memory: for objects that hardly anybody asks for again.
+
+    Whoever does gets the object read anew.
+    """
+    for version in versions:
+        version._body = version._body or _encode(version.object)
+        version.twin = None
+        version.__class__ = _WrittenDown
+        del version.object
+
+
+class Change(msgspec.Struct, eq=False):
     """What happened to one object at one revision: old is None for a new one, new for one that is gone."""
 
-    __slots__ = ("_gone", "new", "old", "revision")
-
-    def __init__(self, revision: int, old: Version | None, new: Version | None) -> None:
-        self.revision = revision
-        self.old = old
-        self.new = new
-        self._gone: Version | None = None
+    revision: int
+    old: Version | None
+    new: Version | None
+    _gone: Version | None = None
 
     def gone(self) -> Version:
         """What somebody is told who does not see the object any more."""
@@ -131,12 +134,14 @@ class Watcher:
         "selection",
         "send",
         "timer",
+        "watches_all",
     )
 
     def __init__(self, collection: Collection, namespace: str, selection: Selection, bookmarks: bool) -> None:
         self.namespace = namespace
         self.selection = selection
         self.bookmarks = bookmarks
+        self.watches_all = selection.everything and not namespace
         self.bucket = _bucket_of(namespace, selection)
         self.ended = False
         self.timer: Cancellable | None = None
@@ -161,12 +166,6 @@ class Watcher:
     def offer(self, change: Change) -> None:
         """Tell of a change, as it looks through the selection."""
         old, new, selection = change.old, change.new, self.selection
-        if selection.everything:
-            if new is None:
-                self.send(DELETED, change.gone())
-            else:
-                self.send(ADDED if old is None else MODIFIED, new)
-            return
         if selection.node_alone:
             # What every agent asks for.
             node = selection.node
@@ -204,7 +203,7 @@ def _bucket_of(namespace: str, selection: Selection) -> _Bucket:
 
 class Collection:
     """The objects of one resource. `by_node`: they are looked up by their node, too. `in_writing`: each is written down
-    once there is a newer one.
+    once there are newer ones.
     """
 
     def __init__(self, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
@@ -215,10 +214,13 @@ class Collection:
         self._is_in_order = True
         self._removed: set[Key] = set()
         """Those that are in `_order` still, and not in the collection any more."""
-        self._by_node: dict[str, dict[Key, Version]] | None = {} if by_node else None
+        self._by_node: dict[str, dict[Key, None]] | None = {} if by_node else None
         self._in_writing = in_writing
-        self._newest: Version | None = None
+        self._not_in_writing: list[Version] = []
+        self._watch_all: tuple[Watcher, ...] = ()
+        """Who watches everything, and is told of every change as it is."""
         self._watchers: dict[_Bucket, tuple[Watcher, ...]] = {}
+        """All others."""
         self._watched_by_name = False
         """Whether somebody watches only what has some name, or is in some namespace."""
         self._history: list[Change] = []
@@ -236,8 +238,8 @@ class Collection:
     def on_node(self, node: str) -> Iterator[Json]:
         """The objects bound to that node."""
         if self._by_node is not None:
-            for version in self._by_node.get(node, {}).values():
-                yield version.object
+            for key in self._by_node.get(node, ()):
+                yield self._items[key].object
 
     def holds(self, namespace: str) -> bool:
         """Whether there is anything in that namespace."""
@@ -255,13 +257,15 @@ class Collection:
             else:
                 self._order.append(key)
                 self._is_in_order = False
-        if self._by_node is not None:
+        if self._by_node is not None and (old is None or old.node != version.node):
             self._index(self._by_node, key, old, version)
         self._tell(Change(version.revision, old, version), version)
         if self._in_writing:
-            if self._newest is not None:
-                self._newest.write_down()
-            self._newest = version
+            waiting = self._not_in_writing
+            if len(waiting) == NOT_IN_WRITING_AT_MOST:
+                write_down(waiting)
+                waiting.clear()
+            waiting.append(version)
 
     def remove(self, key: Key, revision: int) -> Change:
         old = self._items.pop(key)
@@ -310,22 +314,29 @@ class Collection:
         return self._order
 
     @staticmethod
-    def _index(by_node: dict[str, dict[Key, Version]], key: Key, old: Version | None, new: Version | None) -> None:
-        if old is not None and (new is None or old.node != new.node):
+    def _index(by_node: dict[str, dict[Key, None]], key: Key, old: Version | None, new: Version | None) -> None:
+        """It has come to another node, or is new or gone."""
+        if old is not None:
             here = by_node[old.node]
             del here[key]
             if not here:
                 del by_node[old.node]
         if new is not None:
-            by_node.setdefault(new.node, {})[key] = new
+            by_node.setdefault(new.node, {})[key] = None
 
     # --- watching ---------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Watcher) -> None:
+        if watcher.watches_all:
+            self._watch_all = (*self._watch_all, watcher)
+            return
         self._watchers[watcher.bucket] = (*self._watchers.get(watcher.bucket, ()), watcher)
         self._note_buckets()
 
     def leave(self, watcher: Watcher) -> None:
+        if watcher.watches_all:
+            self._watch_all = tuple(other for other in self._watch_all if other is not watcher)
+            return
         those = tuple(other for other in self._watchers.get(watcher.bucket, ()) if other is not watcher)
         if those:
             self._watchers[watcher.bucket] = those
@@ -337,7 +348,7 @@ class Collection:
         self._watched_by_name = any(type(bucket) is tuple and bucket != _EVERYTHING for bucket in self._watchers)
 
     def watchers(self) -> list[Watcher]:
-        return [watcher for those in self._watchers.values() for watcher in those]
+        return [*self._watch_all, *(watcher for those in self._watchers.values() for watcher in those)]
 
     def changes_after(self, revision: int) -> list[Change]:
         """Raises StatusError (410) when some of them are forgotten."""
@@ -361,6 +372,12 @@ class Collection:
         self._history.append(change)
         if len(self._history) > 2 * self._history_at_most:
             self.forget(self._history_at_most)
+        if self._watch_all:
+            old, new = change.old, change.new
+            kind = DELETED if new is None else ADDED if old is None else MODIFIED
+            told = change.gone() if new is None else new
+            for watcher in self._watch_all:
+                watcher.send(kind, told)
         watchers = self._watchers
         if not watchers:
             return

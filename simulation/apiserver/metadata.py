@@ -12,10 +12,11 @@ from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request, conflict, forbidden_field, invalid, invalid_value
 
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
-_NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
+NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
+"""What the client may not decide about a new object."""
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
 _TEXT = frozenset({str})
-_NEVER_KEPT = frozenset({"managedFields", "selfLink"})
+_NEVER_KEPT = ("managedFields", "selfLink")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NOTHING: Json = {}
 
@@ -29,22 +30,24 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
         metadata = {}
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
-    if _NEVER_KEPT.isdisjoint(metadata) and _TEXT.issuperset(map(type, metadata.values())):
-        metadata = metadata.copy()  # as that of nearly all that is new
-    else:
-        metadata = _kept(metadata)
+    metadata = metadata.copy()
+    if not (_TEXT.issuperset(map(type, metadata.values())) and metadata.keys().isdisjoint(_NEVER_KEPT)):
+        _tidy(metadata)  # hardly any that is new has more than texts
     own = without_nulls(value) if None in value.values() else value.copy()
     own["kind"], own["apiVersion"], own["metadata"] = resource_kind, api_version, metadata
     return own
 
 
-def _kept(metadata: Json) -> Json:
-    """A copy of what is kept of it. Raises StatusError (400)."""
-    kept = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+def _tidy(metadata: Json) -> None:
+    """Take out of it what is not kept. Raises StatusError (400)."""
+    for name in _NEVER_KEPT:
+        metadata.pop(name, None)
+    if None in metadata.values():
+        for name in [name for name, part in metadata.items() if part is None]:
+            del metadata[name]
     for name in _TEXTS:
-        if type(kept.get(name, "")) is not str:
+        if type(metadata.get(name, "")) is not str:
             raise bad_request(f"metadata.{name} is no text")
-    return kept
 
 
 def _check_type(resource_kind: str, api_version: str, value: Json) -> None:
@@ -73,12 +76,10 @@ def check_namespace(resource: ServedResource, namespace: str, metadata: Json) ->
 
 
 def strip_new(metadata: Json) -> None:
-    """What the client may not decide about a new object."""
-    if _NOT_IN_NEW.isdisjoint(metadata):
-        return
+    """Take out of it what is `NOT_IN_NEW`. Raises StatusError (400)."""
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
-    for name in [name for name in metadata if name in _NOT_IN_NEW]:
+    for name in [name for name in metadata if name in NOT_IN_NEW]:
         del metadata[name]
 
 

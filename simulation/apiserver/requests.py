@@ -148,18 +148,20 @@ def read_target(path: str, find_resource: Find) -> Target:
 _VERBS = {"PUT": "update", "PATCH": "patch", "POST": "create"}
 
 
-def verb_of(request: Request, target: Target, *, watch: bool) -> str:
-    """The verb in Kubernetes' sense. Raises StatusError (405) when the resource does not have it."""
-    method = request.method
+@lru_cache(maxsize=1024)
+def verb_of(method: str, resource: ServedResource, sub: SubResource | None, named: bool, watch: bool = False) -> str:
+    """The verb in Kubernetes' sense, for one object (`named`) or the collection. Raises StatusError (405) when the
+    resource, or the part `sub` of it, does not have it.
+    """
     if method in ("GET", "HEAD"):
-        verb = "get" if target.name else "watch" if watch else "list"
+        verb = "get" if named else "watch" if watch else "list"
     elif method == "DELETE":
-        verb = "delete" if target.name else "deletecollection"
+        verb = "delete" if named else "deletecollection"
     else:
         verb = _VERBS.get(method, "")
-    verbs = target.resource.verbs if target.sub is None else target.sub.verbs
-    needs_name = verb in ("update", "patch") and not target.name
-    if verb not in verbs or needs_name or (verb == "create" and target.name and target.sub is None):
+    verbs = resource.verbs if sub is None else sub.verbs
+    needs_name = verb in ("update", "patch") and not named
+    if verb not in verbs or needs_name or (verb == "create" and named and sub is None):
         raise method_not_allowed()
     return verb
 
@@ -196,7 +198,9 @@ class Call:
 
     def object_body(self) -> Json:
         """The object in the body. Raises StatusError."""
-        value = self.body()
+        value = self.request.document
+        if value is None:
+            value = self.body()
         if not isinstance(value, dict):
             raise bad_request("the body of the request is not an object")
         return value
@@ -214,9 +218,11 @@ def call_of(request: Request, find_custom: Find | None = None) -> Call:
             raise
         target = read_target(request.path, find_custom)
     if not request.query:
-        return Call(request, target, verb_of(request, target, watch=False), _NO_QUERY)
+        verb = verb_of(request.method, target.resource, target.sub, target.name != "")
+        return Call(request, target, verb, _NO_QUERY)
     query = dict(request.query)
-    verb = verb_of(request, target, watch=query.get("watch", "") in ("true", "1"))
+    watch = query.get("watch", "") in ("true", "1")
+    verb = verb_of(request.method, target.resource, target.sub, target.name != "", watch)
     dry_run = query.get("dryRun", "")
     if dry_run not in ("", "All"):
         raise bad_request(f'Invalid value: "{dry_run}": dryRun must be All')

@@ -17,19 +17,20 @@ CHANGE = ("get", "patch", "update")
 STREAM = ("create", "get")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SubResource:
-    """A part of an object. `kind` with `group` and `version`: of what is sent and answered there."""
+    """A part of an object. `kind` with `group` and `version`: of what is sent and answered there. `api_version`: as in
+    `apiVersion`. Told apart by identity, as resources are.
+    """
 
     kind: str
     group: str
     version: str
     verbs: tuple[str, ...]
+    api_version: str = field(init=False)
 
-    @property
-    def api_version(self) -> str:
-        """As in `apiVersion`."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "api_version", f"{self.group}/{self.version}" if self.group else self.version)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -125,7 +125,9 @@ class ApiServer:
         with self._core.lock:
             try:
                 call = call_of(request, self._custom.find)
-                self._context.authorizer.check(call)
+                authorizer = self._context.authorizer
+                if not authorizer.lets_all:
+                    authorizer.check(call)
                 custom = call.resource.custom
                 if custom is not None and custom.warning:
                     call.warnings.append(custom.warning)

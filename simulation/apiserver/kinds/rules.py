@@ -87,11 +87,9 @@ class KindRules:
             ) from None
 
 
-def check_name(rules: KindRules, resource: ServedResource, name: str) -> None:
-    """Raises StatusError (422)."""
-    refusal = rules.name_fault(name)
-    if refusal is not None:
-        raise invalid(resource, name, [invalid_value("metadata.name", name, " ".join(refusal))])
+def refused_name(resource: ServedResource, name: str, fault: tuple[str, str]) -> StatusError:
+    """A 422 for a name with that fault."""
+    return invalid(resource, name, [invalid_value("metadata.name", name, " ".join(fault))])
 
 
 def with_default(value: Json, **defaults: Any) -> Json:

@@ -56,9 +56,8 @@ def bind(context: Context, call: Call) -> Answer:
         "spec": shared({**spec, "nodeName": node}),
         "status": {**status, "conditions": [*others, condition]},
     }
-    version = context.put(call, bound)
     if not call.dry_run:
-        context.rules(PODS).changed(old, version)
+        context.rules(PODS).changed(old, context.core.store.put(PODS.store_key, bound))
     return JsonAnswer(success(PODS, name, code=201), 201)
 
 

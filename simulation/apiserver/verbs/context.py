@@ -51,9 +51,8 @@ class Context:
         """How stored versions look in that resource."""
         return partial(self.kinds[resource.store_key].seen_in, resource)
 
-    def put(self, call: Call, value: Json) -> Version:
-        """Store a new version, unless this is only a trial."""
-        if call.dry_run:
-            metadata = value["metadata"]
-            return Version(metadata.get("namespace", ""), metadata["name"], value, 0)
-        return self.core.store.put(call.resource.store_key, value)
+
+def tried(value: Json) -> Version:
+    """What a new version would be, when it is only a trial."""
+    metadata = value["metadata"]
+    return Version(metadata.get("namespace", ""), metadata["name"], value, 0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from simulation.apiserver.authorization import check_node_object
-from simulation.apiserver.kinds.rules import check_name
-from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
+from simulation.apiserver.kinds.rules import refused_name
+from simulation.apiserver.metadata import NOT_IN_NEW, check_metadata, check_namespace, strip_new, typed
 from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import NAMESPACES
-from simulation.apiserver.status import Json, already_exists, forbidden, invalid, not_found, required
+from simulation.apiserver.status import Json, StatusError, already_exists, forbidden, invalid, not_found, required
 from simulation.apiserver.store import Version
-from simulation.apiserver.verbs.context import Context
+from simulation.apiserver.verbs.context import Context, tried
 from simulation.apiserver.verbs.field_validation import check_fields
 
 _LONGEST_GENERATED = 63
@@ -33,15 +33,20 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     rules = context.kinds[resource.store_key]
     metadata: dict[str, Any] = value["metadata"]
     check_namespace(resource, call.namespace, metadata)
-    strip_new(metadata)
+    if not NOT_IN_NEW.isdisjoint(metadata):
+        strip_new(metadata)
     name = metadata.get("name")
     if not name and metadata.get("generateName"):
         name = metadata["name"] = metadata["generateName"][: _LONGEST_GENERATED - 5] + core.suffix()
     if not name:
         raise invalid(resource, "", [required("metadata.name", "name or generateName is required")])
-    check_name(rules, resource, name)
+    fault = rules.name_fault(name)
+    if fault is not None:
+        raise refused_name(resource, name, fault)
     if resource.namespaced:
-        _check_namespace_lives(context, call, name)
+        home = core.store.get("namespaces", "", call.namespace)
+        if home is None or "deletionTimestamp" in home.object["metadata"]:
+            raise _refused_by_namespace(call, name, home)
     metadata["uid"] = core.new_uid()
     metadata["creationTimestamp"] = core.timestamp()
     if rules.has_generation:
@@ -56,21 +61,21 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
         check_node_object(call, None, value)
     if core.store.get(resource.store_key, metadata.get("namespace", ""), name) is not None:
         raise already_exists(resource, name)
-    version = context.put(call, value)
-    if not call.dry_run:
-        rules.created(version)
+    if call.dry_run:
+        return tried(value)
+    version = core.store.put(resource.store_key, value)
+    rules.created(version)
     return version
 
 
-def _check_namespace_lives(context: Context, call: Call, name: str) -> None:
-    namespace = context.core.store.get("namespaces", "", call.namespace)
-    if namespace is None:
-        raise not_found(NAMESPACES, call.namespace)
-    if "deletionTimestamp" in namespace.object["metadata"]:
-        why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
-        cause = {
-            "reason": "NamespaceTerminating",
-            "message": f"namespace {call.namespace} is being terminated",
-            "field": "metadata.namespace",
-        }
-        raise forbidden(call.resource, name, why, [cause])
+def _refused_by_namespace(call: Call, name: str, home: Version | None) -> StatusError:
+    """The namespace of a new object is not there, or on its way out."""
+    if home is None:
+        return not_found(NAMESPACES, call.namespace)
+    why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+    cause = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {call.namespace} is being terminated",
+        "field": "metadata.namespace",
+    }
+    return forbidden(call.resource, name, why, [cause])

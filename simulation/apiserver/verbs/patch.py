@@ -54,7 +54,7 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if media == APPLY and isinstance(document, dict):
             patched = _applied(context, call, old, document)
         else:
-            before = rules.seen_in(call.resource, old).object
+            before = (rules.seen_in(call.resource, old) if call.resource.storage else old).object
             bare = call.request.document is None and is_bare(call.request.body)
             patched = _patched(call, media, before, document, bare=bare)
     except PatchError as error:
@@ -62,7 +62,9 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
             raise bad_request(f"the patch cannot be read: {error}") from None
         raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None
     value = typed(call.resource.kind, call.resource.api_version, patched)
-    version = change(context, call, old, rules.stored_of(call.resource, value))
+    if call.resource.storage:
+        value = rules.stored_of(call.resource, value)
+    version = change(context, call, old, value)
     if media == APPLY:
         _remember(context, call, version, document)
     return context.answer(call, version)

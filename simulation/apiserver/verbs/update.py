@@ -13,7 +13,7 @@ from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
 from simulation.apiserver.store import Version
-from simulation.apiserver.verbs.context import Context
+from simulation.apiserver.verbs.context import Context, tried
 from simulation.apiserver.verbs.create import create_value
 from simulation.apiserver.verbs.field_validation import check_fields
 
@@ -70,9 +70,10 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
         last = context.core.store.remove(resource.store_key, call.namespace, call.name)
         rules.removed(last)
         return last
-    version = context.put(call, new)
-    if not call.dry_run:
-        rules.changed(old, version)
+    if call.dry_run:
+        return tried(new)
+    version = context.core.store.put(resource.store_key, new)
+    rules.changed(old, version)
     return version
 
 

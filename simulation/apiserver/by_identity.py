@@ -8,31 +8,27 @@ alive here, so that nothing else can take its place in memory; a bounded number 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+NOT_KNOWN = (None, None)
 
-class ByIdentity(Generic[T]):
-    """See the module."""
 
-    __slots__ = ("_at_most", "_known")
+class ByIdentity(dict[int, tuple[object, T]]):
+    """See the module. What is known of a part: `known.get(id(part), NOT_KNOWN)[1]`, asked so often that no function of
+    ours is between.
+    """
+
+    __slots__ = ("_at_most",)
 
     def __init__(self, at_most: int) -> None:
+        super().__init__()
         self._at_most = at_most
-        self._known: dict[int, tuple[object, T]] = {}
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def get(self, part: object) -> T | None:
-        """What is known of that very part."""
-        known = self._known.get(id(part))
-        return None if known is None else known[1]
 
     def put(self, part: Mapping[str, Any], found: T) -> T:
         """Keep what was found; gives it back."""
-        if len(self._known) >= self._at_most:
-            self._known.clear()
-        self._known[id(part)] = (part, found)
+        if len(self) >= self._at_most:
+            self.clear()
+        self[id(part)] = part, found
         return found

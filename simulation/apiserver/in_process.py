@@ -19,6 +19,7 @@ import msgspec
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise
 from config.codec import DocumentError
+from config.objects import ApiObject
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent, nothing
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.cri.errors import StatusCode
@@ -236,9 +237,21 @@ class InProcessApi:
         self._await_the_first()
 
     def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
+        """What the caller gets. One object is made of what JSON knows, without the text between (see `read_version`);
+        all else is read from the text, if anybody reads it.
+        """
         self._in_flight.pop(answer, None)
+        value: Any = None
         try:
-            value = _value_of(call, done)
+            if isinstance(done, ObjectAnswer):
+                if call.read is not nothing:
+                    value = call.read(done.body()) if call.kind is None else read_version(done.version, call.kind)
+            elif isinstance(done, WatchAnswer | NodeAnswer):
+                raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
+            elif isinstance(done, JsonAnswer) and done.code >= 400:
+                raise _refusal(done, call.verb)
+            else:
+                value = call.read(done.body())
         except ApiError as error:
             answer.set_exception(error)
         except DocumentError as error:
@@ -259,6 +272,7 @@ class _Watch:
     ) -> None:
         self._api = api
         self._call = call
+        self._kind: type[ApiObject] = call.kind
         self._on_event = on_event
         self._on_end = on_end
         self._waiting: deque[tuple[int, str, Any]] = deque()
@@ -320,9 +334,14 @@ class _Watch:
     def _tell(self, kind: str, version: Version) -> None:
         if self._closed:
             return
-        assert self._answer is not None
+        assert self._answer is not None, "nothing is told before the watch has begun"
+        answer = self._answer
         try:
-            value = None if kind == BOOKMARK else read_version(self._answer.shape(version), self._call.kind)
+            if kind == BOOKMARK:
+                value = None
+            else:
+                seen = answer.shape(version) if answer.resource.storage else version
+                value = read_version(seen, self._kind)
         except DocumentError as error:
             self.end(ApiError(200, "NotUnderstood", str(error), self._call.verb))
             return
@@ -357,24 +376,6 @@ class _Watch:
                 self._tell_end(what)
             else:
                 self._tell(kind, what)
-
-
-def _value_of(call: ApiCall[R], done: Answer) -> R:
-    """What the caller gets. Raises ApiError and DocumentError.
-
-    One object is made of what JSON knows, without the text between (see `read_version`); all else is read from the
-    text, if anybody reads it.
-    """
-    if isinstance(done, ObjectAnswer):
-        value: Any = None
-        if call.read is not nothing:
-            value = call.read(done.body()) if call.kind is None else read_version(done.version, call.kind)
-        return value  # type: ignore[no-any-return]
-    if isinstance(done, WatchAnswer | NodeAnswer):
-        raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
-    if isinstance(done, JsonAnswer) and done.code >= 400:
-        raise _refusal(done, call.verb)
-    return call.read(done.body())
 
 
 _NO_FATE = CallFate()

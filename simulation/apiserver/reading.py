@@ -11,17 +11,15 @@ What can fail is a version that is no such object (`DocumentError`). Refuses to 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from config.codec import from_builtins
 from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
-from simulation.apiserver.by_identity import ByIdentity
+from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.status import Json
 from simulation.apiserver.store import Version
-
-K = TypeVar("K", bound=ApiObject)
 
 VERSIONS_AT_MOST = 256
 """Whoever is told of a version is told soon."""
@@ -30,28 +28,23 @@ STATUSES_AT_MOST = 256
 _PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
 
-def read_version(version: Version, kind: type[K]) -> K:
-    """The object of that version. Raises DocumentError."""
-    found: Any = _read_version(version, kind)
-    return found  # type: ignore[no-any-return]
+@lru_cache(maxsize=VERSIONS_AT_MOST)
+def read_version(version: Version, kind: type[ApiObject]) -> Any:
+    """The object of that version: of type `kind`. Raises DocumentError."""
+    return read_pod(version.object) if kind is Pod else from_builtins(version.object, kind)
 
 
 def read_pod(value: Json) -> Pod:
     """A pod with a spec that is kept as it is, be it in other pods, too. Raises DocumentError."""
     spec = value.get("spec")
-    read = None if spec is None else _specs.get(spec) or _read_spec(spec)
+    read = None if spec is None else _specs.get(id(spec), NOT_KNOWN)[1] or _read_spec(spec)
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
 
 def read_change_of_pod(value: Json) -> Pod:
     """A pod that somebody has sent or changed: its spec may have been read before, or may never be seen again."""
-    read = _specs.get(value.get("spec"))
+    read = _specs.get(id(value.get("spec")), NOT_KNOWN)[1]
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
-
-
-@lru_cache(maxsize=VERSIONS_AT_MOST)
-def _read_version(version: Version, kind: type[ApiObject]) -> ApiObject:
-    return read_pod(version.object) if kind is Pod else from_builtins(version.object, kind)
 
 
 _specs: ByIdentity[PodSpec] = ByIdentity(SPECS_AT_MOST)
@@ -69,7 +62,7 @@ def _put_together(value: Json, spec: PodSpec) -> Pod:
                 kind="Pod",
                 metadata=msgspec.convert(value["metadata"], ObjectMeta),
                 spec=spec,
-                status=None if status is None else _statuses.get(status) or _read_status(status),
+                status=None if status is None else _statuses.get(id(status), NOT_KNOWN)[1] or _read_status(status),
             )
         except (msgspec.ValidationError, RecursionError):
             pass

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from actors.event_messages import RecordEvent
 
 SECOND_NS = 1_000_000_000
@@ -31,44 +33,28 @@ COMBINED = "(combined from similar events): "
 T = TypeVar("T")
 
 
-class Series:
+class Series(msgspec.Struct, eq=False):
     """One event as the API server will know it: what came of it, and how far that has been sent.
 
     `key` is the same for the same series; `count`, `message` and `last_wall_ns` are of the newest event. The fields
     below them belong to whoever sends.
     """
 
-    __slots__ = (
-        "count",
-        "event",
-        "first_wall_ns",
-        "key",
-        "known",
-        "last_ns",
-        "last_wall_ns",
-        "message",
-        "name",
-        "raised",
-        "sending",
-        "tries",
-    )
-
-    def __init__(self, key: Hashable, event: RecordEvent, wall_ns: int) -> None:
-        self.key = key
-        self.event = event
-        self.message = event.message
-        self.count = 0
-        self.first_wall_ns = wall_ns
-        self.last_wall_ns = wall_ns
-        self.last_ns = 0
-        self.name = ""
-        """Of its object, once there is one."""
-        self.known = False
-        """The API server has it."""
-        self.sending = False
-        self.raised = False
-        """It is to be sent again, for it changed on the way."""
-        self.tries = 0
+    key: Hashable
+    event: RecordEvent
+    message: str
+    first_wall_ns: int
+    last_wall_ns: int = 0
+    last_ns: int = 0
+    count: int = 0
+    name: str = ""
+    """Of its object, once there is one."""
+    known: bool = False
+    """The API server has it."""
+    sending: bool = False
+    raised: bool = False
+    """It is to be sent again, for it changed on the way."""
+    tries: int = 0
 
 
 class EventCorrelation:
@@ -84,23 +70,20 @@ class EventCorrelation:
         about = (event.kind, event.namespace, event.name, event.uid)
         kind_key = (about, event.type, event.reason)
         if self._kinds.used(kind_key, _Kind).combines(event.message, now_ns):
-            series = self._series.used(kind_key, Series, kind_key, event, wall_ns)
+            series = self._series.used(kind_key, Series, kind_key, event, event.message, wall_ns)
             series.message = COMBINED + event.message
         else:
-            series = self._series.used(event, Series, event, event, wall_ns)
+            series = self._series.used(event, Series, event, event, event.message, wall_ns)
         series.count += 1
         series.last_ns, series.last_wall_ns = now_ns, wall_ns
         return series, self._objects.used(about, _Allowance, now_ns).take(now_ns)
 
 
-class _Kind:
+class _Kind(msgspec.Struct, eq=False):
     """The messages of one object, type and reason that are events of their own."""
 
-    __slots__ = ("_last_ns", "_messages")
-
-    def __init__(self) -> None:
-        self._messages: tuple[str, ...] = ()
-        self._last_ns = 0
+    _messages: tuple[str, ...] = ()
+    _last_ns: int = 0
 
     def combines(self, message: str, now_ns: int) -> bool:
         if now_ns - self._last_ns > COMBINING_NS:

@@ -8,7 +8,7 @@ from actors.kernel import Message
 from config.objects import Pod
 
 
-class RecordEvent(Message, frozen=True):
+class RecordEvent(Message, frozen=True, cache_hash=True):
     """Anybody -> EventRecorderActor: an event about a pod or the node (spec 15).
 
     `type` is Normal or Warning; `field_path` is such as `spec.containers{web}`, empty for the pod as a whole; `uid`

@@ -36,6 +36,7 @@ def creation(series: Series, node_name: str) -> ApiCall[None]:
         about["namespace"] = event.namespace
     if event.field_path:
         about["fieldPath"] = event.field_path
+    last = api_time(series.last_wall_ns)
     body = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -45,8 +46,8 @@ def creation(series: Series, node_name: str) -> ApiCall[None]:
         "message": series.message,
         "type": event.type,
         "count": series.count,
-        "firstTimestamp": api_time(series.first_wall_ns),
-        "lastTimestamp": api_time(series.last_wall_ns),
+        "firstTimestamp": last if series.count == 1 else api_time(series.first_wall_ns),
+        "lastTimestamp": last,
         "source": {"component": COMPONENT, "host": node_name},
         "reportingComponent": COMPONENT,
         "reportingInstance": node_name,

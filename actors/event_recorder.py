@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from concurrent.futures import CancelledError
 from typing import Any, ClassVar
 
 import msgspec
@@ -22,7 +23,7 @@ from actors.event_correlation import EventCorrelation, Series
 from actors.event_messages import RecordedEvent, RecordEvent
 from actors.event_objects import creation, event_name, raising
 from actors.event_queue import EventQueue
-from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles
 from actors.messages import ListEvents
 from runtime.api import Api, ApiCall, ApiError
 
@@ -80,7 +81,10 @@ class EventRecorderActor(Actor):
         wall_ns = self.wall_ns()
         recorded = self._record(message, wall_ns)
         if recorded.count & (recorded.count - 1) == 0:
-            self._say(recorded)
+            level = logging.WARNING if message.type == "Warning" else logging.INFO
+            log = self.log
+            if log.isEnabledFor(level):
+                log.log(level, "%s", sentence(recorded))
         if self._api is not None:
             self._correlate(message, wall_ns)
 
@@ -103,12 +107,6 @@ class EventRecorderActor(Actor):
             del self._events[next(iter(self._events))]
         return recorded
 
-    def _say(self, recorded: RecordedEvent) -> None:
-        level = logging.WARNING if recorded.event.type == "Warning" else logging.INFO
-        log = self.log
-        if log.isEnabledFor(level):
-            log.log(level, "%s", sentence(recorded))
-
     # --- to the API server ------------------------------------------------------------------------------------------
 
     def _correlate(self, event: RecordEvent, wall_ns: int) -> None:
@@ -127,8 +125,6 @@ class EventRecorderActor(Actor):
         return not self._pausing and self._calls < (1 if self._probing else MAX_CALLS)
 
     def _pump(self) -> None:
-        if not self._queue.waiting:
-            return
         while self._may_send() and (series := self._queue.take(self.now_ns())) is not None:
             self._send(series)
         self._say_lost()
@@ -146,7 +142,9 @@ class EventRecorderActor(Actor):
         if self._terminating and not series.known and self._is_terminating(series.event.namespace):
             return
         if not series.name:
-            series.name = self._new_name(series.event.name)
+            # No two of this node are the same, whatever the clock does.
+            self._last_stamp_ns = max(self.wall_ns(), self._last_stamp_ns + 1)
+            series.name = event_name(series.event.name, self._last_stamp_ns, self.new_uid)
         created, count = not series.known, series.count
         call = creation(series, self._node_name) if created else raising(series)
         series.sending, series.raised = True, False
@@ -155,11 +153,6 @@ class EventRecorderActor(Actor):
             lambda: api.call(call, timeout_ns=CALL_LIMIT_NS),
             lambda done: CallEnded(series, created, count, _error_of(done, call)),
         )
-
-    def _new_name(self, object_name: str) -> str:
-        """No two of this node are the same, whatever the clock does."""
-        self._last_stamp_ns = max(self.wall_ns(), self._last_stamp_ns + 1)
-        return event_name(object_name, self._last_stamp_ns, self.new_uid)
 
     @handles(CallEnded)
     def call_ended(self, message: CallEnded) -> None:
@@ -172,7 +165,8 @@ class EventRecorderActor(Actor):
         else:
             self._probing = False
             self._answered(series, message, error)
-        self._pump()
+        if self._queue.waiting:
+            self._pump()
 
     def _answered(self, series: Series, message: CallEnded, error: ApiError | None) -> None:
         series.tries = 0
@@ -242,7 +236,11 @@ def sentence(recorded: RecordedEvent) -> str:
 
 
 def _error_of(done: Pending[Any], call: ApiCall[Any]) -> ApiError | None:
-    error = outcome_of(done).error
+    error: BaseException | None
+    try:
+        error = done.exception()
+    except CancelledError as cancelled:  # of a concurrent future
+        error = cancelled
     if error is None or isinstance(error, ApiError):
         return error
     return ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)

@@ -33,7 +33,8 @@ class PatchType(enum.StrEnum):
 
 
 class ApiCall(msgspec.Struct, Generic[R], frozen=True):
-    """One request. `path` begins with a slash; `what` is such as "patch pods/status", `where` such as "default/web".
+    """One request. `path` begins with a slash; `what` is such as "patch pods/status"; `namespace` and `name`: of what
+    is asked about, empty where there is none.
 
     `read` makes the answer out of the body of a 2xx response; raises DocumentError. `content`: what is sent, as text or
     as a document of dict, list, str and numbers, which nobody changes any more: it becomes text where there is a wire.
@@ -43,7 +44,8 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     method: str
     path: str
     what: str
-    where: str
+    namespace: str
+    name: str
     read: Callable[[bytes], R]
     query: Query = ()
     content: bytes | dict[str, Any] | None = None
@@ -59,7 +61,7 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     @property
     def verb(self) -> str:
         """What logs and errors say: "patch pods/status default/web". Most calls come to none."""
-        return f"{self.what} {self.where}".rstrip()
+        return f"{self.what} {_where(self.namespace, self.name)}".rstrip()
 
 
 class WatchCall(msgspec.Struct, Generic[K], frozen=True):
@@ -67,14 +69,14 @@ class WatchCall(msgspec.Struct, Generic[K], frozen=True):
 
     path: str
     what: str
-    where: str
+    namespace: str
     kind: type[K]
     query: Query = ()
 
     @property
     def verb(self) -> str:
         """See `ApiCall.verb`."""
-        return f"{self.what} {self.where}".rstrip()
+        return f"{self.what} {self.namespace}".rstrip()
 
 
 class ObjectList(msgspec.Struct, Generic[K], frozen=True):
@@ -100,7 +102,8 @@ def get(resource: Resource[K], namespace: str, name: str, *, resource_version: s
         "GET",
         resource.path(namespace, name),
         f"get {resource.plural}",
-        _where(namespace, name),
+        namespace,
+        name,
         resource.decode,
         query,
         kind=resource.kind,
@@ -125,7 +128,7 @@ def list_objects(
         limit=str(limit) if limit else "",
         **{"continue": continue_},
     )
-    return ApiCall("GET", resource.path(namespace), f"list {resource.plural}", namespace, _many(resource), query)
+    return ApiCall("GET", resource.path(namespace), f"list {resource.plural}", namespace, "", _many(resource), query)
 
 
 def watch_objects(
@@ -157,7 +160,8 @@ def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "",
         "POST",
         path,
         _what("create", resource, subresource),
-        _where(namespace, name or value_name(value)),
+        namespace,
+        name or value_name(value),
         lambda body: decode(body, kind),
         content=encode(value),
         kind=kind,
@@ -170,7 +174,8 @@ def create_unread(resource: Resource[Any], namespace: str, name: str, value: dic
         "POST",
         resource.path(namespace),
         f"create {resource.plural}",
-        _where(namespace, name),
+        namespace,
+        name,
         nothing,
         content=value,
     )
@@ -184,7 +189,8 @@ def update(resource: Resource[K], namespace: str, value: K, *, subresource: str 
         "PUT",
         path,
         _what("update", resource, subresource),
-        _where(namespace, name),
+        namespace,
+        name,
         resource.decode,
         content=encode(value),
         kind=resource.kind,
@@ -206,7 +212,8 @@ def patch(
         "PATCH",
         path,
         _what("patch", resource, subresource),
-        _where(namespace, name),
+        namespace,
+        name,
         resource.decode,
         content=msgspec.json.encode(body),
         content_type=patch_type,
@@ -227,7 +234,8 @@ def delete(
         "DELETE",
         resource.path(namespace, name),
         f"delete {resource.plural}",
-        _where(namespace, name),
+        namespace,
+        name,
         nothing,
         content=options,
     )
@@ -250,7 +258,17 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:
     """The same call, for whom it is enough that it was done."""
-    return ApiCall(call.method, call.path, call.what, call.where, nothing, call.query, call.content, call.content_type)
+    return ApiCall(
+        call.method,
+        call.path,
+        call.what,
+        call.namespace,
+        call.name,
+        nothing,
+        call.query,
+        call.content,
+        call.content_type,
+    )
 
 
 def nothing(_: bytes) -> None:

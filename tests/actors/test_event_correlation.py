@@ -150,9 +150,8 @@ def test_without_a_silence_one_kind_is_at_most_ten_events(messages: list[str]):
 
 
 def series(reason: str, name: str, at_ns: int = 0) -> Series:
-    made = Series(name, event(reason=reason, name=name), at_ns)
-    made.last_ns = at_ns
-    return made
+    told = event(reason=reason, name=name)
+    return Series(name, told, told.message, at_ns, last_ns=at_ns)
 
 
 def drain(queue: EventQueue, now_ns: int = 0) -> list[str]:

@@ -14,13 +14,12 @@ import msgspec
 from actors.cgroup_plan import CgroupPlan, Enforcement
 from config.pod_identity import QosClass
 from runtime.cgroups.capability import CgroupLimits, Cgroups, CgroupTree
-from runtime.cgroups.names import CgroupNameError, Words, pod_words, root_words, tier_words
+from runtime.cgroups.names import CgroupNameError, Words, pod_word, pod_words, root_words, tier_words
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 
 T = TypeVar("T")
 
-_EVERY_TIER = tuple(QosClass)
 CREATE, UPDATE, DESTROY = "create", "update", "destroy"
 
 
@@ -59,6 +58,7 @@ class CgroupHands:
         self._cgroups: Cgroups = tree.driven_by(driver)
         self._root = root_words(plan.root, per_qos=False)
         self._pods = root_words(plan.root)
+        self._tiers = {qos: tier_words(self._pods, qos) for qos in QosClass}
         self._meters = meters
         self._now_ns = now_ns
 
@@ -70,18 +70,18 @@ class CgroupHands:
                 where = cgroups.name(self._root)
                 return Ground(False, (f"the cgroup {where} does not exist: make it, or change cgroupRoot",))
             problems = [*cgroups.problems(), *self.write_tiers(tiers)]
-            usable = all(cgroups.exists(tier_words(self._pods, qos)) for qos in _EVERY_TIER)
+            usable = all(cgroups.exists(tier) for tier in self._tiers.values())
         except CgroupNameError as fault:
             return Ground(False, (f"cgroupRoot: {fault}",))
         return Ground(usable, tuple(dict.fromkeys(problems)), self.uids())
 
     def uids(self) -> tuple[str, ...]:
         """Whose cgroups there are."""
-        return tuple(uid for qos in _EVERY_TIER for uid in self._cgroups.pod_uids(tier_words(self._pods, qos)))
+        return tuple([uid for tier in self._tiers.values() for uid in self._cgroups.pod_uids(tier)])
 
     def make(self, wanted: Iterable[PodGroup]) -> tuple[PodGroupMade, ...]:
         """One after the other; what cannot be made does not keep the others from being made."""
-        return tuple(self._make(each) for each in wanted)
+        return tuple([self._make(each) for each in wanted])
 
     def _make(self, wanted: PodGroup) -> PodGroupMade:
         cgroups = self._cgroups
@@ -98,7 +98,7 @@ class CgroupHands:
 
     def write_tiers(self, tiers: Iterable[tuple[QosClass, CgroupLimits]]) -> tuple[str, ...]:
         """What could not be written."""
-        return tuple(problem for qos, limits in tiers for problem in self._update(tier_words(self._pods, qos), limits))
+        return tuple(problem for qos, limits in tiers for problem in self._update(self._tiers[qos], limits))
 
     def enforce(self, wanted: Enforcement) -> tuple[str, ...]:
         """What of it could not be done."""
@@ -112,23 +112,27 @@ class CgroupHands:
 
     def weaken(self, uids: Iterable[str], limits: CgroupLimits) -> tuple[str, ...]:
         """Leave the cgroups of these pods where they are, with so little."""
-        there = (words for words in self._places(uids) if self._cgroups.exists(words))
+        there = (words for uid in uids for words in self._places(uid) if self._cgroups.exists(words))
         return tuple(problem for words in there for problem in self._update(words, limits))
 
     def remove(self, uids: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """End what is in them and take them away, in whichever tier they are: (UID, what stays and why) of each."""
-        return tuple((uid, self._timed(DESTROY, partial(self._remove, uid))) for uid in uids)
+        return tuple([(uid, self._timed(DESTROY, partial(self._remove, uid))) for uid in uids])
 
     def _remove(self, uid: str) -> tuple[str, ...]:
-        return tuple(problem for words in self._places((uid,)) for problem in self._cgroups.remove(words))
+        problems: list[str] = []
+        for words in self._places(uid):
+            problems += self._cgroups.remove(words)
+        return tuple(problems)
 
     def take_in(self, own: str, everybody: str) -> tuple[str, ...]:
         """Move this process to the cgroup `own`, and the system's processes to `everybody`; empty: they stay."""
         return (*(self._tree.enter(own) if own else ()), *(self._tree.gather(everybody) if everybody else ()))
 
-    def _places(self, uids: Iterable[str]) -> list[Words]:
+    def _places(self, uid: str) -> list[Words]:
         """Wherever a pod may be: a cgroup of which only the name is known tells nothing of its pod."""
-        return [pod_words(self._pods, qos, uid) for uid in uids for qos in _EVERY_TIER]
+        word = pod_word(uid)
+        return [(*tier, word) for tier in self._tiers.values()]
 
     def _update(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
         return self._timed(UPDATE, lambda: self._cgroups.apply(words, limits))

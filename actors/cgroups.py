@@ -213,8 +213,8 @@ class CgroupActor(Actor):
         elif self._ground is not None and not self._ground.usable:
             for request in book.take_all():
                 request.worker.tell(PodAdmitted(outside=True))
-        elif self._ground is not None and (wanted := book.begin_making(AT_ONCE)):
-            groups = tuple(self._group_of(each) for each in wanted)
+        elif self._ground is not None and book.wanted and (wanted := book.begin_making(AT_ONCE)):
+            groups = tuple([self._group_of(each) for each in wanted])
             self._on_lane("make", outcomes.groups_made(wanted), hands.make, groups)
 
     def _take_away(self) -> None:
@@ -335,7 +335,7 @@ class CgroupActor(Actor):
             self._on_lane("tiers", outcomes.limits_written, self._hands.write_tiers, tuple(tiers.items()))
 
     def _tiers(self) -> Mapping[QosClass, CgroupLimits]:
-        guaranteed, burstable = (self._book.sum_of(qos) for qos in (QosClass.GUARANTEED, QosClass.BURSTABLE))
+        guaranteed, burstable = self._book.sum_of(QosClass.GUARANTEED), self._book.sum_of(QosClass.BURSTABLE)
         rules, meters, of_all = self._plan.rules, self._tools.meters, self._enforced.get(PODS)
         if rules.keeps_memory:
             meters.put(names.MEMORY_KEPT, guaranteed.memory_bytes)

@@ -264,11 +264,12 @@ class ResourceManagerActor(Actor):
 
     def _admit(self, asked: AdmitPod) -> None:
         """What was decided is told by whoever makes the cgroup, once that is there."""
-        book, uid = self._book, asked.pod.metadata.uid
         if self._cgroups is None:
             asked.worker.tell(PodAdmitted())
-        elif book is not None and uid in book:  # or it has ended meanwhile
-            self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, book[uid], asked.runs))
+            return
+        has = self._book.get(asked.pod.metadata.uid) if self._book is not None else None
+        if has is not None:  # or it has ended meanwhile
+            self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs))
 
     def _reject(self, asked: AdmitPod, verdict: Rejected) -> None:
         del self._asking[asked.pod.metadata.uid]

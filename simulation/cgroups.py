@@ -130,7 +130,9 @@ class _Driven:
         return self._table.pods_in(words)
 
     def remove(self, words: Words) -> tuple[str, ...]:
-        if self._table.broken and words in self._table.written:
+        if words not in self._table.written:
+            return ()
+        if self._table.broken:
             return (f"{self.name(words)} cannot be removed: {self._table.broken}",)
         self._table.remove(words)
         return ()

@@ -73,8 +73,9 @@ class Book:
     def __contains__(self, uid: object) -> bool:
         return uid in self._by_uid
 
-    def __getitem__(self, uid: str) -> Allocation:
-        return self._by_uid[uid]
+    def get(self, uid: str) -> Allocation | None:
+        """What the pod has; None for nothing."""
+        return self._by_uid.get(uid)
 
     def put(self, allocation: Allocation) -> None:
         """The pod has this now, in place of what it had."""
@@ -106,7 +107,7 @@ class Book:
             self._lines[uid] = msgspec.json.encode(self._by_uid[uid])
         self._unwritten.clear()
         lines = [line for uid, line in self._lines.items() if uid not in without] if without else self._lines.values()
-        return b'{"allocations":[%s]}' % b",".join(lines)
+        return b"".join((b'{"allocations":[', b",".join(lines), b"]}"))
 
     @classmethod
     def read(cls, text: bytes) -> Book:

@@ -34,8 +34,6 @@ class Pressure(msgspec.Struct, frozen=True):
 
     def names(self) -> tuple[str, ...]:
         """The conditions of the node that say so."""
-        if not (self.memory or self.disk or self.pid):
-            return ()
         found = {"MemoryPressure": self.memory, "DiskPressure": self.disk, "PIDPressure": self.pid}
         return tuple(name for name, there in found.items() if there)
 
@@ -94,9 +92,9 @@ def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
 
 def pressure_rejection(pod: Pod, critical: bool, pressure: Pressure) -> Rejected | None:
     """Whether a node under pressure turns the pod away (spec 7.7)."""
-    names = pressure.names()
-    if not names or critical:
+    if critical or pressure == NO_PRESSURE:
         return None
+    names = pressure.names()
     if names == ("MemoryPressure",) and (
         qos_class(pod) is not QosClass.BEST_EFFORT or tolerated(MEMORY_TAINT, pod.spec.tolerations)
     ):

@@ -105,9 +105,10 @@ def _mismatches(pod: Pod, wanted: Allocation, node: Node, book: Book) -> Iterato
         yield Mismatch("NodeName", "node(s) didn't match the requested node name")
     if wanted.ports and any(book.takes_port(port) for port in wanted.ports):
         yield Mismatch("NodePorts", "node(s) didn't have free ports for the requested pod ports")
-    taints = [] if is_static(pod) else [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
-    if taints and not all(tolerated(taint, spec.tolerations) for taint in taints):
-        yield Mismatch("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+    for taint in node.spec.taints:
+        if taint.effect == NO_EXECUTE and not (is_static(pod) or tolerated(taint, spec.tolerations)):
+            yield Mismatch("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+            break
 
 
 def _counted(resource: str, amount: int) -> int:

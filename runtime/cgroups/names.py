@@ -45,7 +45,12 @@ def tier_words(root: Words, qos: QosClass) -> Words:
 
 def pod_words(root: Words, qos: QosClass, uid: str) -> Words:
     """Where a pod is."""
-    return (*tier_words(root, qos), f"{POD}{uid}")
+    return (*tier_words(root, qos), pod_word(uid))
+
+
+def pod_word(uid: str) -> str:
+    """The last word of the way to a pod."""
+    return f"{POD}{uid}"
 
 
 def path_of(words: Words, driver: str) -> str:
@@ -53,7 +58,8 @@ def path_of(words: Words, driver: str) -> str:
     if driver == SYSTEMD:
         return "/" + "/".join(_slices(words))
     for word in words:
-        _check(word, "/")
+        if not word or "/" in word:
+            raise _no_part(word, "/")
     return "/" + "/".join(words)
 
 
@@ -64,7 +70,7 @@ def name_of(words: Words, driver: str) -> str:
 
 def words_of(path: str, driver: str) -> Words:
     """The way back from a path; for systemd an underscore was a dash."""
-    parts = tuple(part for part in path.split("/") if part)
+    parts = tuple([part for part in path.split("/") if part])
     if driver != SYSTEMD or not parts:
         return parts
     last = parts[-1].removesuffix(SLICE)
@@ -108,15 +114,13 @@ def page_name(size_bytes: int) -> str:
 def _slices(words: Words) -> list[str]:
     slices, before = [], ""
     for word in words:
-        _check(word, "/_")
+        if not word or "/" in word or "_" in word:
+            raise _no_part(word, "/_")
         before = f"{before}-{word.replace('-', '_')}" if before else word.replace("-", "_")
         slices.append(before + SLICE)
     return slices
 
 
-def _check(word: str, forbidden: str) -> None:
-    for character in forbidden:
-        if character in word:
-            raise CgroupNameError(f"{word!r} cannot be a part of a cgroup's name: it has a {character!r}")
-    if not word:
-        raise CgroupNameError(f"{word!r} cannot be a part of a cgroup's name")
+def _no_part(word: str, forbidden: str) -> CgroupNameError:
+    found = [f": it has a {character!r}" for character in forbidden if character in word]
+    return CgroupNameError(f"{word!r} cannot be a part of a cgroup's name{''.join(found[:1])}")

@@ -271,13 +271,14 @@ class SyncLoopActor(SyncPartners):
         worker, pod = entry.worker, entry.pod
         if worker is None:
             return
-        if runtime is not None and (pod is None or entry.is_to_be_deleted()):
+        ends = entry.is_to_be_deleted()
+        if runtime is not None and (pod is None or ends):
             worker.tell(runtime)
         if pod is None:
             return  # known since before a restart of this actor, and the sources have not spoken since
         if entry.static and self._services.mirrors is not None:
             self._services.mirrors.tell(StaticPodDesired(pod))
-        if entry.is_to_be_deleted():
+        if ends:
             worker.tell(TerminatePod(pod=pod))
         else:
             worker.tell(SyncPod(pod, operation, runtime, around))
@@ -359,10 +360,6 @@ class SyncLoopActor(SyncPartners):
             self._next_of(name, uid)
         return renamed
 
-    def _leave_line(self, uid: str, entry: Entry) -> None:
-        """Nothing of the pod is left: the next of its name may start."""
-        self._next_of(entry.name, uid)
-
     def _next_of(self, name: str, uid: str) -> None:
         following = self._lines.leave(name, uid)
         if following in self._entries:
@@ -433,7 +430,8 @@ class SyncLoopActor(SyncPartners):
         self._services.status_manager.tell(PodForgotten(uid))
         if entry.static and self._services.mirrors is not None:
             self._services.mirrors.tell(StaticPodGone(uid))
-        self._leave_line(uid, entry)
+        # Nothing of the pod is left: the next of its name may start.
+        self._next_of(entry.name, uid)
 
     @handles(EndOnceMore)
     def end_once_more(self, _: EndOnceMore) -> None:

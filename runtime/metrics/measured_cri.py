@@ -146,8 +146,11 @@ def operation_type(verb: str) -> str:
 
 
 def _image_volumes(request: CreateContainerRequest) -> int:
-    mounts = () if request.config is None else request.config.mounts
-    return len([None for mount in mounts if mount.image is not None])
+    images = 0
+    for mount in () if request.config is None else request.config.mounts:
+        if mount.image is not None:
+            images += 1
+    return images
 
 
 def _has_own_users(request: RunPodSandboxRequest) -> bool:

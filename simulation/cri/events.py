@@ -93,7 +93,8 @@ class EventStreams:
             containers_statuses=tuple(statuses),
         )
         if self.faults is None:
-            self._deliver(event)
+            for stream in self._followers:
+                self._runtime.outbox.append((stream.deliver, event))
             return
         fate = self.faults.draw()
         if fate.cut:

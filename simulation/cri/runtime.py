@@ -66,8 +66,8 @@ class Runtime:
         self.wall_ns = dispatcher.wall_ns
         self._ids = 0
         self._pids = FIRST_PID
-        self._network = ipaddress.IPv4Network(settings.pod_cidr)
-        self._addresses = 0
+        self._first_address, self._last_address = _addresses_of(settings.pod_cidr)
+        """Of those that no pod has had yet."""
         self._free_addresses: deque[str] = deque()
         self._taken_addresses: set[str] = set()
         self.outbox: deque[tuple[Callable[[Any], object], Any]] = deque()
@@ -133,18 +133,14 @@ class Runtime:
         """Take new addresses from another network; those that are taken stay."""
         if cidr != self.pod_cidr:
             self.pod_cidr = cidr
-            self._network = ipaddress.IPv4Network(cidr)
-            self._addresses = 0
+            self._first_address, self._last_address = _addresses_of(cidr)
             self._free_addresses.clear()
 
     def take_address(self) -> str:
-        """A free address of the pod network, the longest unused one first; empty when there is none.
-
-        The first two, network and gateway, and the last one, broadcast, are not given out.
-        """
-        while self._addresses < self._network.num_addresses - 3:
-            self._addresses += 1
-            address = str(self._network[self._addresses + 1])
+        """A free address of the pod network, the longest unused one first; empty when there is none."""
+        while self._first_address <= self._last_address:
+            address = ".".join(map(str, self._first_address.to_bytes(4, "big")))
+            self._first_address += 1
             if address not in self._taken_addresses:
                 self._taken_addresses.add(address)
                 return address
@@ -163,3 +159,9 @@ class Runtime:
         if sandbox.network_up:
             sandbox.network_up = False
             self.state.changed(sandbox)
+
+
+def _addresses_of(cidr: str) -> tuple[int, int]:
+    """The first and the last address that pods can have: not network and gateway, nor, at the end, broadcast."""
+    network = ipaddress.IPv4Network(cidr)
+    return int(network.network_address) + 2, int(network.broadcast_address) - 1

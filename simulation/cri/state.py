@@ -133,7 +133,7 @@ class RuntimeState:
         self._names[record.name] = record.id
         self.containers[record.id] = record
         record.sandbox.containers[record.id] = record
-        self._containers_of.setdefault(_uid_label(record.config.labels), {})[record.id] = record
+        self._containers_of.setdefault(record.config.labels.get(POD_UID_LABEL, ""), {})[record.id] = record
 
     def drop_sandbox(self, record: SandboxRecord) -> None:
         self.version += 1
@@ -149,7 +149,7 @@ class RuntimeState:
         self._names.pop(record.name, None)
         del self.containers[record.id]
         del record.sandbox.containers[record.id]
-        _drop(self._containers_of, _uid_label(record.config.labels), record.id)
+        _drop(self._containers_of, record.config.labels.get(POD_UID_LABEL, ""), record.id)
         if self.on_container_removed is not None:
             self.on_container_removed(record)
 
@@ -225,10 +225,6 @@ class RuntimeState:
             self.image_names.pop(name, None)
         if self.on_image_removed is not None:
             self.on_image_removed(image)
-
-
-def _uid_label(labels: Mapping[str, str]) -> str:
-    return labels.get(POD_UID_LABEL, "")
 
 
 def _drop(index: dict[str, dict[str, R]], key: str, record_id: str) -> None:

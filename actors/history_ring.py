@@ -48,9 +48,10 @@ class HistoryRing:
             else:
                 known.append(entry)
                 recent.add(entry.text)
-            if len(known) > FIRST + LAST:
-                del known[FIRST]
-                self._dropped += 1
+        over = len(known) - FIRST - LAST
+        if over > 0:
+            del known[FIRST : FIRST + over]
+            self._dropped += over
 
     def _with_those_before(self, entry: HistoryEntry) -> HistoryEntry:
         """The entry with the count of an equal one among the last few, which is taken out."""

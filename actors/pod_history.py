@@ -35,6 +35,7 @@ class PodHistory:
         "_life",
         "_looked",
         "_name",
+        "_namespace",
         "_past",
         "_said",
         "_seen",
@@ -47,7 +48,7 @@ class PodHistory:
         self._worker = worker
         self._historian = historian
         self._uid = uid
-        self._name = ("", "")
+        self._namespace = self._name = ""
         self._life = BEGINNING
         self._entries: list[HistoryEntry] = []
         self._waits: tuple[PodWait, ...] = ()
@@ -62,7 +63,7 @@ class PodHistory:
 
     def named(self, namespace: str, name: str) -> None:
         """What the pod is called."""
-        self._name = (namespace, name)
+        self._namespace, self._name = namespace, name
 
     # --- what happens -----------------------------------------------------------------------------------------------
 
@@ -152,8 +153,9 @@ class PodHistory:
             return
         life = self._life
         since_ns = life.finished_at_ns or life.terminated_at_ns or life.terminating_at_ns or life.started_at_ns or 0
+        entries = tuple(self._entries)
         self._historian.tell(
-            NoteHistory(self._uid, *self._name, life.stage, since_ns, tuple(self._entries), self._waits, self._past)
+            NoteHistory(self._uid, self._namespace, self._name, life.stage, since_ns, entries, self._waits, self._past)
         )
         self._entries.clear()
         self._past = ()

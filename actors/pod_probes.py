@@ -8,8 +8,6 @@ node without an API server), its probes are asked first, and the status is not s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from actors.kernel import Actor, ActorRef
@@ -21,7 +19,8 @@ from actors.probe_messages import ContainersSeen, ProbesJudged, RunningContainer
 from actors.probe_results import ProbeResults, say_the_same
 from actors.probe_rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probe_runner import ProbeRunner, has_probes, probed_containers
-from config.objects import Container, ContainerStatus, Pod, PodStatus
+from config.objects import Container, Pod, PodStatus
+from config.pod_identity import containers_by_name
 
 RUNNER = "probes"
 HOLD_NS = 5_000_000_000
@@ -70,12 +69,7 @@ class PodProbes:
         if seen == self._observed:
             return
         self._observed = seen
-        known = _published_containers(published if published is not None else pod.status)
-        running = tuple(
-            self._running(container, found, known.get(found.id))
-            for container in probed_containers(pod)
-            if (found := observed.newest(container.name)) is not None and found.running and not found.starting
-        )
+        running = self._running(pod, observed, published if published is not None else pod.status)
         ips = pod_ips(bool(pod.spec.host_network), observed.ips(), (), self._services.node.host_ips, True)
         self._tell(ContainersSeen(pod, running, ips[0] if ips else "", ending))
         self._know(running)
@@ -119,16 +113,15 @@ class PodProbes:
             self._runner = self._worker.spawn(ProbeRunner, self._worker.ref, self._services, name=RUNNER)
         self._runner.tell(message)
 
-    def _running(
-        self, container: Container, found: ObservedContainer, published: ContainerStatus | None
-    ) -> RunningContainer:
+    def _running(self, pod: Pod, observed: ObservedPod, status: PodStatus | None) -> tuple[RunningContainer, ...]:
         """What is told of a container must not change with what we publish of it: its probes would meet it anew."""
-        told = next((each for each in self._told.running if each.id == found.id), None) if self._told else None
-        if told is not None:
-            return told
-        ready = published.ready if published is not None and container.readiness_probe is not None else None
-        started = published.started if published is not None and container.startup_probe is not None else None
-        return RunningContainer(found.name, found.id, found.started_at_ns, ready, started)
+        told = {each.id: each for each in self._told.running} if self._told is not None else {}
+        running: list[RunningContainer] = []
+        for container in probed_containers(pod):
+            found = observed.newest(container.name)
+            if found is not None and found.running and not found.starting:
+                running.append(told.get(found.id) or _seen_first(container, found, status))
+        return tuple(running)
 
     def _as_judged(self, told: RunningContainer) -> RunningContainer:
         results = self.results
@@ -141,13 +134,11 @@ class PodProbes:
 
     def _adopt(self, pod: Pod, running: tuple[RunningContainer, ...]) -> None:
         """Note which containers are to be given time, when they are first seen."""
-        services = self._services
-        containers = {each.name: each for each in probed_containers(pod)}
-        began_wall_ns = self._worker.wall_ns() - (self._worker.now_ns() - services.began_ns)
+        began_wall_ns = self._worker.wall_ns() - (self._worker.now_ns() - self._services.began_ns)
         for each in running:
             unknown = each.ready is None and each.started is None and each.id not in self._adopted
             if unknown and each.started_wall_ns < began_wall_ns:
-                container = containers[each.name]
+                container = containers_by_name(pod.spec)[each.name]
                 hold_ns = _hold_ns(container)
                 self._adopted[each.id] = (self._worker.now_ns() + hold_ns, container)
                 self._worker.after(hold_ns, LookAgain(), key=f"first probes {each.id}")
@@ -171,9 +162,11 @@ def _hold_ns(container: Container) -> int:
     return min(MAX_HOLD_NS, max(HOLD_NS, 2 * ADOPTED_JITTER_NS + timeouts_ns))
 
 
-def _published_containers(status: PodStatus | None) -> Mapping[str, ContainerStatus]:
-    """By container id, as the runtime has it."""
-    if status is None:
-        return {}
-    everyone = (*status.init_container_statuses, *status.container_statuses)
-    return {each.container_id.partition("://")[2]: each for each in everyone if each.container_id}
+def _seen_first(container: Container, found: ObservedContainer, status: PodStatus | None) -> RunningContainer:
+    """With what was published of it."""
+    ready = started = None
+    for each in (*status.init_container_statuses, *status.container_statuses) if status is not None else ():
+        if each.container_id and each.container_id.partition("://")[2] == found.id:
+            ready = each.ready if container.readiness_probe is not None else None
+            started = each.started if container.startup_probe is not None else None
+    return RunningContainer(found.name, found.id, found.started_at_ns, ready, started)

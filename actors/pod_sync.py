@@ -114,12 +114,14 @@ class PodSync:
         except CriError:
             self._show.publish_unseen()
             raise
-        if past_deadline(pod, view.published, self._worker.wall_ns()):
+        limited = pod.spec.active_deadline_seconds is not None
+        if limited and past_deadline(pod, view.published, self._worker.wall_ns()):
             view.say("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
             view.forced = DEADLINE_EXCEEDED
         if await self._show.publish(observed, life) in TERMINAL:
             return True
-        self._mind_the_deadline(pod)
+        if limited:
+            self._mind_the_deadline(pod)
         if runtime.error:
             # Nothing is known of the network either. The runtime's coming is a reason to look again.
             text = f"the container runtime is away: {runtime.error}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from actors.probe_rules import ProbeKind
-from config.objects import Pod
+from actors.probe_rules import ProbeKind, probes_of
+from config.objects import Container, Pod
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
 from runtime.probes import Outcome
@@ -14,6 +14,7 @@ from runtime.probes import Outcome
 _SUCCESSFUL = "successful"
 _RESULTS = {Outcome.SUCCESS: _SUCCESSFUL, Outcome.WARNING: _SUCCESSFUL, Outcome.FAILURE: "failed"}
 _UNKNOWN = "unknown"
+_EVERY_RESULT = (*sorted(set(_RESULTS.values())), _UNKNOWN)
 
 
 class ProbeMeter:
@@ -55,11 +56,12 @@ class ProbeMeter:
             duration.observe(took_ns / NS_PER_SECOND)
 
 
-def forget_probes(meters: Meters, pod: Pod, containers: Iterable[str]) -> None:
-    """The pod is over: its series go."""
+def forget_probes(meters: Meters, pod: Pod, containers: Iterable[Container]) -> None:
+    """The pod is over: the series of the probes that it has go."""
     for container in containers:
-        who = (container, pod.metadata.name, pod.metadata.namespace)
-        for kind in ProbeKind:
-            meters.drop(names.PROBE_DURATION, kind.heading, *who)
-            for result in (*sorted(set(_RESULTS.values())), _UNKNOWN):
-                meters.drop(names.PROBE_TOTAL, kind.heading, result, *who, pod.metadata.uid)
+        who = (container.name, pod.metadata.name, pod.metadata.namespace)
+        for kind, _ in probes_of(container):
+            heading = kind.heading
+            meters.drop(names.PROBE_DURATION, heading, *who)
+            for result in _EVERY_RESULT:
+                meters.drop(names.PROBE_TOTAL, heading, result, *who, pod.metadata.uid)

@@ -149,7 +149,7 @@ class ProbeRunner(Actor):
 
     def on_stop(self) -> None:
         if self._seen is not None:
-            forget_probes(self._services.meters, self._seen.pod, self._containers)
+            forget_probes(self._services.meters, self._seen.pod, self._containers.values())
 
     @handles(TellVerdicts)
     def tell_verdicts(self, _: TellVerdicts) -> None:

@@ -113,17 +113,18 @@ def difference(before: Picture, now: Picture) -> Difference:
     """What happened between two pictures. Cost is linear in what they hold."""
     changed: dict[str, dict[str, int]] = {}
     died: dict[tuple[str, str], None] = {}
-    old, kept = before.entries, 0
+    old = before.entries
     for entry_id, entry in now.entries.items():
         was = old.get(entry_id)
+        if was is entry:
+            continue
         if was is not None:
-            kept += 1
-            if was is entry or was.state == entry.state:
+            if was.state == entry.state:
                 continue
             if entry.name and not entry.running and was.running:
                 died[entry.uid, entry.name] = None
         changed.setdefault(entry.uid, {})[entry_id] = entry.state
-    if kept < len(old):
+    if not old.keys() <= now.entries.keys():
         for entry_id, was in old.items():
             if entry_id not in now.entries:
                 changed.setdefault(was.uid, {})[entry_id] = GONE

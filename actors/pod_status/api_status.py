@@ -274,4 +274,4 @@ def _newer(generation: int | None, published: int | None) -> int | None:
     """The generation never goes back (an old object may come late)."""
     if generation is None or published is None:
         return generation if published is None else published
-    return max(generation, published)
+    return generation if generation > published else published

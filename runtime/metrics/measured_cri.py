@@ -128,7 +128,8 @@ class MeasuredCri:
                 heard = True
                 meters.count(names.EVENTED_CONNECTIONS)
             if isinstance(event, ContainerEventResponse) and event.created_at:
-                latency.observe(max(0, self._wall_ns() - event.created_at) / NS_PER_SECOND)
+                late_ns = self._wall_ns() - event.created_at
+                latency.observe(late_ns / NS_PER_SECOND if late_ns > 0 else 0)
             on_item(event)
 
         def end(failure: CriError | None) -> None:

@@ -289,10 +289,10 @@ class Chronicle:
             self._shown(pod, status)
 
     def _shown(self, pod: PodSeen, status: Json) -> None:
-        pod.now_ns = self._now_ns()
         if not self.nodes_ready.get(pod.node, True):
             pod.was_ready = False  # of pods on a node that it does not hear of the cluster says so by itself
         if pod.unshown_since_ns is not None and invariants.running_in(status) == pod.live_ids():
+            pod.now_ns = self._now_ns()
             fault = invariants.the_truth_is_shown_in_time(pod, status)
             if fault:
                 self.violated("the-truth-is-shown-in-time", fault)

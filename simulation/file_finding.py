@@ -90,6 +90,9 @@ class FileFinder:
         return self._node(os.path.join(os.path.dirname(path), node.target), links=links + 1)
 
     def _file(self, path: str) -> File:
+        node = self._walk(path)
+        if type(node) is File:
+            return node
         node = self._node(path)
         if not isinstance(node, File):
             raise error_at(errno.EISDIR, path)

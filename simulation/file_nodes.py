@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from simulation.file_tree import FileTree
 
 
-@dataclass(eq=False, slots=True)
-class File:
+class File(msgspec.Struct, eq=False):
     """Bytes. `write` appends, as logs are written; `tree` keeps account of the size."""
 
     tree: FileTree
-    data: bytearray = field(default_factory=bytearray)
+    data: bytearray = msgspec.field(default_factory=bytearray)
     mode: int = 0o644
     linked: bool = True
 
@@ -28,18 +28,16 @@ class File:
         """Nothing is held that must be let go."""
 
 
-@dataclass(eq=False, slots=True)
-class Link:
+class Link(msgspec.Struct, eq=False):
     """A symbolic link."""
 
     target: str
 
 
-@dataclass(eq=False, slots=True)
-class Directory:
+class Directory(msgspec.Struct, eq=False):
     """Entries by name."""
 
-    entries: dict[str, Node] = field(default_factory=dict)
+    entries: dict[str, Node] = msgspec.field(default_factory=dict)
     mode: int = 0o755
     linked: bool = True
     known_as: str = ""

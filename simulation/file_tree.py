@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from simulation.file_finding import NO_NAMES, FileFinder
 from simulation.file_nodes import Directory, File, Link, Node
-from simulation.file_paths import error_at, lies_in, normal, parts_of
+from simulation.file_paths import directory_of, error_at, lies_in, normal, parts_of
 from simulation.sick_paths import SickPaths
 
 
@@ -29,6 +29,10 @@ class FileTree(SickPaths, FileFinder):
         """Grows with every change: what was read at one version is still so."""
         self._watchers: list[tuple[str, str, Callable[[], None]]] = []
         """What is watched, the same with a slash behind it, and who is told."""
+        self._watched: tuple[str, ...] = ()
+        """All of these with a slash."""
+        self._above_watched: frozenset[str] = frozenset()
+        """What is watched, and all that is above it."""
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -263,24 +267,36 @@ class FileTree(SickPaths, FileFinder):
         path = normal(path)
         entry = (path, path if path == "/" else f"{path}/", on_change)
         self._watchers.append(entry)
+        self._know_watched()
 
         def end() -> None:
             if entry in self._watchers:
                 self._watchers.remove(entry)
+                self._know_watched()
 
         return end
 
+    def _know_watched(self) -> None:
+        self._watched = tuple(below for _, below, _ in self._watchers)
+        above = set()
+        for watched, _, _ in self._watchers:
+            while watched not in above:
+                above.add(watched)
+                watched = directory_of(watched)
+        self._above_watched = frozenset(above)
+
     def _tell(self, path: str) -> None:
-        if not self._watchers:
-            return
         path = normal(path)
+        if not path.startswith(self._watched) and path not in self._above_watched:
+            return
         for watched, below, on_change in tuple(self._watchers):
-            if path.startswith(below) or (watched.startswith(path) and lies_in(watched, path)):
+            if path.startswith(below) or lies_in(watched, path):
                 on_change()
 
     def _free(self, node: Node) -> None:
         if type(node) is File:
-            self.take(-len(node.data))
+            self.used_bytes -= len(node.data)
+            self.version += 1
             node.linked = False
         elif type(node) is Directory:
             node.linked = False

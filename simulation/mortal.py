@@ -127,10 +127,10 @@ class MortalDispatcher(Dispatcher):
             self.enqueue(cell)
 
     def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
-        return super().new_mailbox(actor_class) if self.mailboxes is None else self.mailboxes(actor_class)
+        return Mailbox(actor_class.mailbox_capacity) if self.mailboxes is None else self.mailboxes(actor_class)
 
     def handlers_of(self, actor_class: type[Actor]) -> Handlers:
-        return super().handlers_of(actor_class) if self.failing is None else self.failing.handlers_of(actor_class)
+        return actor_class._handlers if self.failing is None else self.failing.handlers_of(actor_class)
 
     def enqueue(self, cell: Cell) -> None:
         self._world.enqueue(cell)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from actors.kernel.message import Signal
-from actors.kernel.promise import Pending, broken
+from actors.kernel.promise import Pending, Promise, broken
 
 Make = Callable[[], Pending[Any]]
 Then = Callable[[Pending[Any]], Any]
@@ -52,7 +52,7 @@ class Effects:
             pending = make()
         except Exception as failure:  # what cannot even begin ends like what fails
             pending = broken(failure)
-        if pending.done():
+        if pending._done if type(pending) is Promise else pending.done():  # nearly always one of ours: no call
             self._post(EffectEnded(pending, then, self.generation))
         else:
             pending.add_done_callback(partial(self._tell, then))

@@ -158,7 +158,8 @@ def finish_stop(cell: Cell) -> None:
     cell.effects = None
     if cell.kwargs is not None:
         cell.args, cell.kwargs = (), NO_ARGUMENTS  # whoever keeps the reference need not keep these
-    _tell_the_bereaved(cell, left)
+    if left:
+        _tell_the_bereaved(cell, left)
     for watcher in watchers or ():
         watcher.post(ActorStopped(cell.ref, cell.path, cell.cause_of_death), None)
     if cell.parent is not None:

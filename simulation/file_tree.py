@@ -294,15 +294,17 @@ class FileTree(SickPaths, FileFinder):
                 on_change()
 
     def _free(self, node: Node) -> None:
-        if type(node) is File:
-            self.used_bytes -= len(node.data)
-            self.version += 1
-            node.linked = False
-        elif type(node) is Directory:
-            node.linked = False
-            self._known.pop(node.known_as, None)
-            for entry in node.entries.values():
-                self._free(entry)
+        """It is no more, with all that is in it."""
+        gone = [node]
+        for each in gone:  # it grows meanwhile
+            if type(each) is File:
+                self.used_bytes -= len(each.data)
+                self.version += 1
+                each.linked = False
+            elif type(each) is Directory:
+                each.linked = False
+                self._known.pop(each.known_as, None)
+                gone += each.entries.values()
 
 
 def _holds(node: Node, directory: Directory) -> bool:

@@ -68,7 +68,9 @@ class ActorTimers:
     def cancel(self, key: Hashable) -> None:
         timer = self.by_key.pop(key, None)
         if timer is not None:
-            timer.cancel()
+            timer.live = False  # `Timer.cancel`, without its call
+            if timer.handle is not None:
+                timer.handle.cancel()
 
     def ended(self, key: Hashable) -> None:
         """The timer of that key has fired for the last time."""

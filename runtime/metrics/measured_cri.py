@@ -129,7 +129,10 @@ class MeasuredCri:
                 meters.count(names.EVENTED_CONNECTIONS)
             if isinstance(event, ContainerEventResponse) and event.created_at:
                 late_ns = self._wall_ns() - event.created_at
-                latency.observe(late_ns / NS_PER_SECOND if late_ns > 0 else 0)
+                if late_ns > 0 or not meters.alone:
+                    latency.observe(late_ns / NS_PER_SECOND if late_ns > 0 else 0)
+                else:
+                    latency.zeros += 1
             on_item(event)
 
         def end(failure: CriError | None) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, TypeVar
 
 from actors import cgroup_outcomes as outcomes
@@ -131,7 +132,7 @@ class CgroupActor(Actor):
     def _on_lane(self, what: str, then: Callable[[Outcome[T]], Message], deed: Callable[..., T], *args: object) -> None:
         """On the lane of short calls to disks, which these are: a thread of their own would mostly be idle."""
         submit, key = self.lane("disk", size=DISK_LANE_SIZE, per_key=2).submit, f"cgroups: {what}"
-        self.begin(lambda: submit(key, deed, *args, deadline_ns=LANE_NS), lambda done: then(outcome_of(done)))
+        self.begin(partial(submit, key, deed, *args, deadline_ns=LANE_NS), lambda done: then(outcome_of(done)))
 
     # --- who manages cgroups, and whether there are any -------------------------------------------------------------
 

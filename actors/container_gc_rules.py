@@ -123,6 +123,8 @@ def removable_sandboxes(
             by_pod.setdefault(sandbox.metadata.uid, []).append(sandbox)
     removable: list[str] = []
     for uid, of_pod in by_pod.items():
+        if len(of_pod) == 1 and of_pod[0].state == _READY:
+            continue  # nearly all of them
         of_pod.sort(key=_newest_sandbox_first)
         candidates = of_pod if is_gone(uid) else of_pod[1:]
         removable += [sandbox.id for sandbox in candidates if sandbox.state != _READY and sandbox.id not in holding]

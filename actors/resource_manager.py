@@ -15,6 +15,7 @@ It never refuses because it does not know: until the node is known, questions wa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -158,7 +159,7 @@ class ResourceManagerActor(Actor):
         content = self._book.written(without=self._heirs)
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self.begin(
-            lambda: lane.submit("book", self._file.save, content, deadline_ns=DISK_NS),
+            partial(lane.submit, "book", self._file.save, content, deadline_ns=DISK_NS),
             lambda done: BookSaved(version, _error_of(outcome_of(done).error)),
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from actors.volume_state import ABSENT, Event, Found, ThingLife, advance, is_over
+from actors.volume_state import ABSENT, Event, Found, ThingLife, advance
 from runtime.volumes.capability import LocatedVolume, VolumePlace
 
 SECOND_NS = 1_000_000_000
@@ -113,7 +113,7 @@ class ActualWorld:
         """Something has happened to a thing. What is over is forgotten. Raises IllegalTransitionError."""
         thing = self.thing(key)
         thing.life = advance(thing.life, event)
-        if is_over(thing.life):
+        if thing.life == ABSENT:
             self._forget(key)
         return thing.life
 
@@ -151,7 +151,7 @@ class ActualWorld:
                 _discard(self._on_device, thing.device, key)
         else:
             things.directory = Thing()
-        if not things.volumes and is_over(things.directory.life):
+        if not things.volumes and things.directory.life == ABSENT:
             del self.pods[key.uid]
 
 

@@ -9,6 +9,7 @@ message of that timer be lost.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -82,7 +83,7 @@ class VolumeCalls:
         self._under_way[number] = Call(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
         if not self._watched:
             self._watch()
-        self._actor.begin(lambda: self._submit(step, pod), lambda done: _ended(number, step, done))
+        self._actor.begin(partial(self._submit, step, pod), partial(_ended, number, step))
 
     def ended(self, message: CallEnded) -> Call:
         """The call that has ended."""

@@ -17,7 +17,7 @@ call is under way at a time. A call that takes too long is `Late`: it is waited 
 (`lost`), because a thread that hangs in the kernel cannot be called back. While one is lost nothing is made, for two
 calls that make the same thing would meet; but it may be taken down, so that the end of a pod does not depend on a dead
 server (`may_unmake`). Whatever a lost call does when it returns, perhaps after all was taken down, leads to UNCERTAIN,
-and so to another look. Nothing that was ever begun is forgotten before its last call has ended (`is_over`).
+and so to another look. Nothing that was ever begun is forgotten before its last call has ended (`ABSENT`).
 
 The ugly corner is the agent's own restart: calls of its former life have died with it, those of a former life of the
 actor alone may still be under way. Both have left what the next listing of the disk finds (`Found`).
@@ -58,8 +58,8 @@ class ThingLife(msgspec.Struct, frozen=True):
 
 
 _WITHOUT_LOST = {stage: ThingLife(stage) for stage in Stage}
-_ABSENT = Stage.ABSENT
-ABSENT = _WITHOUT_LOST[_ABSENT]
+ABSENT = _WITHOUT_LOST[Stage.ABSENT]
+"""Nothing is there and nothing comes: it may be forgotten."""
 
 
 class MakeBegun(msgspec.Struct, frozen=True):
@@ -187,8 +187,3 @@ def may_make(life: ThingLife) -> bool:
 def may_unmake(life: ThingLife) -> bool:
     """A call that takes it down can begin."""
     return life.stage in (_S.MADE, _S.UNCERTAIN) and life.lost <= UNMAKE_MAX_LOST
-
-
-def is_over(life: ThingLife) -> bool:
-    """Nothing is there and nothing comes: it may be forgotten."""
-    return not life.lost and life.stage is _ABSENT

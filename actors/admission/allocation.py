@@ -61,6 +61,8 @@ class Book:
         self._lines: dict[str, bytes] = {}
         """By UID: an allocation as it is written, made when it is needed."""
         self._unwritten: dict[str, None] = {}
+        self._text = b""
+        """All lines, as they were written last; empty when some of them hold no more."""
         for allocation in allocations:
             self.put(allocation)
 
@@ -91,7 +93,8 @@ class Book:
         """The pod has nothing any more; what it had."""
         allocation = self._by_uid.pop(uid, None)
         if allocation is not None:
-            self._lines.pop(uid, None)
+            if self._lines.pop(uid, None) is not None:
+                self._text = b""
             self._unwritten.pop(uid, None)
             if allocation.ports:
                 self._ports -= Counter(allocation.ports)
@@ -103,11 +106,15 @@ class Book:
         """All of it as JSON, for the disk, but for the pods of these UIDs. It is written at every admission: only what
         is new is put into words.
         """
+        parts = [self._text] if self._text else list(self._lines.values())
         for uid in self._unwritten:
-            self._lines[uid] = msgspec.json.encode(self._by_uid[uid])
+            line = self._lines[uid] = msgspec.json.encode(self._by_uid[uid])
+            parts.append(line)
         self._unwritten.clear()
-        lines = [line for uid, line in self._lines.items() if uid not in without] if without else self._lines.values()
-        return b"".join((b'{"allocations":[', b",".join(lines), b"]}"))
+        text = self._text = b",".join(parts)
+        if without:
+            text = b",".join([line for uid, line in self._lines.items() if uid not in without])
+        return b"".join((b'{"allocations":[', text, b"]}"))
 
     @classmethod
     def read(cls, text: bytes) -> Book:

@@ -79,14 +79,15 @@ def words_of(path: str, driver: str) -> Words:
 
 def pod_uid(directory: str, driver: str) -> str | None:
     """The pod that a directory of a tier belongs to, by its name; None for any other."""
-    words = words_of(directory, driver)
-    word = words[-1] if words else ""
+    word = directory.rstrip("/").rpartition("/")[2]
+    if driver == SYSTEMD:
+        word = word.removesuffix(SLICE).rpartition("-")[2].replace("_", "-")
     return word.removeprefix(POD) if word.startswith(POD) and word != POD else None
 
 
 def uids_in(directories: Iterable[str], driver: str) -> tuple[str, ...]:
     """The pods of these directories, sorted."""
-    return tuple(sorted(uid for each in directories if (uid := pod_uid(each, driver)) is not None))
+    return tuple(sorted([uid for each in directories if (uid := pod_uid(each, driver)) is not None]))
 
 
 def paths_of(words: Words) -> tuple[str, ...]:

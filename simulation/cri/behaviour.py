@@ -115,11 +115,8 @@ class PodBehaviour:
 
     pod: ContainerBehaviour
     named: Mapping[str, ContainerBehaviour]
-
-    @property
-    def disturbs_calls(self) -> bool:
-        """Some calls on the pod, or on a container of it, are disturbed."""
-        return self.pod.disturbs_calls or any(each.disturbs_calls for each in self.named.values())
+    disturbs_calls: bool = False
+    """Some calls on the pod, or on a container of it, are disturbed."""
 
     def of(self, container: str) -> ContainerBehaviour:
         """The behaviour of the container of that name."""
@@ -222,7 +219,9 @@ def _parsed(annotations: tuple[tuple[str, str], ...]) -> PodBehaviour:
     if faults:
         raise BehaviourError("; ".join(faults))
     for_all = replace(DEFAULT.pod, **pod)
-    return PodBehaviour(for_all, {name: replace(for_all, **own) for name, own in named.items()})
+    containers = {name: replace(for_all, **own) for name, own in named.items()}
+    disturbs_calls = any(each.disturbs_calls for each in (for_all, *containers.values()))
+    return PodBehaviour(for_all, containers, disturbs_calls)
 
 
 def _read(knob: str, dot: str, container: str, text: str) -> Any:

@@ -104,7 +104,8 @@ def open_log(runtime: Runtime, record: ContainerRecord) -> None:
     """Write to the file that lies, or is made, at the log's path from now on."""
     if runtime.files is None or not record.log_path:
         return
-    _close_log(record)
+    if record.log is not None:
+        _close_log(record)
     try:
         record.log = runtime.files.open_log(record.log_path)
     except OSError as error:

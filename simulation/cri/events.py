@@ -27,7 +27,10 @@ DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
 
 
 class EventStream:
-    """One follower. `close` may be called from any thread, also from within `on_item`."""
+    """One follower. `close` may be called from any thread, also from within `on_item`.
+
+    Its end is told through the outbox, as its items are, and so after all of them.
+    """
 
     def __init__(
         self,
@@ -36,13 +39,9 @@ class EventStream:
         on_end: Callable[[CriError | None], None],
     ) -> None:
         self._streams = streams
-        self._on_item = on_item
+        self.on_item = on_item
         self._on_end = on_end
         self._ended = False
-
-    def deliver(self, event: ContainerEventResponse) -> None:
-        if not self._ended:
-            self._on_item(event)
 
     def end(self, error: CriError | None) -> None:
         if not self._ended:
@@ -94,7 +93,7 @@ class EventStreams:
         )
         if self.faults is None:
             for stream in self._followers:
-                self._runtime.outbox.append((stream.deliver, event))
+                self._runtime.outbox.append((stream.on_item, event))
             return
         fate = self.faults.draw()
         if fate.cut:
@@ -107,4 +106,4 @@ class EventStreams:
 
     def _deliver(self, event: ContainerEventResponse) -> None:
         for stream in self._followers:
-            self._runtime.outbox.append((stream.deliver, event))
+            self._runtime.outbox.append((stream.on_item, event))

@@ -102,7 +102,7 @@ class SimulatedCri:
                 if verb.name == GET_CONTAINER_EVENTS.name:
                     runtime.events.follow(stream)
                 else:
-                    STREAM_HANDLERS[verb.name](runtime, request, stream.deliver)
+                    STREAM_HANDLERS[verb.name](runtime, request, stream.on_item)
                     runtime.later(stream.end, None)
             except Refusal as refusal:
                 runtime.later(stream.end, CriError(refusal.code, refusal.message, verb.name))

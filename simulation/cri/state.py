@@ -7,7 +7,7 @@ id, by sandbox and by the label `io.kubernetes.pod.uid` cost what they give, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -187,10 +187,10 @@ class RuntimeState:
         if not sandbox_id:
             return _found(self.containers, self._containers_of, container_id, labels)
         sandbox = self.sandboxes.get(sandbox_id) or _by_beginning(self.sandboxes, sandbox_id)
-        found: Iterable[ContainerRecord] = sandbox.containers.values() if sandbox else ()
-        if container_id:
-            found = [record for record in found if record.id.startswith(container_id)]
-        return _labelled(found, labels)
+        pairs = labels.items()
+        within = sandbox.containers.values() if sandbox else ()
+        found = [record for record in within if pairs <= record.config.labels.items()]
+        return [record for record in found if record.id.startswith(container_id)]
 
     # --- counted calls ----------------------------------------------------------------------------------------------
 
@@ -248,13 +248,11 @@ def _found(
     """Those of an id, or of its beginning, and labels; empty conditions always hold."""
     if wanted:
         record = everything.get(wanted) or _by_beginning(everything, wanted)
-        return _labelled((record,), labels) if record else []
-    uid = labels.get(POD_UID_LABEL)
-    return _labelled((everything if uid is None else by_pod.get(uid, {})).values(), labels)
-
-
-def _labelled(records: Iterable[R], wanted: Mapping[str, str]) -> list[R]:
-    if not wanted:
-        return list(records)
-    pairs = wanted.items()
-    return [record for record in records if pairs <= record.config.labels.items()]
+        found = {record.id: record} if record else {}
+    else:
+        uid = labels.get(POD_UID_LABEL)
+        found = everything if uid is None else by_pod.get(uid, {})
+    if not labels:
+        return list(found.values())
+    pairs = labels.items()
+    return [record for record in found.values() if pairs <= record.config.labels.items()]

@@ -14,7 +14,7 @@ def container_status(runtime: Runtime, request: ContainerStatusRequest) -> Conta
     record = runtime.state.container(request.container_id)
     if request.verbose:
         return ContainerStatusResponse(status=full_status(record), info={"info": _info(record)})
-    return ContainerStatusResponse(status=full_status(record))
+    return ContainerStatusResponse(status=record.status or full_status(record))
 
 
 def _info(record: ContainerRecord) -> str:

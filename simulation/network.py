@@ -25,11 +25,14 @@ class LinkFaults:
 
 
 class Link:
-    """See the module. `latency_ns`: what a call takes at least, there and back."""
+    """See the module. `latency_ns`: what a call takes at least, there and back. `is_well`: nothing is wrong, and it
+    takes just that.
+    """
 
     def __init__(self, now_ns: Callable[[], int], latency_ns: int, seed: str, faults: LinkFaults | None = None) -> None:
         self._now_ns = now_ns
-        self._latency_ns = latency_ns
+        self.latency_ns = latency_ns
+        self.is_well = faults is None
         self._faults = faults
         self._chance = Chance(f"network {seed}")
         self._cut_until_ns = 0
@@ -38,13 +41,11 @@ class Link:
 
     def there_ns(self) -> int:
         """How long what is sent now takes to arrive."""
-        if self._faults is None and not self._cut_until_ns:
-            return self._latency_ns
-        return self._latency_ns + self._trouble_ns()
+        return self.latency_ns if self.is_well else self.latency_ns + self._trouble_ns()
 
     def back_ns(self) -> int:
         """How long the answer to it takes."""
-        return 0 if self._faults is None and not self._cut_until_ns else self._trouble_ns()
+        return 0 if self.is_well else self._trouble_ns()
 
     def is_plain(self) -> bool:
         """Nothing is wrong with it."""
@@ -57,15 +58,18 @@ class Link:
     def cut(self, lasts_ns: int) -> None:
         """For so long nothing arrives."""
         self._cut_until_ns = max(self._cut_until_ns, self._now_ns() + lasts_ns)
+        self.is_well = False
 
     def follow(self, faults: LinkFaults | None) -> None:
         """From now on this is wrong with it, or nothing."""
         self._faults = faults
+        self.is_well = faults is None and not self._cut_until_ns
 
     def heal(self) -> None:
         """It is as it should be."""
         self._faults = None
         self._cut_until_ns = 0
+        self.is_well = True
 
     def _trouble_ns(self) -> int:
         faults = self._faults

@@ -98,11 +98,13 @@ class InProcessApi:
         if self._down:
             self._later(self._latency_ns, lambda: answer.set_exception(_unreachable(call.verb)))
             return answer
+        body = b"" if call.content is None else call.content
+        request = Request(call.method, call.path, call.query, body, call.content_type, self._user)
         fate = self._faults.draw(kind) if self._faults is not None else None
         if fate is None and not self._latency_ns and self._link.is_plain():
-            self._give(call, answer, self._ask(call))
+            self._give(call, answer, self._server.handle(request))
             return answer
-        self._send(call, answer, fate or _NO_FATE, TIMEOUT_NS if timeout_ns is None else timeout_ns)
+        self._send(call, request, answer, fate or _NO_FATE, TIMEOUT_NS if timeout_ns is None else timeout_ns)
         return answer
 
     def watch(
@@ -171,14 +173,7 @@ class InProcessApi:
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
-    def _ask(self, call: ApiCall[Any]) -> Answer:
-        content = call.content
-        text, document = (b"", content) if isinstance(content, dict) else (content or b"", None)
-        return self._server.handle(
-            Request(call.method, call.path, call.query, text, call.content_type, self._user, document)
-        )
-
-    def _send(self, call: ApiCall[R], answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
+    def _send(self, call: ApiCall[R], request: Request, answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
         """A call that takes time, or goes wrong."""
         waiting = _Waiting(call, self._dispatcher.now_ns() + timeout_ns, timeout_ns)
         self._in_flight[answer] = waiting
@@ -191,7 +186,7 @@ class InProcessApi:
             self._later(self._link.there_ns(), lambda: self._break(answer, error))
             return
 
-        connection = self._connection
+        connection, link = self._connection, self._link
 
         def arrive() -> None:
             # What was cancelled or cut on its way does not arrive.
@@ -200,8 +195,8 @@ class InProcessApi:
                 return
             if fate.slow_ns and connection != self._connection:
                 return
-            done = self._ask(call)
-            late_ns = fate.late_ns + self._link.back_ns()
+            done = self._server.handle(request)
+            late_ns = fate.late_ns if link.is_well else fate.late_ns + link.back_ns()
             if fate.lose:
                 lost = ApiError(0, UNREACHABLE, _LOST, call.verb)
                 self._later(late_ns, lambda: self._break(answer, lost))
@@ -210,7 +205,8 @@ class InProcessApi:
             else:
                 self._give(call, answer, done)
 
-        self._later(self._link.there_ns() + fate.slow_ns, arrive)
+        there_ns = link.latency_ns if link.is_well else link.there_ns()
+        self._later(there_ns + fate.slow_ns, arrive)
 
     def _break(self, answer: Promise[Any], error: ApiError) -> None:
         self._in_flight.pop(answer, None)
@@ -321,8 +317,8 @@ class _Watch:
         """From the server, under its lock."""
         if self._ended:
             return
-        api = self._api
-        delay_ns = api._link.there_ns()
+        api, link = self._api, self._api._link
+        delay_ns = link.latency_ns if link.is_well else link.there_ns()
         if api._faults is not None and api._faults.events is not None:
             fate = api._faults.events.draw()
             if fate.cut:

@@ -69,13 +69,12 @@ class Request(msgspec.Struct, frozen=True):
     method: str
     path: str
     query: Query = ()
-    body: bytes = b""
+    body: bytes | Json = b""
+    """As text; or the document that it says, from who stands beside the server and need not write it down to be read
+    again. Nobody changes that.
+    """
     content_type: str = JSON
     user: User = ADMIN
-    document: Json | None = None
-    """What the body says, from who stands beside the server and need not write it down to be read again. Nobody changes
-    it.
-    """
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -193,14 +192,14 @@ class Call:
 
     def body(self) -> Any:
         """The document in the body. Raises StatusError (400, 413, 415)."""
-        request = self.request
-        return read_body(request.body, request.content_type) if request.document is None else request.document
+        body = self.request.body
+        return read_body(body, self.request.content_type) if isinstance(body, bytes) else body
 
     def object_body(self) -> Json:
         """The object in the body. Raises StatusError."""
-        value = self.request.document
-        if value is None:
-            value = self.body()
+        value: Any = self.request.body
+        if isinstance(value, bytes):
+            value = read_body(value, self.request.content_type)
         if not isinstance(value, dict):
             raise bad_request("the body of the request is not an object")
         return value

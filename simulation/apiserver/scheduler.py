@@ -12,12 +12,10 @@ import logging
 from itertools import islice
 from typing import Any
 
-import msgspec
-
 from actors.kernel.dispatcher import Cancellable
 from actors.pod_status.times import api_time
 from simulation.apiserver.core import Clock
-from simulation.apiserver.requests import Answer, JsonAnswer, ObjectAnswer, Request, User
+from simulation.apiserver.requests import JSON, Answer, JsonAnswer, ObjectAnswer, Request, User
 from simulation.apiserver.scheduling import Demand, Json, Ledger, demand_of, offer_of
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
@@ -206,11 +204,8 @@ class Scheduler:
 
     def _ask(self, method: str, path: str, body: dict[str, Any]) -> bool:
         """Whether the server has done it."""
-        if method == "PATCH":
-            request = Request(method, path, (), msgspec.json.encode(body), _PATCH, _USER)
-        else:
-            request = Request(method, path, user=_USER, document=body)
-        answer: Answer = self._server.handle(request)
+        media = _PATCH if method == "PATCH" else JSON
+        answer: Answer = self._server.handle(Request(method, path, (), body, media, _USER))
         if isinstance(answer, (JsonAnswer, ObjectAnswer)) and answer.code < 400:
             return True
         LOG.debug("%s %s: %s", method, path, answer)

@@ -40,7 +40,8 @@ def asked_body(call: Call) -> Json:
 
 def asked_options(call: Call) -> Json:
     """The DeleteOptions in the body; empty without one. Raises StatusError (400)."""
-    if call.request.document is None and not call.request.body.strip():
+    text = call.request.body
+    if isinstance(text, bytes) and not text.strip():
         return {}
     value = call.body()
     if not isinstance(value, dict) or value.get("kind", "DeleteOptions") != "DeleteOptions":

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from actors.pod_status.times import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
+from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.ownership import check_policy, finalizers_for, policy_of
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target
 from simulation.apiserver.status import Json, bad_request, conflict, success
@@ -62,10 +63,10 @@ def options_of(call: Call) -> Json:
 def delete_object(context: Context, call: Call, old: Version, options: Json) -> Answer:
     """Raises StatusError (409) when a precondition does not hold."""
     _check_preconditions(call, old, options.get("preconditions") or {})
-    rules = context.rules(call.resource)
+    rules = context.kinds[call.resource.store_key]
     grace_s = rules.grace(old, options)
     if call.dry_run:
-        return _gone(context, call, old)
+        return _gone(context, call, rules, old)
     finalizers = old.object["metadata"].get("finalizers")
     if context.core.options.garbage_collection:
         finalizers = finalizers_for(policy_of(finalizers or (), options), finalizers or ())
@@ -78,11 +79,11 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
         old = _marked(context, call, old, 0, options, finalizers)
     last = context.core.store.remove(call.resource.store_key, old.namespace, old.name)
     rules.removed(last)
-    return _gone(context, call, last)
+    return _gone(context, call, rules, last)
 
 
-def _gone(context: Context, call: Call, last: Version) -> Answer:
-    if context.rules(call.resource).answers_with_object:
+def _gone(context: Context, call: Call, rules: KindRules, last: Version) -> Answer:
+    if rules.answers_with_object:
         return context.answer(call, last)
     return JsonAnswer(success(call.resource, last.name, last.uid), warnings=tuple(call.warnings))
 

@@ -55,7 +55,8 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
             patched = _applied(context, call, old, document)
         else:
             before = (rules.seen_in(call.resource, old) if call.resource.storage else old).object
-            bare = call.request.document is None and is_bare(call.request.body)
+            text = call.request.body
+            bare = isinstance(text, bytes) and is_bare(text)
             patched = _patched(call, media, before, document, bare=bare)
     except PatchError as error:
         if error.malformed:

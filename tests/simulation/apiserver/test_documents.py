@@ -19,8 +19,8 @@ POD: dict[str, Any] = {
 
 
 def ask(server: Server, method: str, path: str, document: dict[str, Any], content_type: str, *, as_text: bool) -> Any:
-    text, given = (msgspec.json.encode(document), None) if as_text else (b"", document)
-    asked = Asked(server.server.handle(Request(method, path, (), text, content_type, document=given)))
+    body = msgspec.json.encode(document) if as_text else document
+    asked = Asked(server.server.handle(Request(method, path, (), body, content_type)))
     return asked.code, asked.value
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -149,10 +150,7 @@ class EventRecorderActor(Actor):
         call = creation(series, self._node_name) if created else raising(series)
         series.sending, series.raised = True, False
         self._calls += 1
-        self.begin(
-            lambda: api.call(call, timeout_ns=CALL_LIMIT_NS),
-            lambda done: CallEnded(series, created, count, _error_of(done, call)),
-        )
+        self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), partial(_ended, series, created, count, call))
 
     @handles(CallEnded)
     def call_ended(self, message: CallEnded) -> None:
@@ -235,12 +233,12 @@ def sentence(recorded: RecordedEvent) -> str:
     return f"{about}{place}: {event.reason}: {event.message}{times}"
 
 
-def _error_of(done: Pending[Any], call: ApiCall[Any]) -> ApiError | None:
+def _ended(series: Series, created: bool, count: int, call: ApiCall[Any], done: Pending[Any]) -> CallEnded:
     error: BaseException | None
     try:
         error = done.exception()
     except CancelledError as cancelled:  # of a concurrent future
         error = cancelled
-    if error is None or isinstance(error, ApiError):
-        return error
-    return ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)
+    if error is not None and not isinstance(error, ApiError):
+        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)
+    return CallEnded(series, created, count, error)

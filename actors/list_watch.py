@@ -279,8 +279,8 @@ class Follower(Actor):
     @handles(WatchArrived)
     def watch_arrived(self, message: WatchArrived) -> None:
         attempt, event = message.attempt, message.event
-        followed = self._current(attempt)
-        if followed is None:
+        followed = self._followed.get(attempt.key)
+        if followed is None or followed.attempt is not attempt:
             attempt.close()  # it may be of an incarnation of this actor that is no more
             return
         if followed.said:

@@ -121,7 +121,7 @@ def merge_changes(
     for read in changed:
         uid = read.metadata.uid
         now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
-    return Difference(left, now, _in_telling_order(changes))
+    return Difference(left, now, _in_telling_order(changes) if len(changes) > 1 else tuple(changes))
 
 
 def compare(known: Pod, read: Pod) -> Operation | None:
@@ -176,8 +176,7 @@ def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, chan
 
 def _in_telling_order(changes: list[Change]) -> tuple[Change, ...]:
     """Those of one kind stay in their order."""
-    if len(changes) > 1:
-        changes.sort(key=lambda change: TELLING_ORDER.index(change.operation))
+    changes.sort(key=lambda change: TELLING_ORDER.index(change.operation))
     return tuple(changes)
 
 

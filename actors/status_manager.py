@@ -17,6 +17,7 @@ write to.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -234,7 +235,7 @@ class StatusManagerActor(Actor):
         self._measures.wanted(uid, self.now_ns())
         shown = None if known.api is None else known.api.status
         urgent = urgency(shown, known.wanted, ending=known.is_ending())
-        if urgent is Urgency.REST and uid not in self._queue:
+        if urgent is Urgency.REST and uid not in self._queue.waiting:
             self._queue.keep_back(uid, self.now_ns() + ON_ITS_WAY_NS)
             self._set_alarm()
             return
@@ -260,7 +261,7 @@ class StatusManagerActor(Actor):
         wake for nobody now and then than to move it for each pod.
         """
         now_ns, due_ns = self.now_ns(), self._queue.next_due_ns()
-        if self._queue and self._not_before_ns > now_ns and (due_ns is None or due_ns > self._not_before_ns):
+        if self._queue.waiting and self._not_before_ns > now_ns and (due_ns is None or due_ns > self._not_before_ns):
             due_ns = self._not_before_ns
         if due_ns is not None and (self._alarm_ns is None or due_ns < self._alarm_ns):
             self._alarm_ns = due_ns
@@ -281,7 +282,8 @@ class StatusManagerActor(Actor):
         if self._not_before_ns and self._not_before_ns > self.now_ns():
             return
         limit = 1 if self._pause_ns else MAX_WRITES
-        while self._writes < limit and (uid := self._queue.take()) is not None:
+        queue = self._queue
+        while queue.waiting and self._writes < limit and (uid := queue.take()) is not None:
             known = self._pods.get(uid)
             if known is not None:
                 self._write(uid, known)
@@ -298,10 +300,10 @@ class StatusManagerActor(Actor):
         self._writes += 1
         if body is not None:
             write = patch(PODS, meta.namespace, meta.name, body, subresource="status")
-            self.begin(lambda: api.call(write, timeout_ns=WRITE_LIMIT_NS), lambda done: _written(uid, done))
+            self.begin(partial(api.call, write, timeout_ns=WRITE_LIMIT_NS), partial(_written, uid))
         else:
             removal = delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid)
-            self.begin(lambda: api.call(removal, timeout_ns=WRITE_LIMIT_NS), lambda done: _written(uid, done))
+            self.begin(partial(api.call, removal, timeout_ns=WRITE_LIMIT_NS), partial(_written, uid))
 
     @handles(WriteEnded)
     def write_ended(self, message: WriteEnded) -> None:
@@ -318,9 +320,10 @@ class StatusManagerActor(Actor):
                 self._wrote(message.uid, known, message.pod)
             else:
                 self._failed(message.uid, known, error)
-        self._pump()
-        if self._queue:
-            self._set_alarm()
+        if self._queue.waiting:
+            self._pump()
+            if self._queue.waiting:
+                self._set_alarm()
 
     def _wrote(self, uid: str, known: Published, pod: Pod | None) -> None:
         if pod is None:
@@ -337,7 +340,7 @@ class StatusManagerActor(Actor):
             self.log.debug("pod %s: %s", display_name(known.pod), error)
         elif error.outcome_unknown or error.code == 429:
             self._consider(uid, known)
-            if uid not in self._queue:
+            if uid not in self._queue.waiting:
                 self._queue.put(uid, Urgency.REST)
         else:
             if not self._refused:

@@ -6,6 +6,8 @@ bothered. The first status of a pod is only remembered: what it shows may be fro
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import msgspec
 
 from actors.pod_status.times import seconds_of
@@ -72,7 +74,7 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
 
 
 def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
-    found = [("container", each) for each in status.container_statuses]
+    found = list(zip(repeat("container"), status.container_statuses, strict=False))
     if status.init_container_statuses:
         found = [("init_container", each) for each in status.init_container_statuses] + found
     if status.ephemeral_container_statuses:

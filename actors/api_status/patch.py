@@ -67,13 +67,11 @@ def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, .
         if known is None:
             written.append(each)
         elif known is not each and known != each:
-            written.append(_in_place_of(known, each))
+            written.append(_in_place_of(known, each) if known.reason or known.message else each)
     return written + [{"$patch": "delete", "type": each} for each in before if each in NODE_CONDITIONS]
 
 
 def _in_place_of(known: PodCondition, condition: PodCondition) -> PodCondition | dict[str, Any]:
     """What has left it is said to be absent: a patch would keep the old text."""
-    if not (known.reason or known.message):
-        return condition
     gone = {name: None for name in _TEXTS if getattr(known, name) and not getattr(condition, name)}
     return {**gone, **msgspec.to_builtins(condition)} if gone else condition

@@ -14,38 +14,31 @@ from actors.api_status.urgency import Urgency
 
 
 class WriteQueue:
-    """See the module."""
+    """See the module. `waiting`: who waits, and where; who is only kept back does not."""
 
-    __slots__ = ("_heap", "_kept", "_kept_back", "_places", "_sequence")
+    __slots__ = ("_heap", "_kept", "_kept_back", "_sequence", "waiting")
 
     def __init__(self) -> None:
         self._heap: list[tuple[Urgency, int, str]] = []
-        self._places: dict[str, tuple[Urgency, int, str]] = {}
+        self.waiting: dict[str, tuple[Urgency, int, str]] = {}
         self._sequence = 0
         self._kept_back: deque[tuple[int, str]] = deque()
         self._kept: dict[str, int] = {}
         """Until when, of those that are still kept back; what else stands in the line of them is over."""
 
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __contains__(self, uid: str) -> bool:
-        """Whether it waits; who is only kept back does not."""
-        return uid in self._places
-
     def put(self, uid: str, urgency: Urgency) -> None:
         """Let it wait; one that waits already moves only ahead."""
         self._kept.pop(uid, None)
-        place = self._places.get(uid)
+        place = self.waiting.get(uid)
         if place is not None and place[0] <= urgency:
             return
         self._sequence += 1
-        place = self._places[uid] = (urgency, self._sequence, uid)
+        place = self.waiting[uid] = (urgency, self._sequence, uid)
         heapq.heappush(self._heap, place)
 
     def drop(self, uid: str) -> None:
         """It waits no more, nor is it kept back."""
-        self._places.pop(uid, None)
+        self.waiting.pop(uid, None)
         self._kept.pop(uid, None)
 
     def take(self) -> str | None:
@@ -53,8 +46,10 @@ class WriteQueue:
         while self._heap:
             place = heapq.heappop(self._heap)
             uid = place[2]
-            if self._places.get(uid) is place:
-                del self._places[uid]
+            if self.waiting.get(uid) is place:
+                del self.waiting[uid]
+                if not self.waiting:
+                    self._heap.clear()  # of those that have moved ahead or were dropped
                 return uid
         return None
 

@@ -126,13 +126,14 @@ class CgroupActor(Actor):
         book.recover()
 
     def on_start(self) -> None:
+        self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self._ask_driver()
         self.every(KEEP_UP_NS, KeepUp())
 
     def _on_lane(self, what: str, then: Callable[[Outcome[T]], Message], deed: Callable[..., T], *args: object) -> None:
         """On the lane of short calls to disks, which these are: a thread of their own would mostly be idle."""
-        submit, key = self.lane("disk", size=DISK_LANE_SIZE, per_key=2).submit, f"cgroups: {what}"
-        self.begin(partial(submit, key, deed, *args, deadline_ns=LANE_NS), lambda done: then(outcome_of(done)))
+        submission = partial(self._disk.submit, f"cgroups: {what}", deed, *args, deadline_ns=LANE_NS)
+        self.begin(submission, lambda done: then(outcome_of(done)))
 
     # --- who manages cgroups, and whether there are any -------------------------------------------------------------
 

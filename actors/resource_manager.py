@@ -128,6 +128,7 @@ class ResourceManagerActor(Actor):
         """UID of an admitted pod -> the version that has to be on the disk before it is told so."""
 
     def on_start(self) -> None:
+        self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self._sync_loop.tell(ResourceManagerStarted())
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
@@ -136,8 +137,7 @@ class ResourceManagerActor(Actor):
     # --- the book on the disk ---------------------------------------------------------------------------------------
 
     def _read_book(self) -> None:
-        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        self.begin(lambda: lane.submit("book", self._file.load, deadline_ns=DISK_NS), _book_read)
+        self.begin(lambda: self._disk.submit("book", self._file.load, deadline_ns=DISK_NS), _book_read)
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
@@ -157,9 +157,8 @@ class ResourceManagerActor(Actor):
             return
         version = self._saving = self._version
         content = self._book.written(without=self._heirs)
-        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self.begin(
-            partial(lane.submit, "book", self._file.save, content, deadline_ns=DISK_NS),
+            partial(self._disk.submit, "book", self._file.save, content, deadline_ns=DISK_NS),
             lambda done: BookSaved(version, _error_of(outcome_of(done).error)),
         )
 

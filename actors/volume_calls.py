@@ -71,6 +71,10 @@ class VolumeCalls:
         self._watched = False
         """There is a timer for the first of those under way that is not late."""
 
+    def start(self) -> None:
+        """Its actor begins a life."""
+        self._lane = self._actor.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
+
     def __contains__(self, number: int) -> bool:
         """Whether this call is still under way."""
         return number in self._under_way
@@ -113,8 +117,7 @@ class VolumeCalls:
             self._teller(call.pod, field_path)("Normal", "SuccessfulMountVolume", text)
 
     def _submit(self, step: Step, pod: Pod | None) -> Pending[Any]:
-        lane = self._actor.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
-        volumes, key = self._volumes, step.key
+        lane, volumes, key = self._lane, self._volumes, step.key
         if isinstance(key, PodDirectory):
             deed = volumes.make_pod if step.do is Do.MAKE_DIRECTORY else volumes.remove_pod
             return lane.submit(key, deed, key.uid)

@@ -93,6 +93,7 @@ class VolumeReconcilerActor(Actor):
         self._sub_paths = VolumeSubPaths(self, sub_paths, self._lane, where_is) if sub_paths is not None else None
 
     def on_start(self) -> None:
+        self._calls.start()
         self._passes.contents.start()
         self.every(TICK_NS, Tick())
         self._orphans.scan()

@@ -122,7 +122,7 @@ class CgroupBook:
         """Those whose turn it is; () for nobody, and while others are being removed."""
         if self._removing or not self._leaving:
             return ()
-        turn = tuple(uid for uid in self._leaving if uid not in self._making)[:at_most]
+        turn = tuple([uid for uid in self._leaving if uid not in self._making][:at_most])
         for uid in turn:
             del self._leaving[uid]
         self._removing = frozenset(turn)

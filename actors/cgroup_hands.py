@@ -90,7 +90,7 @@ class CgroupHands:
             if wanted.adopt and not cgroups.exists(words):
                 return PodGroupMade(wanted.uid)
             deed = UPDATE if wanted.adopt else CREATE
-            problems = self._timed(deed, lambda: cgroups.apply(words, wanted.limits))
+            problems = self._timed(deed, partial(cgroups.apply, words, wanted.limits))
             there = cgroups.exists(words)
             return PodGroupMade(wanted.uid, cgroups.name(words) if there else "", problems)
         except CgroupNameError as fault:
@@ -135,7 +135,7 @@ class CgroupHands:
         return [(*tier, word) for tier in self._tiers.values()]
 
     def _update(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
-        return self._timed(UPDATE, lambda: self._cgroups.apply(words, limits))
+        return self._timed(UPDATE, partial(self._cgroups.apply, words, limits))
 
     def _timed(self, deed: str, do: Callable[[], T]) -> T:
         began_ns = self._now_ns()

@@ -111,7 +111,8 @@ class RuntimeState:
         self.containers: dict[str, ContainerRecord] = {}
         self.images: dict[str, Image] = {}
         self.image_names: dict[str, str] = {}
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        """The id of what holds a name, of sandboxes and containers alike."""
         self._sandboxes_of: dict[str, dict[str, SandboxRecord]] = {}
         self._containers_of: dict[str, dict[str, ContainerRecord]] = {}
         self._calls: dict[str, dict[tuple[str, str], int]] = {}
@@ -122,7 +123,7 @@ class RuntimeState:
 
     def add_sandbox(self, record: SandboxRecord) -> None:
         self.version += 1
-        self._names[record.name] = record.id
+        self.names[record.name] = record.id
         self.sandboxes[record.id] = record
         self._sandboxes_of.setdefault(record.pod_uid, {})[record.id] = record
         if record.behaviour.disturbs_calls:
@@ -130,14 +131,14 @@ class RuntimeState:
 
     def add_container(self, record: ContainerRecord) -> None:
         self.version += 1
-        self._names[record.name] = record.id
+        self.names[record.name] = record.id
         self.containers[record.id] = record
         record.sandbox.containers[record.id] = record
         self._containers_of.setdefault(record.config.labels.get(POD_UID_LABEL, ""), {})[record.id] = record
 
     def drop_sandbox(self, record: SandboxRecord) -> None:
         self.version += 1
-        self._names.pop(record.name, None)
+        self.names.pop(record.name, None)
         del self.sandboxes[record.id]
         self.disturbing.discard(record.id)
         _drop(self._sandboxes_of, record.pod_uid, record.id)
@@ -146,7 +147,7 @@ class RuntimeState:
 
     def drop_container(self, record: ContainerRecord) -> None:
         self.version += 1
-        self._names.pop(record.name, None)
+        self.names.pop(record.name, None)
         del self.containers[record.id]
         del record.sandbox.containers[record.id]
         _drop(self._containers_of, record.config.labels.get(POD_UID_LABEL, ""), record.id)
@@ -159,10 +160,6 @@ class RuntimeState:
         record.brief = record.status = None
         if self.on_change is not None and isinstance(record, ContainerRecord):
             self.on_change(record)
-
-    def name_holder(self, name: str) -> str | None:
-        """The id of what holds a name."""
-        return self._names.get(name)
 
     def sandbox(self, sandbox_id: str) -> SandboxRecord:
         """The sandbox of an id or of its unique beginning. Refuses with NOT_FOUND."""

@@ -22,7 +22,7 @@ def create_container(runtime: Runtime, request: CreateContainerRequest) -> Creat
     pod, metadata = sandbox.config.metadata, config.metadata
     assert pod is not None
     name = f"{metadata.name}_{pod.name}_{pod.namespace}_{pod.uid}_{metadata.attempt}"
-    holder = state.name_holder(name)
+    holder = state.names.get(name)
     if holder is not None:
         raise Refusal(StatusCode.UNKNOWN, f"the container name {name!r} is reserved for {holder!r}")
     wanted = config.image.image if config.image else ""

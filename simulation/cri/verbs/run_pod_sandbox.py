@@ -18,7 +18,7 @@ def run_pod_sandbox(runtime: Runtime, request: RunPodSandboxRequest) -> RunPodSa
         raise Refusal(StatusCode.UNKNOWN, "the sandbox has no config with metadata")
     metadata = config.metadata
     name = f"{metadata.name}_{metadata.namespace}_{metadata.uid}_{metadata.attempt}"
-    holder = runtime.state.name_holder(name)
+    holder = runtime.state.names.get(name)
     if holder is not None:
         raise Refusal(StatusCode.UNKNOWN, f"the sandbox name {name!r} is reserved for {holder!r}")
     if request.runtime_handler and request.runtime_handler not in runtime.settings.runtime_handlers:

@@ -198,7 +198,9 @@ class Cell:
 
     def _lets_wait(self, reply_to: AskFuture[Any] | None) -> bool:
         """Under the lock: whether what has just come may wait for more (`Actor.linger_ns`). Who asks does not wait."""
-        if reply_to is not None or self.mailbox.is_urgent() or self.life is not ALIVE:
+        only = self.mailbox.only
+        urgent = self.mailbox.system is not None if only is None else only.nature.urgent
+        if reply_to is not None or urgent or self.life is not ALIVE:
             return False
         if not self.lingers:
             self.lingers = True

@@ -28,7 +28,7 @@ def handle(cell: Cell, item: Item) -> None:
     """Handle one message with the handler of its type, or make a dead letter of it."""
     message = item.message
     if type(message) is EffectEnded:
-        message = item.message = _made_by_effect(cell, message)
+        message = item.message = made_by_effect(cell, message)
         if message is None:
             return
     handler = cell.handlers.get(type(message))
@@ -133,7 +133,7 @@ def abandon(cell: Cell, task: Task) -> None:
     _trace(cell, task.item, task.label, "abandoned")
 
 
-def _made_by_effect(cell: Cell, ended: Any) -> Any:
+def made_by_effect(cell: Cell, ended: Any) -> Any:
     """The message that the actor gets for an effect that has ended, or None."""
     if cell.dispatcher.clock is None:
         cell.slice_since_ns = cell.dispatcher.now_ns()

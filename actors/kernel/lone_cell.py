@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from actors.kernel import waiting
 from actors.kernel.actor_timers import Timer
 from actors.kernel.cell import ALIVE, AT_WORK, COALESCED, EDGE, IDLE, IN_QUEUE, TAKEN, Cell
-from actors.kernel.handling import begin_task, failed, handle, resume
+from actors.kernel.effects import EffectEnded
+from actors.kernel.handling import begin_task, failed, handle, made_by_effect, resume
 from actors.kernel.promise import AskFuture
 
 if TYPE_CHECKING:
@@ -105,33 +106,35 @@ class LoneCell(Cell):
                 else:  # `take`, mostly without its call
                     mailbox.only = None
                     mailbox.length = 0
-                key = None if item is None else item.key
-                if item is None or (type(key) is Timer and not key.claim()):
-                    pass  # a tick of a timer that has been called off
-                elif (handler := self.handlers.get(type(item.message))) is None:
-                    handle(self, item)  # the end of an effect, or nothing that this actor understands
-                else:
-                    try:
-                        result = handler(self.actor, item.message)
-                    except BaseException as failure:
-                        failed(self, item, failure)
-                    else:
-                        if type(result) is CoroutineType:
-                            begin_task(self, item, result, clock.now_ns)
+                if item is not None and (type(item.key) is not Timer or item.key.claim()):
+                    message = item.message
+                    if type(message) is EffectEnded:
+                        message = item.message = made_by_effect(self, message)
+                    handler = self.handlers.get(type(message))
+                    if handler is not None:
+                        try:
+                            result = handler(self.actor, message)
+                        except BaseException as failure:
+                            failed(self, item, failure)
                         else:
-                            self.handled += 1
-                            if item.reply_to is not None:
-                                item.reply_to.set(result)
-                            trace = self.dispatcher.trace
-                            if trace is not None:
-                                nature = item.nature
-                                if not nature.keyed:
-                                    label = nature.name
-                                elif type(key) is tuple:
-                                    label = f"{nature.name}({key[1]})"
-                                else:
-                                    label = item.label()
-                                trace(clock.now_ns, self.path, label, "ok")
+                            if type(result) is CoroutineType:
+                                begin_task(self, item, result, clock.now_ns)
+                            else:
+                                self.handled += 1
+                                if item.reply_to is not None:
+                                    item.reply_to.set(result)
+                                trace = self.dispatcher.trace
+                                if trace is not None:
+                                    nature, key = item.nature, item.key
+                                    if not nature.keyed:
+                                        label = nature.name
+                                    elif type(key) is tuple:
+                                        label = f"{nature.name}({key[1]})"
+                                    else:
+                                        label = item.label()
+                                    trace(clock.now_ns, self.path, label, "ok")
+                    elif message is not None:
+                        handle(self, item)  # nothing that this actor understands
         finally:
             # What `has_work` says of who is alive and waits for nothing, without its call.
             plain = self.task is None and self.life is ALIVE and not self.stop_requested

@@ -86,13 +86,12 @@ _natures: dict[type[Any], _Nature] = {}
 
 class Mailbox:
     """See the module. `length`: how many messages wait. `only`: the one that waits, of whichever lane, which are empty
-    then. `dropped_total`: those refused in its whole life.
+    then. `system`: those that go before all others, None for none. `dropped_total`: those refused in its whole life.
     """
 
     __slots__ = (
         "_by_key",
         "_first_interrupt",
-        "_system",
         "_user",
         "_waited_when_told",
         "capacity",
@@ -101,6 +100,7 @@ class Mailbox:
         "length",
         "only",
         "overflow",
+        "system",
     )
 
     def __init__(self, capacity: int) -> None:
@@ -112,7 +112,7 @@ class Mailbox:
         self.overflow = 0
         self.length = 0
         self.only: Item | None = None
-        self._system: deque[Item] | None = None
+        self.system: deque[Item] | None = None
         self._user: deque[Item] | None = None
         self._by_key: dict[Hashable, Item] | None = None
         self._first_interrupt: Item | None = None
@@ -165,11 +165,11 @@ class Mailbox:
                 return _COALESCED
         if only is not None:
             self._make_lane(only)
-        lane = self._system if nature.urgent else self._user
+        lane = self.system if nature.urgent else self._user
         if lane is None:
             lane = deque()
             if nature.urgent:
-                self._system = lane
+                self.system = lane
             else:
                 self._user = lane
         elif len(lane) >= self.capacity and not nature.signal and type(key) is not Timer:
@@ -190,7 +190,7 @@ class Mailbox:
         """The one message that waits is alone no more."""
         self.only = None
         if only.nature.urgent:
-            self._system = deque((only,))
+            self.system = deque((only,))
         else:
             self._user = deque((only,))
         if only.key is not None:
@@ -203,11 +203,11 @@ class Mailbox:
             self.only = None
             self.length = 0
             return only
-        lane = self._system
+        lane = self.system
         if lane and (type(lane[0].message) is not MailboxOverflowed or self._may_be_told()):
             item = lane.popleft()
             if not lane:
-                self._system = None
+                self.system = None
             if item is self._first_interrupt:
                 self._first_interrupt = next((it for it in lane if it.nature.interrupts), None)
             elif type(item.message) is MailboxOverflowed:
@@ -236,15 +236,10 @@ class Mailbox:
         """Take no more; returns what was still waiting."""
         self.closed = True
         left = self.waiting()
-        self.only = self._system = self._user = self._by_key = None
+        self.only = self.system = self._user = self._by_key = None
         self._first_interrupt = self._waited_when_told = None
         self.length = 0
         return left
-
-    def is_urgent(self) -> bool:
-        """Whether something waits that goes before all others."""
-        only = self.only
-        return self._system is not None if only is None else only.nature.urgent
 
     def has_messages(self) -> bool:
         return self.length > 0
@@ -252,7 +247,7 @@ class Mailbox:
     def waiting(self) -> list[Item]:
         """What waits, in the order in which it will be taken; left where it is."""
         only = self.only
-        return [*(self._system or ()), *(self._user or ())] if only is None else [only]
+        return [*(self.system or ()), *(self._user or ())] if only is None else [only]
 
     def depth(self) -> int:
         return self.length
@@ -261,7 +256,7 @@ class Mailbox:
         """When the oldest waiting message arrived, ns; None when nothing waits. May be asked without the lock."""
         only = self.only
         oldest = None if only is None else only.since_ns
-        for lane in (self._system, self._user):
+        for lane in (self.system, self._user):
             try:
                 since_ns = lane[0].since_ns if lane else None
             except IndexError:  # taken while we looked

@@ -174,8 +174,10 @@ def test_a_mailbox_without_room_is_refused():
 def test_one_message_that_waits_alone_needs_no_containers():
     mailbox = Mailbox(5)
     mailbox.post(Latest("k", 1), None, "test", 7)
-    assert (mailbox._system, mailbox._user, mailbox._by_key) == (None, None, None)
-    assert (mailbox.length, mailbox.oldest_since_ns(), mailbox.is_urgent()) == (1, 7, False)
+    assert (mailbox.system, mailbox._user, mailbox._by_key) == (None, None, None)
+    assert (mailbox.length, mailbox.oldest_since_ns()) == (1, 7)
+    assert mailbox.only is not None
+    assert not mailbox.only.nature.urgent
     assert [item.message for item in mailbox.waiting()] == [Latest("k", 1)]
     assert drain(mailbox) == [Latest("k", 1)]
 
@@ -192,7 +194,8 @@ def test_who_waited_alone_is_met_by_its_key_and_overtaken_by_what_is_urgent():
 def test_an_urgent_message_that_waits_alone_is_urgent():
     mailbox = Mailbox(1)
     mailbox.post(SIGNAL, None, "test", 0)
-    assert mailbox.is_urgent()
+    assert mailbox.only is not None
+    assert mailbox.only.nature.urgent
     assert [item.message for item in mailbox.close()] == [SIGNAL]
     assert (mailbox.length, mailbox.take()) == (0, None)
 
@@ -202,7 +205,7 @@ def test_an_empty_mailbox_holds_no_containers():
     mailbox.post(Latest("k", 1), None, "test", 0)
     mailbox.post(Interrupt(), None, "test", 0)
     drain(mailbox)
-    assert (mailbox._system, mailbox._user, mailbox._by_key) == (None, None, None)
+    assert (mailbox.system, mailbox._user, mailbox._by_key) == (None, None, None)
 
 
 @pytest.mark.parametrize(

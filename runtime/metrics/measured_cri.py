@@ -50,8 +50,9 @@ class MeasuredCri:
 
     def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
         """See `Cri.call`."""
-        measured = self._verbs.get(verb.name)
-        if measured is None:
+        try:
+            measured = self._verbs[verb.name]
+        except KeyError:
             measured = self._verbs[verb.name] = _Verb(verb.name, self._meters)
         at_once = measured.at_once
         began_ns = self._begins(measured, request) if at_once is None else 0

@@ -34,9 +34,9 @@ class Meters:
 
     def count(self, family: Family, *labels: str, by: float = 1) -> None:
         """Add to a counter."""
-        known = self._series.get(family.name)
-        series: Any = None if known is None else known.get(labels)
-        if series is None:
+        try:
+            series: Any = self._series[family.name][labels]
+        except KeyError:
             series = self._one(family, labels)
         if series is not None:
             series.inc(by)
@@ -65,9 +65,9 @@ class Meters:
 
     def took(self, family: Family, ns: int, *labels: str) -> None:
         """Put a time into a histogram of seconds."""
-        known = self._series.get(family.name)
-        series: Any = None if known is None else known.get(labels)
-        if series is None:
+        try:
+            series: Any = self._series[family.name][labels]
+        except KeyError:
             series = self._one(family, labels)
         if series is None:
             return

@@ -179,8 +179,6 @@ def observe(uid: str, sandboxes: Iterable[PodSandboxStatus], containers: Iterabl
 
 def with_starting(observed: ObservedPod, starting: Collection[str]) -> ObservedPod:
     """The same look, with the containers of these ids marked as `starting`."""
-    if not starting:
-        return observed
     replace = msgspec.structs.replace
     by_name: Mapping[str, tuple[ObservedContainer, ...]] = {
         name: tuple(replace(each, starting=True) if each.id in starting and each.running else each for each in group)

@@ -154,12 +154,12 @@ class PodView:
 
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
-        seen, changes, starting = self._seen, self.observer.changes, self.start_lives.unstarted
-        if seen is None or changes != self._seen_changes or starting is not self._seen_starting:
-            sandboxes, containers = self.observer.seen()
-            seen = self._seen = with_starting(observe(self.uid, sandboxes, containers), starting)
-            self._seen_changes, self._seen_starting = changes, starting
-        return seen
+        starting = self.start_lives.unstarted
+        if self._seen is None or self._seen_changes != self.observer.changes or self._seen_starting is not starting:
+            observed = observe(self.uid, *self.observer.seen())
+            self._seen = with_starting(observed, starting) if starting else observed
+            self._seen_changes, self._seen_starting = self.observer.changes, starting
+        return self._seen
 
     def ip(self) -> str:
         """The address at which hooks call the pod; empty when it has none."""

@@ -35,11 +35,11 @@ from runtime.event_loop import LoopThread
 from runtime.hooks.http_call import NetworkHookCaller
 from runtime.host_facts import HostFacts, LocalHostFacts
 from runtime.host_machine import MachineFacts
+from runtime.http_manifests import HttpManifests
 from runtime.id_files import LocalIdFiles
 from runtime.log_files import LocalLogFiles
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_store import LocalManifestStore
-from runtime.manifest_url import HttpManifests
 from runtime.memory_notices.local import LocalMemoryNotices
 from runtime.metrics.measured_drivers import drivers_asked
 from runtime.metrics.meters import Meters

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from cli import hollow_nodes
 from cli.argument_kinds import duration, number_from
 from cli.failed_runs import Played, Shrinking, shrunk_here, tell_failure
 from cli.file_errors import unwritable, why
@@ -49,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     words = sys.argv[1:] if argv is None else list(argv)
     if any(word.partition("=")[0] == "--kubeconfig" for word in words):
+        from cli import hollow_nodes  # nobody else need wait for its HTTP client
+
         return hollow_nodes.main(words)
     parser = _parser()
     options = parser.parse_args(words)

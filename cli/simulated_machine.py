@@ -9,9 +9,9 @@ from actors.kernel import PoolDispatcher
 from actors.node_plan import NodeCapabilities, NodePlan
 from runtime.api import ApiLines
 from runtime.event_loop import LoopThread
+from runtime.http_manifests import HttpManifests
 from runtime.manifest_files import LocalManifests
 from runtime.manifest_store import LocalManifestStore
-from runtime.manifest_url import HttpManifests
 from simulation.cgroups import SimulatedCgroups
 from simulation.cri import Settings, SimulatedCri
 from simulation.hook_caller import SimulatedHookCaller

@@ -164,19 +164,21 @@ def _conditions(
     """What was published where it says the same."""
     before = {condition.type: condition for condition in previous}
     told: list[PodCondition] = []
-    for kind, verdict in verdicts:
-        condition = before.get(kind)
-        said = None if condition is None else (condition.status, condition.reason, condition.message)
-        if condition is None or said != verdict or condition.observed_generation != generation:
-            status, reason, message = verdict
-            since = condition.last_transition_time if condition is not None and condition.status == status else None
-            condition = PodCondition(
+    for kind, (status, reason, message) in verdicts:
+        was, since = before.get(kind), now
+        if was is not None and was.status == status:
+            if was.reason == reason and was.message == message and was.observed_generation == generation:
+                told.append(was)
+                continue
+            since = was.last_transition_time or now
+        told.append(
+            PodCondition(
                 type=kind,
                 status=status,
                 reason=reason,
                 message=message,
                 observed_generation=generation,
-                last_transition_time=since or now,
+                last_transition_time=since,
             )
-        told.append(condition)
+        )
     return told

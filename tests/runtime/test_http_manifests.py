@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from runtime.event_loop import LoopThread
-from runtime.manifest_url import LIMIT_BYTES, HttpManifests, ManifestFetchError
+from runtime.http_manifests import HttpManifests
+from runtime.manifest_url import LIMIT_BYTES, ManifestFetchError
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -18,7 +18,8 @@ from runtime.cri.enums import ContainerEventType
 from runtime.cri.messages import ContainerEventResponse
 
 SECOND_NS = 1_000_000_000
-_STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
+STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
+"""Only what tells of this may have to be heard of at once."""
 
 
 class EventsGathered(Message, frozen=True):
@@ -54,7 +55,7 @@ class EventGatherer(Actor):
 
 def can_wait(event: ContainerEventResponse) -> bool:
     """Whether it does no harm that a worker hears of this a second later."""
-    if event.container_event_type != _STOPPED:
+    if event.container_event_type != STOPPED:
         return True
     sandbox = event.pod_sandbox_status
     return sandbox is not None and sandbox.id == event.container_id

@@ -20,7 +20,7 @@ import logging
 from typing import Any, ClassVar
 
 from actors.count_messages import CountRunning, RunningCount
-from actors.event_gatherer import EventGatherer, EventsGathered, can_wait
+from actors.event_gatherer import STOPPED, EventGatherer, EventsGathered, can_wait
 from actors.kernel import (
     Actor,
     ActorRef,
@@ -318,7 +318,7 @@ class PlegActor(Actor):
             status = event.pod_sandbox_status
             meta = None if status is None else status.metadata
             uid, shown = "" if meta is None else meta.uid, shown_by(event)
-            if uid and shown is not None and can_wait(event):
+            if uid and shown is not None and (event.container_event_type != STOPPED or can_wait(event)):
                 gatherer.tell(EventsGathered({uid: shown}))
             else:
                 ref.tell(EventHint(uid, shown))

@@ -149,8 +149,14 @@ class SyncLoopActor(SyncPartners):
 
     @handles(PodChanged)
     def pod_changed(self, message: PodChanged) -> None:
-        if not (self._set_aside.troubles and self._set_aside.holds(message)):
-            self._try_to_meet(message)
+        if self._set_aside.troubles:
+            if not self._set_aside.holds(message):
+                self._try_to_meet(message)
+            return
+        try:
+            self._meet(message)
+        except Exception as failure:
+            self._leave_alone(message, failure)
 
     def _try_to_meet(self, change: PodChanged) -> None:
         """What fails here fails because of this pod, which is set aside; all others go on."""

@@ -48,10 +48,11 @@ def both(newer: Shown, older: Shown) -> Shown:
     """What two words have told together, in whatever order they have come."""
     if newer == older:
         return newer
-    together = dict(older)
-    for each, state in newer.items():
-        before = together.get(each, state)
-        together[each] = state if state == before else LOOK if _UNKNOWN in (state, before) else max(state, before)
+    together = {**older, **newer}
+    for each, before in older.items():
+        state = together[each]
+        if state != before:
+            together[each] = LOOK if _UNKNOWN in (state, before) else max(state, before)
     return together
 
 

@@ -83,8 +83,8 @@ class VolumeReconcilerActor(Actor):
         self._claimless: set[str] = set()
         """Pods that are being released, and have never had a claim."""
         self._calls = VolumeCalls(self, volumes, events)
-        self._releases = VolumeReleases(self, self._actual, self._begin_for_none, self._released)
-        self._devices = VolumeDevices(self, self._actual, self._begin_for_none, sources.node)
+        self._releases = VolumeReleases(self, self._actual, self._begin, self._released)
+        self._devices = VolumeDevices(self, self._actual, self._begin, sources.node)
         self._passes = VolumePasses(self, volumes, self._actual, self._devices, events, sources, self._begin)
         self._orphans = VolumeOrphans(
             self, volumes, self._actual, self._devices, self._releases, self._lane, self._passes.__contains__
@@ -164,10 +164,7 @@ class VolumeReconcilerActor(Actor):
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
-    def _begin_for_none(self, step: Step) -> None:
-        self._begin(step, None)
-
-    def _begin(self, step: Step, pod: Pod | None) -> None:
+    def _begin(self, step: Step, pod: Pod | None = None) -> None:
         key, volume = step.key, step.volume
         if step.do is Do.SAY_AGAIN:
             thing = self._actual.thing(key)

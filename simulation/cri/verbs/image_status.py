@@ -15,7 +15,7 @@ def image_status(runtime: Runtime, request: ImageStatusRequest) -> ImageStatusRe
     name = request.image.image if request.image else ""
     if not name:
         raise Refusal(StatusCode.UNKNOWN, "no image is named")
-    image = runtime.state.images.get(name) or runtime.state.image(known_name(name))
+    image = runtime.state.image(name) or runtime.state.image(known_name(name))
     if image is None:
         return _NONE
     return ImageStatusResponse(image=image, info={"info": "{}"} if request.verbose else {})

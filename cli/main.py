@@ -6,12 +6,13 @@ Each command is a function from its arguments to an exit status. Its module is i
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 
 KUBELET = "1.36"
 """The kubelet whose flags, configuration and behaviour this agent follows."""
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"actorlet: there is no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     try:
-        status: int = import_module(command.module).main(rest)
+        status: int = _imported(command.module).main(rest)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough. Python would complain once more at its end.
@@ -65,6 +66,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Before the command has begun to listen for it, or once more while it ends.
         return 130
     return status
+
+
+def _imported(name: str) -> ModuleType:
+    """The module of a command. What comes with it stays, so Python need not look through it for rings: neither while it
+    comes, which takes a fifth of that time, nor ever after.
+    """
+    if name in sys.modules:
+        return sys.modules[name]
+    looks = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        gc.freeze()
+        if looks:
+            gc.enable()
 
 
 def help_text() -> str:
@@ -81,6 +98,8 @@ def version_text() -> str:
 
 def own_version() -> str:
     """As installed; `unknown` when run from a tree that is not."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and seldom asked
+
     try:
         return version("actorlet")
     except PackageNotFoundError:

@@ -80,7 +80,14 @@ class EventRecorderActor(Actor):
     @handles(RecordEvent)
     def record(self, message: RecordEvent) -> None:
         wall_ns = self.wall_ns()
-        recorded = self._record(message, wall_ns)
+        known = self._events.pop(message, None)
+        if known is None:
+            recorded = RecordedEvent(message, 1, wall_ns, wall_ns)
+        else:
+            recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=wall_ns)
+        self._events[message] = recorded
+        if len(self._events) > KEPT:
+            del self._events[next(iter(self._events))]
         if recorded.count & (recorded.count - 1) == 0:
             level = logging.WARNING if message.type == "Warning" else logging.INFO
             log = self.log
@@ -96,17 +103,6 @@ class EventRecorderActor(Actor):
     @handles(ListEvents)
     def list_events(self, _: ListEvents) -> tuple[RecordedEvent, ...]:
         return tuple(self._events.values())
-
-    def _record(self, event: RecordEvent, wall_ns: int) -> RecordedEvent:
-        known = self._events.pop(event, None)
-        if known is None:
-            recorded = RecordedEvent(event, 1, wall_ns, wall_ns)
-        else:
-            recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=wall_ns)
-        self._events[event] = recorded
-        if len(self._events) > KEPT:
-            del self._events[next(iter(self._events))]
-        return recorded
 
     # --- to the API server ------------------------------------------------------------------------------------------
 

@@ -50,23 +50,25 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
     known_ids, known_ends = set[str](), set[str]()
     waited: dict[tuple[str, str], str] = {}
     for kind, status in _containers(before):
-        for end in _ends(status):
+        ends, waited[kind, status.name] = _ends_and_reason(status)
+        for end in ends:
             known_ends.add(end.container_id or "")
         known_ids.add(status.container_id or "")
-        waited[kind, status.name] = _waits_for(status)
     known_ids |= known_ends
     started: list[str] = []
     ended: list[Ended] = []
     failed: list[tuple[str, str]] = []
     for kind, status in _containers(after):
-        ends = _ends(status)
-        for id_ in _ids(status, ends):
-            if id_ not in known_ids:
-                started.append(kind)
+        ends, reason = _ends_and_reason(status)
         for end in ends:
-            if (end.container_id or "") not in known_ends:
+            id_ = end.container_id or ""
+            if id_ not in known_ends:
                 ended.append(Ended(kind, end.exit_code or 0, end.reason or ""))
-        reason = _waits_for(status)
+            if id_ and id_ not in known_ids:
+                known_ids.add(id_)
+                started.append(kind)
+        if status.container_id and status.container_id not in known_ids:
+            started.append(kind)
         if reason in _FAILURES and waited.get((kind, status.name)) != reason:
             failed.append((kind, reason))
     runs = after.phase == "Running" and before.phase in ("Pending", None, "")
@@ -82,28 +84,15 @@ def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
     return found
 
 
-def _ids(status: ContainerStatus, ends: list[ContainerStateTerminated]) -> list[str]:
-    """Ids of all containers of the name that the status knows, the one before last. `ends`: those it knows of."""
-    found: list[str] = []
-    for end in ends:
-        if end.container_id and end.container_id not in found:
-            found.append(end.container_id)
-    if status.container_id and status.container_id not in found:
-        found.append(status.container_id)
-    return found
-
-
-def _ends(status: ContainerStatus) -> list[ContainerStateTerminated]:
+def _ends_and_reason(status: ContainerStatus) -> tuple[list[ContainerStateTerminated], str]:
+    """The ends that the status knows of, the one before last; and why the container waits, if it does."""
     before, now = status.last_state, status.state
     ends = [] if before is None or before.terminated is None else [before.terminated]
-    if now is not None and now.terminated is not None:
+    if now is None:
+        return ends, ""
+    if now.terminated is not None:
         ends.append(now.terminated)
-    return ends
-
-
-def _waits_for(status: ContainerStatus) -> str:
-    state = status.state
-    return (state.waiting.reason or "") if state is not None and state.waiting is not None else ""
+    return ends, "" if now.waiting is None else now.waiting.reason or ""
 
 
 class StatusMeasures:

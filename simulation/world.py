@@ -257,7 +257,7 @@ class World:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Every event in the API."""
-        for version in self.server.store.collection("events").all():
+        for version in self.server.store.of["events"].all():
             yield version.object
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:

@@ -19,7 +19,6 @@ _FIELDS = msgspec.structs.fields(PodStatus)
 _NAMES = tuple((field.name, field.encode_name) for field in _FIELDS)
 _values = attrgetter(*(field.name for field in _FIELDS))
 _MERGED_BY_IP = frozenset({"pod_ips", "host_ips"})
-_TEXTS = ("reason", "message")
 _MAPS = frozenset({"allocated_resources", "resources"})
 
 
@@ -73,5 +72,9 @@ def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, .
 
 def _in_place_of(known: PodCondition, condition: PodCondition) -> PodCondition | dict[str, Any]:
     """What has left it is said to be absent: a patch would keep the old text."""
-    gone = {name: None for name in _TEXTS if getattr(known, name) and not getattr(condition, name)}
+    gone: dict[str, Any] = {}
+    if known.reason and not condition.reason:
+        gone["reason"] = None
+    if known.message and not condition.message:
+        gone["message"] = None
     return {**gone, **msgspec.to_builtins(condition)} if gone else condition

@@ -165,7 +165,7 @@ class Authorizer:
 
     def _is_of_volume(self, node: str, secret: Key) -> bool:
         """Whether a persistent volume that a pod of that node claims has it for nodes."""
-        for volume in self._core.store.collection("persistentvolumes").all():
+        for volume in self._core.store.of["persistentvolumes"].all():
             spec = volume.object.get("spec") or {}
             claim = spec.get("claimRef") or {}
             if secret in volume_secrets(spec) and self._refers(
@@ -211,7 +211,7 @@ class Authorizer:
 
     def _refers(self, node: str, kind: str, key: Key) -> bool:
         """Whether a pod of that node refers to it. Pods that show static ones give no rights."""
-        pods = self._core.store.collection("pods")
+        pods = self._core.store.of["pods"]
         if len(self._known) > 2 * len(pods) + _KNOWN_AT_LEAST:
             self._known.clear()
         return any(key in getattr(self._references(pod), kind) for pod in pods.on_node(node))

@@ -36,7 +36,7 @@ class NodeMonitor:
     def _look(self) -> None:
         self._armed = False
         now_ns = self._core.now_ns()
-        nodes = tuple(self._core.store.collection(NODES.store_key).all())
+        nodes = tuple(self._core.store.of[NODES.store_key].all())
         names = {node.name for node in nodes}
         for gone in [name for name in self._seen if name not in names]:
             del self._seen[gone]
@@ -79,7 +79,7 @@ class NodeMonitor:
         metadata = dict(node.object["metadata"])
         value = {**node.object, "metadata": metadata, "status": {**status, "conditions": conditions}}
         self._core.store.put(NODES.store_key, value)
-        for pod in tuple(self._core.store.collection("pods").on_node(node.name)):
+        for pod in tuple(self._core.store.of["pods"].on_node(node.name)):
             self._mark_not_ready(pod)
 
     def _mark_not_ready(self, pod: Json) -> None:

@@ -429,20 +429,18 @@ class Store:
         in_writing: tuple[str, ...] = ("events",),
     ) -> None:
         self.revision = 1
-        self._collections = _Collections(
+        self.of = _Collections(
             lambda key: Collection(
                 by_node=key in by_node, in_writing=key in in_writing, history_at_most=history_at_most
             )
         )
-
-    def collection(self, key: str) -> Collection:
-        return self._collections[key]
+        """The objects of each resource, by its key: made when they are first asked for."""
 
     def collections(self) -> tuple[Collection, ...]:
-        return tuple(self._collections.values())
+        return tuple(self.of.values())
 
     def get(self, key: str, namespace: str, name: str) -> Version | None:
-        return self._collections[key].get((namespace, name))
+        return self.of[key].get((namespace, name))
 
     def put(self, key: str, value: Json) -> Version:
         """Store a new object or a new version. `value` and its metadata belong to the store from now on."""
@@ -450,7 +448,7 @@ class Store:
         metadata = value["metadata"]
         metadata["resourceVersion"] = str(self.revision)
         version = Version(metadata.get("namespace", ""), metadata["name"], value, self.revision)
-        self._collections[key].put(version)
+        self.of[key].put(version)
         return version
 
     def remove(self, key: str, namespace: str, name: str) -> Version:
@@ -460,7 +458,7 @@ class Store:
     def drop(self, key: str, namespace: str, name: str) -> Change:
         """Like `remove`, for whom it does not matter what the object was last."""
         self.revision += 1
-        return self.collection(key).remove((namespace, name), self.revision)
+        return self.of[key].remove((namespace, name), self.revision)
 
     def watch(
         self, key: str, namespace: str, selection: Selection, since: int | None, *, bookmarks: bool = False
@@ -469,7 +467,7 @@ class Store:
 
         Raises StatusError: 410 when changes since then are forgotten, 504 when the server has not come that far.
         """
-        collection = self.collection(key)
+        collection = self.of[key]
         if since is not None and since > self.revision:
             raise too_large_version(since, self.revision)
         watcher = Watcher(collection, namespace, selection, bookmarks)
@@ -489,13 +487,13 @@ class Store:
 
         One may listen.
         """
-        self._collections.on_new = told
-        for key in tuple(self._collections):
+        self.of.on_new = told
+        for key in tuple(self.of):
             told(key)
 
     def forget(self) -> None:
         """Lose the memory of all changes: every watch that is to go on from now or before gets a 410."""
         self.revision += 1
-        for collection in self._collections.values():
+        for collection in self.of.values():
             collection.forget()
             collection.forgotten = self.revision

@@ -133,7 +133,7 @@ class DefinitionRules(KindRules):
         """Nothing of it is left, and whoever watches must ask anew, if there is to be another of that name."""
         self.catalog.forget(last.name)
         self._rules.pop(last.name, None)
-        collection = self.core.store.collection(last.name)
+        collection = self.core.store.of[last.name]
         for version in tuple(collection.all()):
             # Only where somebody has taken the finalizer away that keeps the definition until they are gone.
             self.core.store.drop(last.name, version.namespace, version.name)
@@ -146,7 +146,7 @@ class DefinitionRules(KindRules):
     def _give_names_away(self) -> None:
         """Those who waited for a name that is free now have it."""
         store = self.core.store
-        for version in tuple(store.collection(DEFINITIONS.store_key).all()):
+        for version in tuple(store.of[DEFINITIONS.store_key].all()):
             value = version.object
             if is_true(value, "NamesAccepted"):
                 continue
@@ -165,7 +165,7 @@ class DefinitionRules(KindRules):
         rules = self._rules[name] = CustomRules(self.core, api_version, lambda: self._end_if_empty(name))
         self.tools.add_rules(name, rules)
         # What they were told so far may look otherwise now.
-        for watcher in self.core.store.collection(name).watchers():
+        for watcher in self.core.store.of[name].watchers():
             watcher.end()
 
     def _begin_end(self, version: Version) -> None:
@@ -185,7 +185,7 @@ class DefinitionRules(KindRules):
         """Let go of a definition that is to go and has no objects any more."""
         store = self.core.store
         version = store.get(DEFINITIONS.store_key, "", name)
-        if version is None or len(store.collection(name)) or not is_true(version.object, "Terminating"):
+        if version is None or len(store.of[name]) or not is_true(version.object, "Terminating"):
             return
         metadata = dict(version.object["metadata"])
         left = [each for each in metadata.get("finalizers") or () if each != CLEANUP]

@@ -33,11 +33,11 @@ class Context:
         return self.kinds[resource.store_key]
 
     def collection(self, resource: ServedResource) -> Collection:
-        return self.core.store.collection(resource.store_key)
+        return self.core.store.of[resource.store_key]
 
     def find(self, call: Call) -> Version:
         """The object that the call names. Raises StatusError (404)."""
-        found = self.core.store.get(call.resource.store_key, call.namespace, call.name)
+        found = self.core.store.of[call.resource.store_key].get((call.namespace, call.name))
         if found is None:
             raise not_found(call.resource, call.name)
         return found

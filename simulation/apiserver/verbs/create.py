@@ -44,7 +44,7 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     if fault is not None:
         raise refused_name(resource, name, fault)
     if resource.namespaced:
-        home = core.store.get("namespaces", "", call.namespace)
+        home = core.store.of["namespaces"].get(("", call.namespace))
         if home is None or "deletionTimestamp" in home.object["metadata"]:
             raise _refused_by_namespace(call, name, home)
     metadata["uid"] = core.new_uid()
@@ -59,7 +59,7 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     rules.prepare(call, value)
     if call.user.node:
         check_node_object(call, None, value)
-    if core.store.get(resource.store_key, metadata.get("namespace", ""), name) is not None:
+    if core.store.of[resource.store_key].get((metadata.get("namespace", ""), name)) is not None:
         raise already_exists(resource, name)
     if call.dry_run:
         return tried(value)

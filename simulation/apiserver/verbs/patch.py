@@ -45,7 +45,7 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         raise unsupported_media_type(media, accepted)
     document = call.body()
     rules = context.kinds[call.resource.store_key]
-    old = context.core.store.get(call.resource.store_key, call.namespace, call.name)
+    old = context.core.store.of[call.resource.store_key].get((call.namespace, call.name))
     if old is None:
         if media != APPLY or call.target.sub is not None:
             raise not_found(call.resource, call.name)

@@ -19,7 +19,7 @@ STATUS = f"{PODS}/web/status"
 def test_every_version_of_a_pod_is_read_as_its_own_text_says() -> None:
     server = Server()
     seen: list[Version] = []
-    pods = server.server.store.collection("pods")
+    pods = server.server.store.of["pods"]
     server.make_pod()
     for path, change in (
         (STATUS, {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}),

@@ -342,9 +342,9 @@ class Play:
 
 
 def _form_of(mix: PodMix) -> dict[str, Any]:
-    """What all pods of the mix are created as, but for their names; the spec is written down already."""
-    body = body_of(mix)
-    return {**body, "spec": msgspec.Raw(msgspec.json.encode(body["spec"])), "metadata": metadata_of(mix, "")}
+    """What all pods of the mix are created as, but for their names: as it is read from JSON."""
+    form: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({**body_of(mix), "metadata": metadata_of(mix, "")}))
+    return form
 
 
 def _machine_of(node: NodeRules) -> Machine:

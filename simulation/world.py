@@ -235,8 +235,10 @@ class World:
 
     # --- what people do ---------------------------------------------------------------------------------------------
 
-    def create_pod(self, body: Mapping[str, Any]) -> str:
-        """Ask the API server for a pod, in the namespace default; its uid. Raises `RefusedError`."""
+    def create_pod(self, body: dict[str, Any]) -> str:
+        """Ask the API server for a pod, in the namespace default; its uid. Nobody changes `body` afterwards. Raises
+        `RefusedError`.
+        """
         name = body["metadata"]["name"]
         self.note(f"creates {name}")
         self._ask("POST", PODS, body)
@@ -260,8 +262,8 @@ class World:
         for version in self.server.store.of["events"].all():
             yield version.object
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:
-        answer = self.server.handle(Request(method, path, (), b"" if body is None else msgspec.json.encode(body)))
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
+        answer = self.server.handle(Request(method, path, (), b"" if body is None else body))
         if isinstance(answer, JsonAnswer) and answer.code >= 300:
             raise RefusedError(f"{method} {path}: {answer.value.get('message')}")
 

@@ -18,9 +18,12 @@ from config.objects import Pod
 from config.pod_defaults import default_pod
 from config.pod_identity import compute_qos_class
 from config.pod_validation import validate_spec
+from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.status import Json
 
 SPECS_AT_MOST = 1024
+NODES_AT_MOST = 64
+"""For so many nodes a spec is kept as pods of these have it."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -43,6 +46,19 @@ def shared(spec: Json) -> Json:
     """The spec that all pods have which have an equal one."""
     kept: Json = _shared(_encode(spec))
     return kept
+
+
+def on_node(spec: Json, node: str) -> Json:
+    """The spec of a pod that is given that node: shared, too."""
+    known = _on_nodes.get(id(spec), NOT_KNOWN)[1]
+    if known is None or len(known) >= NODES_AT_MOST:
+        known = _on_nodes.put(spec, {})
+    if node not in known:
+        known[node] = shared({**spec, "nodeName": node})
+    return known[node]
+
+
+_on_nodes: ByIdentity[dict[str, Json]] = ByIdentity(SPECS_AT_MOST)
 
 
 @lru_cache(maxsize=SPECS_AT_MOST)

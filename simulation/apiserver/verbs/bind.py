@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulation.apiserver.kinds.pod_specs import shared
+from simulation.apiserver.kinds.pod_specs import on_node
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, Target
 from simulation.apiserver.resources import PODS
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
@@ -53,7 +53,7 @@ def bind(context: Context, call: Call) -> Answer:
     bound: Json = {
         **value,
         "metadata": metadata,
-        "spec": shared({**spec, "nodeName": node}),
+        "spec": on_node(spec, node),
         "status": {**status, "conditions": [*others, condition]},
     }
     if not call.dry_run:

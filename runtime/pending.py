@@ -7,7 +7,9 @@ return, they do no work.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T", covariant=True)
@@ -43,3 +45,12 @@ class Subscription(Protocol):
     def close(self) -> None:
         """End the series. Nothing is delivered after the return, except what another thread has begun to deliver."""
         ...
+
+
+def settle(answer: Future[Any], *, result: Any = None, error: BaseException | None = None) -> None:
+    """Complete `answer`, unless it was cancelled meanwhile."""
+    with contextlib.suppress(InvalidStateError):
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result)

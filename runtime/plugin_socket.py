@@ -15,20 +15,11 @@ from runtime.cri.endpoint import EndpointError, knock, parse_endpoint
 from runtime.cri.errors import StatusCode
 from runtime.cri.line import CHANNEL_OPTIONS
 from runtime.cri.transport import FROM_GRPC, grpc
+from runtime.plugin_errors import PluginError
 
 NS_PER_SECOND = 10**9
 DIAL_NS = 10 * NS_PER_SECOND
 """For a plugin that is just starting to take connections (spec 8.1)."""
-
-_MAY_GO_ON = frozenset(
-    {
-        StatusCode.CANCELLED,
-        StatusCode.DEADLINE_EXCEEDED,
-        StatusCode.UNAVAILABLE,
-        StatusCode.RESOURCE_EXHAUSTED,
-        StatusCode.ABORTED,
-    }
-)
 
 
 class WireMessage(Protocol):
@@ -40,27 +31,6 @@ class WireMessage(Protocol):
 
 
 M = TypeVar("M")
-
-
-class PluginError(Exception):
-    """A call failed. `method` such as "NodePublishVolume"."""
-
-    def __init__(self, code: StatusCode, message: str, method: str) -> None:
-        super().__init__(code, message, method)
-        self.code = code
-        self.message = message
-        self.method = method
-
-    def __str__(self) -> str:
-        return f"rpc error: {self.method}: code = {self.code.name} desc = {self.message or 'no reason given'}"
-
-    @property
-    def may_go_on(self) -> bool:
-        """The plugin may still be at it, or have done it: nothing is known of what was asked (spec 8.8, "uncertain").
-
-        Every other code is a plugin's final word: what was asked is not done.
-        """
-        return self.code in _MAY_GO_ON
 
 
 class PluginSocket:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from runtime.cri.errors import StatusCode
 from runtime.csi.capability import Ability, ExpandVolume, NodeInfo, PublishVolume, StageVolume, VolumeStats
+from runtime.plugin_errors import PluginError
 from runtime.plugin_registration.capability import CSI_PLUGIN, PluginInfo
-from runtime.plugin_socket import PluginError
 
 DIRECTORY = "/plugins_registry"
 

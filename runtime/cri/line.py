@@ -6,18 +6,17 @@ and says of an endpoint that is not reachable what the kernel says of its socket
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from runtime.cri.endpoint import Endpoint, knock
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.readiness import socket_fault
 from runtime.cri.transport import FROM_GRPC, SIZE_OPTIONS, grpc
-from runtime.pending import Pending, Subscription
+from runtime.pending import Pending, Subscription, settle
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -165,15 +164,6 @@ class _Stream:
             error = CriError(StatusCode.INTERNAL, f"an item could not be handed over: {fault!r}", self._name)
             self._call.cancel()
         on_end(None if self._closed.is_set() else error)
-
-
-def settle(answer: Future[T], *, result: Any = None, error: BaseException | None = None) -> None:
-    """Complete `answer`, unless it was cancelled meanwhile."""
-    with contextlib.suppress(InvalidStateError):
-        if error is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(result)
 
 
 def failed(error: CriError) -> Pending[Any]:

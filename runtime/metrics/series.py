@@ -11,8 +11,6 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
-from prometheus_client.utils import floatToGoString
-
 from runtime.metrics.exposition import Row
 from runtime.metrics.families import Family, Kind
 
@@ -75,6 +73,8 @@ class Distribution:
             self._sum += value
 
     def rows(self, labels: Sequence[str]) -> Iterator[Row]:
+        from prometheus_client.utils import floatToGoString  # brings an HTTP server along: not before somebody asks
+
         with self._lock:
             counts, total = list(self._counts), self._sum
         up_to = self.zeros

@@ -15,7 +15,7 @@ from actors.plugin_messages import (
 from actors.plugin_watcher import PluginWatcherActor
 from runtime.cri.errors import StatusCode
 from runtime.csi.capability import NodeInfo
-from runtime.plugin_socket import PluginError
+from runtime.plugin_errors import PluginError
 from simulation.plugins import SimulatedPlugins
 
 SECOND = 10**9

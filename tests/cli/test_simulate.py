@@ -246,3 +246,12 @@ def test_what_is_there_at_the_end_is_not_looked_through_at_once_but_with_the_nex
     assert len(rings) == 1
     with few_collections():
         assert not rings
+
+
+def test_a_play_does_not_wait_for_what_speaks_http_or_grpc():
+    program = (
+        "import sys; from cli.main import main; main(['simulate', '--pods', '1', '--nodes', '1', '--quiet']); "
+        "print(sorted({'aiohttp', 'grpc', 'asyncio', 'prometheus_client', 'ssl'} & set(sys.modules)))"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines()[-1] == "[]"

@@ -13,9 +13,9 @@ from threading import Event
 import pytest
 
 from runtime.event_loop import LoopThread
+from runtime.plugin_errors import PluginError
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.local import LocalPluginSockets
-from runtime.plugin_socket import PluginError
 from tests.csi_driver.process import NAME, DriverProcess
 from tests.real.waiting import until
 

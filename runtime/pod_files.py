@@ -13,9 +13,10 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from runtime.log_lines import line_of
 from runtime.log_source import find_log, open_log
@@ -26,8 +27,7 @@ _TAIL_BYTES_AT_MOST = 1 << 20
 """Of what is read for the last lines, which a container may have made without an end."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartFiles:
+class StartFiles(msgspec.Struct, frozen=True):
     """What has to be on the host before a container is made. `attempt` None: one after the newest of its logs, which is
     the highest N of `N.log`, rotated ones included (spec 3.7). `message`: where the termination message of an attempt
     goes, empty for nowhere. `hosts`: path and text of the pod's hosts file, None where it has none of its own.

@@ -8,8 +8,10 @@ rules themselves are in `simulation.invariants`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from config.pod_identity import SYSTEM_CRITICAL_PRIORITY
 from runtime.cri.enums import ContainerState
@@ -25,20 +27,18 @@ READY = "Ready"
 Json = dict[str, Any]
 
 
-@dataclass(slots=True)
-class ContainerSeen:
+class ContainerSeen(msgspec.Struct):
     """One container of one pod, over all its attempts."""
 
     starts: int = 0
-    live: set[str] = field(default_factory=set)
+    live: set[str] = msgspec.field(default_factory=set)
     """Ids of those that run; only its size and membership are used."""
     exits: int = 0
     exit_code: int | None = None
     """Of the last one that ended."""
 
 
-@dataclass(slots=True)
-class PodSeen:
+class PodSeen(msgspec.Struct):
     """One pod of the API, by its uid. Times in ns, None for not yet."""
 
     name: str
@@ -57,7 +57,7 @@ class PodSeen:
     critical: bool = False
     doomed: bool = False
     """Whether an agent has published that it goes."""
-    containers: dict[str, ContainerSeen] = field(default_factory=dict)
+    containers: dict[str, ContainerSeen] = msgspec.field(default_factory=dict)
     writes: int = 0
     """How often its status was written after it was bound to its node; counted where its mix asks."""
     unshown_since_ns: int | None = None

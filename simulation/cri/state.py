@@ -8,8 +8,9 @@ id, by sandbox and by the label `io.kubernetes.pod.uid` cost what they give, not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from actors.kernel.dispatcher import Cancellable
 from actors.kernel.promise import Promise
@@ -35,8 +36,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a fault of the program
         self.message = message
 
 
-@dataclass(eq=False, slots=True)
-class SandboxRecord:
+class SandboxRecord(msgspec.Struct, eq=False):
     """One sandbox."""
 
     id: str
@@ -52,14 +52,13 @@ class SandboxRecord:
     pid: int
     state: PodSandboxState = PodSandboxState.SANDBOX_READY
     network_up: bool = True
-    containers: dict[str, ContainerRecord] = field(default_factory=dict)
+    containers: dict[str, ContainerRecord] = msgspec.field(default_factory=dict)
     lost_timer: Cancellable | None = None
     brief: Any = None
     status: Any = None
 
 
-@dataclass(eq=False, slots=True)
-class ContainerRecord:
+class ContainerRecord(msgspec.Struct, eq=False):
     """One container. Times are wall-clock ns, 0 for not yet."""
 
     id: str
@@ -84,13 +83,13 @@ class ContainerRecord:
     stop_signalled: bool = False
     exit_timer: Cancellable | None = None
     output_timer: Cancellable | None = None
-    stop_waiters: list[Promise[Any]] = field(default_factory=list)
+    stop_waiters: list[Promise[Any]] = msgspec.field(default_factory=list)
     execs: int = 0
-    hook_calls: list[str] = field(default_factory=list)
+    hook_calls: list[str] = msgspec.field(default_factory=list)
     """URLs that hooks have called."""
-    commands: list[tuple[str, ...]] = field(default_factory=list)
+    commands: list[tuple[str, ...]] = msgspec.field(default_factory=list)
     """What ExecSync has run."""
-    probes: dict[str, int] = field(default_factory=dict)
+    probes: dict[str, int] = msgspec.field(default_factory=dict)
     """How often it was probed, by kind of probe."""
     log: LogFile | None = None
     brief: Any = None

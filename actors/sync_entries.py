@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+import msgspec
+
 from actors.kernel import ActorRef
 from actors.messages import RuntimePod
 from actors.pod_census import has_ended
@@ -24,47 +26,29 @@ class Standing(enum.Enum):
 _ENDING = (Standing.GOING, Standing.ORPHAN)
 
 
-class Entry:
+class Entry(msgspec.Struct, eq=False):
     """One pod this node has to do with. `pod` is the last object known of it; `restart` the one to start anew with."""
 
-    __slots__ = (
-        "ended",
-        "finished",
-        "lives",
-        "name",
-        "orphan",
-        "pod",
-        "released",
-        "restart",
-        "source",
-        "standing",
-        "static",
-        "turned_away",
-        "waits_for",
-        "worker",
-    )
-
-    def __init__(self) -> None:
-        self.standing = Standing.UNHEARD
-        self.pod: Pod | None = None
-        self.orphan: RuntimePod | None = None
-        self.static = False
-        self.name = ""
-        self.source = ""
-        self.worker: ActorRef | None = None
-        self.lives = 0
-        """Grows as often as a worker of it begins."""
-        self.restart: Pod | None = None
-        self.waits_for = ""
-        """Why it has no worker yet, as the historian was told."""
-        self.ended = False
-        """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
-        self.released = False
-        """Nothing of it runs any more, and nothing will."""
-        self.turned_away = False
-        """The node does not take it."""
-        self.finished = False
-        """Nor is anything mounted for it."""
+    standing: Standing = Standing.UNHEARD
+    pod: Pod | None = None
+    orphan: RuntimePod | None = None
+    static: bool = False
+    name: str = ""
+    source: str = ""
+    worker: ActorRef | None = None
+    lives: int = 0
+    """Grows as often as a worker of it begins."""
+    restart: Pod | None = None
+    waits_for: str = ""
+    """Why it has no worker yet, as the historian was told."""
+    ended: bool = False
+    """Its worker has finished with a pod that is to be deleted: there is nothing to start any more."""
+    released: bool = False
+    """Nothing of it runs any more, and nothing will."""
+    turned_away: bool = False
+    """The node does not take it."""
+    finished: bool = False
+    """Nor is anything mounted for it."""
 
     def adopt(self, pod: Pod, source: str) -> None:
         """The pod is desired, in this form."""

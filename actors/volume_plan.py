@@ -72,18 +72,17 @@ NOTHING_TO_DO = PodPlan()
 """All is as it should be, and there is nothing to have."""
 
 
-class _Plan:
+class _Plan(msgspec.Struct):
     """A plan that is being made."""
 
-    def __init__(self, now_ns: int) -> None:
-        self._now_ns = now_ns
-        self.steps: dict[Key, Step] = {}
-        self.begins_calls = False
-        self.busy = False
-        self.host_paths: dict[str, str] = {}
-        self.troubles: dict[str, Trouble] = {}
-        self.waiting: set[str] = set()
-        self.wake_ns = 0
+    now_ns: int
+    steps: dict[Key, Step] = {}
+    begins_calls: bool = False
+    busy: bool = False
+    host_paths: dict[str, str] = {}
+    troubles: dict[str, Trouble] = {}
+    waiting: set[str] = set()
+    wake_ns: int = 0
 
     def made(self) -> PodPlan:
         steps, waiting = tuple(self.steps.values()), frozenset(self.waiting)
@@ -97,14 +96,14 @@ class _Plan:
     def trouble(self, name: str, trouble: Trouble | None, thing: Thing) -> None:
         """It cannot be tried now, but later."""
         self.troubles[name] = trouble or Trouble("it has not been tried yet")
-        if thing.retry_at_ns > self._now_ns:
+        if thing.retry_at_ns > self.now_ns:
             self.wake_ns = min(self.wake_ns or thing.retry_at_ns, thing.retry_at_ns)
 
     def attempt(self, do: Do, key: Key, thing: Thing, volume: DesiredVolume | None, names: Iterable[str]) -> None:
         """Begin this step unless something is under way, a call hangs, or it is too early."""
         if is_under_way(thing.life):
             self.busy = True
-        elif thing.retry_at_ns > self._now_ns:
+        elif thing.retry_at_ns > self.now_ns:
             for name in names:
                 self.trouble(name, thing.trouble, thing)
         else:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
+
 from actors.container_stops import ContainerStops
 from actors.decided_ends import DecidedEnds, path_of
 from actors.event_messages import pod_event
@@ -46,13 +48,12 @@ ASK_AGAIN_NS = 60_000_000_000
 """Whoever was asked may have been restarted since, and the question with it. Asking twice does no harm."""
 
 
-class Question:
+class Question(msgspec.Struct, eq=False):
     """Something asked of another actor. While it is open, the worker looks, and asks, again once a minute."""
 
-    def __init__(self, worker: Actor, name: str) -> None:
-        self._worker = worker
-        self._name = name
-        self._asked_at_ns: int | None = None
+    _worker: Actor
+    _name: str
+    _asked_at_ns: int | None = None
 
     def may_ask(self) -> bool:
         """True when it has not been asked yet, or long ago; it counts as asked from now on."""

@@ -165,20 +165,20 @@ class SimulatedCri:
         """A container dies by another hand than ours: the kernel, a user on the node."""
         runtime = self._runtime
         with runtime.lock:
-            end(runtime, runtime.state.container(container_id), exit_code, reason)
+            end(runtime, runtime.state.containers[container_id], exit_code, reason)
         runtime.tell()
 
     def write_log(self, container_id: str, lines: Sequence[str]) -> None:
         """A container that runs writes these lines now."""
         runtime = self._runtime
         with runtime.lock:
-            write(runtime, runtime.state.container(container_id), lines)
+            write(runtime, runtime.state.containers[container_id], lines)
 
     def lose_sandbox(self, sandbox_id: str) -> None:
         """The process of a sandbox dies; its containers run on."""
         runtime = self._runtime
         with runtime.lock:
-            lose_sandbox(runtime, runtime.state.sandbox(sandbox_id))
+            lose_sandbox(runtime, runtime.state.sandboxes[sandbox_id])
         runtime.tell()
 
     # --- the gates --------------------------------------------------------------------------------------------------

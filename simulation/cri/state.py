@@ -96,6 +96,29 @@ class ContainerRecord(msgspec.Struct, eq=False):
     status: Any = None
 
 
+class ById(dict[str, R]):
+    """Records of one kind. `[]` takes the unique beginning of an id for the id, and refuses with NOT_FOUND what is not
+    there; all else knows whole ids only.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, wanted: str) -> R:
+        record = self.by_beginning(wanted)
+        if record is None:
+            raise Refusal(StatusCode.NOT_FOUND, f"there is no {self._kind} {wanted!r}")
+        return record
+
+    def by_beginning(self, beginning: str) -> R | None:
+        """The one record whose id begins so. A full id is not looked for: it would have been found."""
+        if not beginning or len(beginning) >= ID_DIGITS:
+            return None
+        found = [record for record_id, record in self.items() if record_id.startswith(beginning)]
+        return found[0] if len(found) == 1 else None
+
+
 class RuntimeState:
     """See the module. `version` grows with every change of what a list would give."""
 
@@ -106,8 +129,8 @@ class RuntimeState:
         self.on_image_removed: Callable[[Image], None] | None = None
         """Told of each image that has gone, in the same way."""
         self.on_container_removed: Callable[[ContainerRecord], None] | None = None
-        self.sandboxes: dict[str, SandboxRecord] = {}
-        self.containers: dict[str, ContainerRecord] = {}
+        self.sandboxes: ById[SandboxRecord] = ById("sandbox")
+        self.containers: ById[ContainerRecord] = ById("container")
         self.images: dict[str, Image] = {}
         self.image_names: dict[str, str] = {}
         self.names: dict[str, str] = {}
@@ -160,20 +183,6 @@ class RuntimeState:
         if self.on_change is not None and isinstance(record, ContainerRecord):
             self.on_change(record)
 
-    def sandbox(self, sandbox_id: str) -> SandboxRecord:
-        """The sandbox of an id or of its unique beginning. Refuses with NOT_FOUND."""
-        record = self.sandboxes.get(sandbox_id) or _by_beginning(self.sandboxes, sandbox_id)
-        if record is None:
-            raise Refusal(StatusCode.NOT_FOUND, f"there is no sandbox {sandbox_id!r}")
-        return record
-
-    def container(self, container_id: str) -> ContainerRecord:
-        """The container of an id or of its unique beginning. Refuses with NOT_FOUND."""
-        record = self.containers.get(container_id) or _by_beginning(self.containers, container_id)
-        if record is None:
-            raise Refusal(StatusCode.NOT_FOUND, f"there is no container {container_id!r}")
-        return record
-
     def select_sandboxes(self, sandbox_id: str, labels: Mapping[str, str]) -> list[SandboxRecord]:
         """Sandboxes by id (or its beginning) and labels; empty conditions always hold."""
         return _found(self.sandboxes, self._sandboxes_of, sandbox_id, labels)
@@ -182,7 +191,7 @@ class RuntimeState:
         """Containers by id, sandbox (or the beginnings of these) and labels; empty conditions always hold."""
         if not sandbox_id:
             return _found(self.containers, self._containers_of, container_id, labels)
-        sandbox = self.sandboxes.get(sandbox_id) or _by_beginning(self.sandboxes, sandbox_id)
+        sandbox = self.sandboxes.get(sandbox_id) or self.sandboxes.by_beginning(sandbox_id)
         pairs = labels.items()
         within = sandbox.containers.values() if sandbox else ()
         found = [record for record in within if pairs <= record.config.labels.items()]
@@ -230,21 +239,11 @@ def _drop(index: dict[str, dict[str, R]], key: str, record_id: str) -> None:
         del index[key]
 
 
-def _by_beginning(everything: dict[str, R], beginning: str) -> R | None:
-    """The one record whose id begins so. A full id is not looked for: it would have been found."""
-    if not beginning or len(beginning) >= ID_DIGITS:
-        return None
-    found = [record for record_id, record in everything.items() if record_id.startswith(beginning)]
-    return found[0] if len(found) == 1 else None
-
-
-def _found(
-    everything: dict[str, R], by_pod: dict[str, dict[str, R]], wanted: str, labels: Mapping[str, str]
-) -> list[R]:
+def _found(everything: ById[R], by_pod: dict[str, dict[str, R]], wanted: str, labels: Mapping[str, str]) -> list[R]:
     """Those of an id, or of its beginning, and labels; empty conditions always hold."""
     if wanted:
-        record = everything.get(wanted) or _by_beginning(everything, wanted)
-        found = {record.id: record} if record else {}
+        record = everything.get(wanted) or everything.by_beginning(wanted)
+        found: dict[str, R] = {record.id: record} if record else {}
     else:
         uid = labels.get(POD_UID_LABEL)
         found = everything if uid is None else by_pod.get(uid, {})

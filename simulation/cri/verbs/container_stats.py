@@ -11,7 +11,7 @@ from simulation.cri.views import is_running
 
 
 def container_stats(runtime: Runtime, request: ContainerStatsRequest) -> ContainerStatsResponse:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if not is_running(record):
         raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
     stats = usage.container_stats(record, runtime.wall_ns(), runtime.settings.image_directory)

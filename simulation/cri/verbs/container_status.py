@@ -11,7 +11,7 @@ from simulation.cri.views import container_status as full_status
 
 
 def container_status(runtime: Runtime, request: ContainerStatusRequest) -> ContainerStatusResponse:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if request.verbose:
         return ContainerStatusResponse(status=full_status(record), info={"info": _info(record)})
     return ContainerStatusResponse(status=record.status or full_status(record))

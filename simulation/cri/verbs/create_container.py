@@ -13,7 +13,7 @@ from simulation.cri.views import is_ready
 
 def create_container(runtime: Runtime, request: CreateContainerRequest) -> CreateContainerResponse:
     state = runtime.state
-    sandbox = state.sandbox(request.pod_sandbox_id)
+    sandbox = state.sandboxes[request.pod_sandbox_id]
     if not is_ready(sandbox):
         raise Refusal(StatusCode.NOT_FOUND, f"the sandbox {sandbox.id!r} has no process")
     config = request.config

@@ -10,7 +10,7 @@ from simulation.cri.views import is_running
 
 
 def prepare_exec(runtime: Runtime, request: ExecRequest) -> ExecResponse:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if not is_running(record):
         raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
     return ExecResponse(url=f"http://127.0.0.1:0/exec/{runtime.new_id()[:8]}")

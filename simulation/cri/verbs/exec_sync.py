@@ -14,7 +14,7 @@ _SECOND_NS = 10**9
 
 
 def exec_sync(runtime: Runtime, request: ExecSyncRequest) -> ExecSyncResponse | Promise[ExecSyncResponse]:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if not request.cmd:
         raise Refusal(StatusCode.UNKNOWN, "the command is empty")
     if not is_running(record):

@@ -11,7 +11,7 @@ from simulation.cri.views import is_ready
 
 
 def pod_sandbox_stats(runtime: Runtime, request: PodSandboxStatsRequest) -> PodSandboxStatsResponse:
-    record = runtime.state.sandbox(request.pod_sandbox_id)
+    record = runtime.state.sandboxes[request.pod_sandbox_id]
     if not is_ready(record):
         raise Refusal(StatusCode.UNKNOWN, f"the sandbox {record.id!r} is not ready")
     stats = usage.pod_stats(record, runtime.wall_ns(), runtime.settings.image_directory)

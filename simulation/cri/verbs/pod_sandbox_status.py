@@ -11,7 +11,7 @@ from simulation.cri.views import container_status, sandbox_status
 
 
 def pod_sandbox_status(runtime: Runtime, request: PodSandboxStatusRequest) -> PodSandboxStatusResponse:
-    record = runtime.state.sandbox(request.pod_sandbox_id)
+    record = runtime.state.sandboxes[request.pod_sandbox_id]
     return PodSandboxStatusResponse(
         status=sandbox_status(record),
         info={"info": _info(record)} if request.verbose else {},

@@ -10,7 +10,7 @@ from simulation.cri.views import is_ready
 
 
 def prepare_port_forward(runtime: Runtime, request: PortForwardRequest) -> PortForwardResponse:
-    record = runtime.state.sandbox(request.pod_sandbox_id)
+    record = runtime.state.sandboxes[request.pod_sandbox_id]
     if not is_ready(record):
         raise Refusal(StatusCode.UNKNOWN, f"the sandbox {record.id!r} is not running")
     return PortForwardResponse(url=f"http://127.0.0.1:0/port-forward/{runtime.new_id()[:8]}")

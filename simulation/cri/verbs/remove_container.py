@@ -14,7 +14,7 @@ _DONE = RemoveContainerResponse()
 
 def remove_container(runtime: Runtime, request: RemoveContainerRequest) -> RemoveContainerResponse:
     try:
-        record = runtime.state.container(request.container_id)
+        record = runtime.state.containers[request.container_id]
     except Refusal:
         return _DONE
     if record.starting:

@@ -14,7 +14,7 @@ _DONE = RemovePodSandboxResponse()
 
 def remove_pod_sandbox(runtime: Runtime, request: RemovePodSandboxRequest) -> RemovePodSandboxResponse:
     try:
-        record = runtime.state.sandbox(request.pod_sandbox_id)
+        record = runtime.state.sandboxes[request.pod_sandbox_id]
     except Refusal:
         return _DONE
     stop_sandbox(runtime, record)

@@ -11,7 +11,7 @@ from simulation.cri.views import is_running
 
 
 def reopen_container_log(runtime: Runtime, request: ReopenContainerLogRequest) -> ReopenContainerLogResponse:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if not is_running(record):
         raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is not running")
     open_log(runtime, record)

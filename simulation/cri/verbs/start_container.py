@@ -18,7 +18,7 @@ _DONE = StartContainerResponse()
 def start_container(
     runtime: Runtime, request: StartContainerRequest
 ) -> StartContainerResponse | Promise[StartContainerResponse]:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if record.state != ContainerState.CONTAINER_CREATED:
         raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
     if record.starting:

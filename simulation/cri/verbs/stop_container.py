@@ -16,7 +16,7 @@ _SECOND_NS = 10**9
 def stop_container(
     runtime: Runtime, request: StopContainerRequest
 ) -> StopContainerResponse | Promise[StopContainerResponse]:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if not is_running(record):
         return _DONE
     if request.timeout <= 0:

@@ -14,7 +14,7 @@ _DONE = StopPodSandboxResponse()
 
 
 def stop_pod_sandbox(runtime: Runtime, request: StopPodSandboxRequest) -> StopPodSandboxResponse:
-    stop_sandbox(runtime, runtime.state.sandbox(request.pod_sandbox_id))
+    stop_sandbox(runtime, runtime.state.sandboxes[request.pod_sandbox_id])
     return _DONE
 
 

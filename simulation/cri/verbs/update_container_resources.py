@@ -17,7 +17,7 @@ _DONE = UpdateContainerResourcesResponse()
 def update_container_resources(
     runtime: Runtime, request: UpdateContainerResourcesRequest
 ) -> UpdateContainerResourcesResponse:
-    record = runtime.state.container(request.container_id)
+    record = runtime.state.containers[request.container_id]
     if request.linux is not None:
         record.resources = merge(record.resources or LinuxContainerResources(), request.linux)
         runtime.state.changed(record)

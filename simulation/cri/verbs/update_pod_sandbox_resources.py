@@ -9,5 +9,5 @@ from simulation.cri.runtime import Runtime
 def update_pod_sandbox_resources(
     runtime: Runtime, request: UpdatePodSandboxResourcesRequest
 ) -> UpdatePodSandboxResourcesResponse:
-    runtime.state.sandbox(request.pod_sandbox_id)
+    _ = runtime.state.sandboxes[request.pod_sandbox_id]  # or it is refused
     return UpdatePodSandboxResourcesResponse()

@@ -130,4 +130,4 @@ class PodActions(msgspec.Struct, frozen=True):
     @property
     def wake_at_ns(self) -> int | None:
         """When the first back-off ends (wall clock); None when none is running."""
-        return min((each.until_ns for each in self.backing_off), default=None)
+        return min([each.until_ns for each in self.backing_off]) if self.backing_off else None

@@ -148,13 +148,16 @@ class PodEnd:
             if self._release.may_ask():
                 self._services.volumes.tell(ReleaseVolumes(self._worker.ref, self._view.uid))
             return False
-        return not should_content_be_removed(life, True) or self.nothing_is_left(life)
+        return not should_content_be_removed(life, True) or self._is_collected()
 
     def nothing_is_left(self, life: PodLife) -> bool:
         """True when nobody desires the pod and its remains are gone; asks for their removal where they may go."""
         if not should_content_be_removed(life, True):
             return False
         self._wait_after_failure()
+        return self._is_collected()
+
+    def _is_collected(self) -> bool:
         if not self._collected and self._collect.may_ask():
             view = self._view
             collect = CollectPod(self._worker.ref, view.uid, view.log_directory(), remains=self._remains())

@@ -88,6 +88,8 @@ RETRY_JITTER = 0.5
 
 _GO_ON = LookAgain(runtime=False)
 _SYNCED = Synced()
+_ENDED = (TERMINATED, FINISHED)
+"""All containers have, and what is left is to be cleaned away."""
 
 
 class AskAgain(Message, frozen=True):
@@ -247,11 +249,7 @@ class PodWorker(Actor):
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
         """Of a pod whose containers have ended only the remains are there, and whoever collects them says when."""
         is_news = self._view.observer.told(message.shown)  # it counts there, whether somebody looks or not
-        return self._go_on() if is_news and not self._has_ended() else None
-
-    def _has_ended(self) -> bool:
-        """All containers have, and what is left is to be cleaned away."""
-        return self._life.stage is TERMINATED or self._life.stage is FINISHED
+        return self._go_on() if is_news and self._life.stage not in _ENDED else None
 
     @handles(LookAgain)
     async def look(self, message: LookAgain) -> None:
@@ -277,7 +275,7 @@ class PodWorker(Actor):
             failed = PodWait("the pod", "FailedSync", text, "it is tried again", self.wall_ns() + retry_ns)
         else:
             self._last_trouble = ""
-            behind_ns = None if self._has_ended() else self._view.observer.behind_for_ns()
+            behind_ns = None if self._life.stage in _ENDED else self._view.observer.behind_for_ns()
             if behind_ns is not None:
                 self._look_in(behind_ns)
         self._measures.passed(began, self._view.pod, self.now_ns() - began_ns, self.wall_ns)
@@ -393,7 +391,7 @@ class PodWorker(Actor):
 
     @handles(ProbesJudged)
     def probes_judged(self, message: ProbesJudged) -> Pass | None:
-        return self._go_on() if self._probes.judged(message) and not self._has_ended() else None
+        return self._go_on() if self._probes.judged(message) and self._life.stage not in _ENDED else None
 
     @handles(ProbeRunnerStarted)
     def probe_runner_started(self, _: ProbeRunnerStarted) -> None:

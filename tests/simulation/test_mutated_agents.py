@@ -151,7 +151,8 @@ def test_pain_7_an_agent_whose_static_pods_do_not_wait_for_each_other_is_found_o
 
 def test_pain_8_an_agent_that_thinks_nobody_ready_until_asked_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(PodProbes, "undecided", lambda _: False)
-    monkeypatch.setattr(actors.pod_probes, "_published_containers", lambda _: {})
+    seen_first = actors.pod_probes._seen_first
+    monkeypatch.setattr(actors.pod_probes, "_seen_first", lambda *of: seen_first(*of[:2], None))
     assert is_found_out("agent-restarts", 20, "the-steady-stay-ready")
 
 

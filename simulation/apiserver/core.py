@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
 from actors.kernel.dispatcher import Cancellable
+from actors.pod_status.times import api_time
 from simulation.apiserver.store import Store
 from simulation.chance import Chance
 
@@ -67,7 +68,6 @@ class Core:
         self.lock = threading.RLock()
         self._schedule = clock.schedule
         self._chance = Chance(f"API server {options.seed}")
-        self._second: tuple[int, str] = (-1, "")
         # Asked at every request: no call of ours between.
         self.now_ns = clock.now_ns
         self.wall_ns = clock.wall_ns
@@ -75,12 +75,7 @@ class Core:
 
     def timestamp(self) -> str:
         """The time of day as the API writes it: RFC3339, whole seconds, UTC."""
-        second = self.wall_ns() // SECOND_NS
-        known, text = self._second
-        if known != second:
-            text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            self._second = (second, text)
-        return text
+        return api_time(self.wall_ns()) or ""
 
     def suffix(self, length: int = 5) -> str:
         """What is added to a generateName."""

@@ -5,15 +5,15 @@ once it is in here: a new version shares what stayed the same with the one befor
 that text goes to every list and watch. The cost of a change is that of the watchers it concerns: they stand in buckets
 by node, by name and by namespace, so ten thousand pods on a hundred nodes are cheap to follow.
 
-Events are many, and hardly anybody asks for one again: of all but the newest few the text alone is kept. Only the
-newest changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as expired.
-Not safe for threads by itself. Refuses to know what the objects mean.
+Events are many, and hardly anybody asks for one again: of all but the newest the text alone is kept. Only the newest
+changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as expired. Not safe
+for threads by itself. Refuses to know what the objects mean.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -24,8 +24,6 @@ from simulation.apiserver.selection import Selection
 from simulation.apiserver.status import Json, StatusError, expired, too_large_version
 
 HISTORY_AT_MOST = 10_000
-NOT_IN_WRITING_AT_MOST = 32
-"""So many of the newest wait, since to write them down together costs less than one by one."""
 REMOVED_AT_LEAST = 1_000
 """So many keys that are gone may wait until they are taken out of the order."""
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
@@ -68,6 +66,16 @@ class Version:
         self._asked = True
         return made
 
+    def write_down(self) -> None:
+        """Keep the text alone, which takes a fifth of the memory: for objects that hardly anybody asks for again.
+
+        Whoever does gets the object read anew.
+        """
+        self._body = self._body or _encode(self.object)
+        self.twin = None
+        self.__class__ = _WrittenDown
+        del self.object
+
     def at(self, revision: int) -> Version:
         """The same object, as it was when it was last seen, at another revision."""
         metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
@@ -83,18 +91,6 @@ class _WrittenDown(Version):
         if name != "object":
             raise AttributeError(name)
         return msgspec.json.decode(self._body)
-
-
-def write_down(versions: Iterable[Version]) -> None:
-    """Keep the text of these alone, which takes a fifth of the memory: for objects that hardly anybody asks for again.
-
-    Whoever does gets the object read anew.
-    """
-    for version in versions:
-        version._body = version._body or _encode(version.object)
-        version.twin = None
-        version.__class__ = _WrittenDown
-        del version.object
 
 
 class Change(msgspec.Struct, eq=False):
@@ -203,7 +199,7 @@ def _bucket_of(namespace: str, selection: Selection) -> _Bucket:
 
 class Collection:
     """The objects of one resource. `by_node`: they are looked up by their node, too. `in_writing`: each is written down
-    once there are newer ones.
+    once there is a newer one.
     """
 
     def __init__(self, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
@@ -216,7 +212,7 @@ class Collection:
         """Those that are in `_order` still, and not in the collection any more."""
         self._by_node: dict[str, dict[Key, None]] | None = {} if by_node else None
         self._in_writing = in_writing
-        self._not_in_writing: list[Version] = []
+        self._newest: Version | None = None
         self._watch_all: tuple[Watcher, ...] = ()
         """Who watches everything, and is told of every change as it is."""
         self._watchers: dict[_Bucket, tuple[Watcher, ...]] = {}
@@ -261,11 +257,9 @@ class Collection:
             self._index(self._by_node, key, old, version)
         self._tell(Change(version.revision, old, version), version)
         if self._in_writing:
-            waiting = self._not_in_writing
-            if len(waiting) == NOT_IN_WRITING_AT_MOST:
-                write_down(waiting)
-                waiting.clear()
-            waiting.append(version)
+            if self._newest is not None:
+                self._newest.write_down()
+            self._newest = version
 
     def remove(self, key: Key, revision: int) -> Change:
         old = self._items.pop(key)

@@ -135,7 +135,7 @@ def test_an_object_that_is_written_down_while_its_text_is_made_is_not_lost(monke
     def made_meanwhile(value: Any) -> bytes:
         monkeypatch.undo()
         text = encode(value)
-        store.write_down([version])
+        version.write_down()
         return text
 
     monkeypatch.setattr(store, "_encode", made_meanwhile)

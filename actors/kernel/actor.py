@@ -133,12 +133,11 @@ class Actor(pykka.Actor):
     def new_uid(self) -> str:
         return self._cell.dispatcher.new_uid()
 
-    def wait(self, pending: Pending[T], *, timeout_ns: int | None = None, what: str = "") -> Suspension[T]:
-        """`await self.wait(pending)`: its result, or its failure raised, without holding a thread.
+    wait = Suspension
+    """`await self.wait(pending, timeout_ns=, what=)`: its result, or its failure raised, without holding a thread.
 
-        Raises `DeadlineExceededError` after `timeout_ns`; the effect itself is then cancelled where it can be.
-        """
-        return Suspension(pending, timeout_ns, what)
+    Raises `DeadlineExceededError` after `timeout_ns`; the effect itself is then cancelled where it can be.
+    """
 
     def sleep(self, ns: int) -> Suspension[None]:
         """`await self.sleep(ns)`."""

@@ -28,8 +28,8 @@ class Suspension(msgspec.Struct, Generic[T], eq=False):
     """
 
     pending: Pending[T] | None
-    timeout_ns: int | None
-    what: str
+    timeout_ns: int | None = None
+    what: str = ""
 
     def __await__(self) -> Generator[Suspension[T], Any, T]:
         pending: Any = self.pending

@@ -11,8 +11,10 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+import msgspec
 import pykka
 
 from actors.kernel.context import whose_turn
@@ -45,7 +47,11 @@ _OPEN: Any = object()
 """The head of the callbacks of a promise that nobody has kept yet."""
 
 
-class Promise(Generic[T]):
+_NOBODY: list[Callable[[Any], object]] = []
+"""The callbacks of all promises that were kept when they were made. It stays empty: who comes is called at once."""
+
+
+class Promise(msgspec.Struct, Generic[T], eq=False, weakref=True):
     """A `Pending` that somebody keeps with `set_result` or `set_exception`; later calls of these are ignored.
 
     No lock, and millions of them: the list's own methods are atomic. Who removes the `_OPEN` mark from the head of
@@ -53,13 +59,12 @@ class Promise(Generic[T]):
     each callback runs exactly once. A callback that raises is logged; the others still run.
     """
 
-    __slots__ = ("__weakref__", "_callbacks", "_done", "_exception", "_value")
+    _done: bool = False
+    _callbacks: list[Callable[[Any], object]] = msgspec.field(default_factory=partial(list, (_OPEN,)))
+    _value: T | None = None
+    _exception: BaseException | None = None
 
-    def __init__(self) -> None:
-        self._done = False
-        self._value: T | None = None
-        self._exception: BaseException | None = None
-        self._callbacks: list[Callable[[Any], object]] = [_OPEN]
+    __repr__ = object.__repr__  # what it holds, and whoever waits for it, may be large
 
     def done(self) -> bool:
         return self._done
@@ -147,21 +152,13 @@ class Promise(Generic[T]):
 _CALLBACK_FAILED = "a callback of a promise failed"
 
 
-def kept(value: T) -> Promise[T]:
-    """A promise that is already kept."""
-    promise: Promise[T] = Promise.__new__(Promise)
-    promise._done = True
-    promise._value = value
-    promise._exception = None
-    promise._callbacks = []
-    return promise
+kept: Callable[[T], Promise[T]] = partial(Promise, True, _NOBODY)
+"""A promise that is already kept."""
 
 
 def broken(exception: BaseException) -> Promise[Any]:
     """A promise that has already failed."""
-    promise: Promise[Any] = Promise()
-    promise.set_exception(exception)
-    return promise
+    return Promise(True, _NOBODY, None, exception)
 
 
 class AskFuture(pykka.Future[T]):

@@ -165,7 +165,9 @@ class Actor(pykka.Actor):
         At most `max_effects` run at a time. `then` runs in the actor and must be short; it may return None for no
         message.
         """
-        (self._cell.effects or self._cell.have_effects()).begin(make, then)
+        effects = self._cell.effects or self._cell.have_effects()
+        self.begin = effects.begin  # type: ignore[method-assign]  # from now on: no call of ours between
+        effects.begin(make, then)
 
     def has_mail(self) -> bool:
         """Whether more messages wait: what is done once for all of them may wait for the last."""

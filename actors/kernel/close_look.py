@@ -24,7 +24,19 @@ MESSAGES_AT_MOST = 50
 TEXT_AT_MOST = 400
 """Characters of the value of one field."""
 _OF_THE_FRAMEWORK = frozenset(
-    {"_cell", "_actor_ref", "actor_urn", "actor_inbox", "actor_ref", "actor_stopped", "ref", "log", "now_ns", "wall_ns"}
+    {
+        "_cell",
+        "_actor_ref",
+        "actor_urn",
+        "actor_inbox",
+        "actor_ref",
+        "actor_stopped",
+        "ref",
+        "log",
+        "begin",
+        "now_ns",
+        "wall_ns",
+    }
 )
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 

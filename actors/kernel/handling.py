@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from actors.kernel.cell import Cell
     from actors.kernel.mailbox import Item
 
-_BEGIN = object()
-
 
 def handle(cell: Cell, item: Item) -> None:
     """Handle one message with the handler of its type, or make a dead letter of it."""
@@ -51,7 +49,9 @@ def handle(cell: Cell, item: Item) -> None:
         failed(cell, item, failure)
         return
     if type(result) is CoroutineType:
-        begin_task(cell, item, result, started_ns if clock is None else clock.now_ns)
+        task = Task(result, item, type(message).__name__, started_ns if clock is None else clock.now_ns)
+        cell.task = task
+        drive(cell, task, None, None)
         return
     # What `_measure` and `_trace` do, without their calls: this is the way of nearly every message.
     cell.handled += 1
@@ -70,12 +70,6 @@ def handle(cell: Cell, item: Item) -> None:
         trace(now_ns, cell.path, item.label() if item.nature.keyed else item.nature.name, "ok")
 
 
-def begin_task(cell: Cell, item: Item, coroutine: CoroutineType[Any, Any, Any], started_ns: int) -> None:
-    """The handler of a message is one that may wait: go with it as far as it goes at once."""
-    task = cell.task = Task(coroutine, item, type(item.message).__name__, started_ns)
-    _drive(cell, task, _BEGIN, None)
-
-
 def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
     """Run `on_start` or `on_stop`; a failure of it is a failure of the actor."""
     if cell.dispatcher.clock is None:
@@ -89,7 +83,7 @@ def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
     cell.slice_since_ns = None
     if type(result) is CoroutineType:
         cell.task = Task(result, None, label, cell.dispatcher.now_ns())
-        _drive(cell, cell.task, _BEGIN, None)
+        drive(cell, cell.task, None, None)
 
 
 def resume(cell: Cell, task: Task) -> None:
@@ -99,14 +93,14 @@ def resume(cell: Cell, task: Task) -> None:
         task.timer.cancel()
         task.timer = None
     if result is None:  # a sleep is over
-        _drive(cell, task, None, None)
+        drive(cell, task, None, None)
     elif type(result) is tuple:
         what, timeout_ns, pending = result
         try:
             pending.cancel()
         except Exception as failure:
             cell.system.logger.warning("%s: %s could not be cancelled: %s", cell.path, what, text_of(failure))
-        _drive(cell, task, None, DeadlineExceededError(what, timeout_ns))
+        drive(cell, task, None, DeadlineExceededError(what, timeout_ns))
     else:
         _drive_with(cell, task, result)
 
@@ -116,7 +110,7 @@ def interrupt(cell: Cell, task: Task, order: Interrupted) -> None:
     if task.timer is not None:
         task.timer.cancel()
         task.timer = None
-    _drive(cell, task, None, order)
+    drive(cell, task, None, order)
 
 
 def abandon(cell: Cell, task: Task) -> None:
@@ -157,12 +151,12 @@ def _drive_with(cell: Cell, task: Task, pending: Any) -> None:
     try:
         value = pending.result()
     except BaseException as failure:
-        _drive(cell, task, None, failure)
+        drive(cell, task, None, failure)
     else:
-        _drive(cell, task, value, None)
+        drive(cell, task, value, None)
 
 
-def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) -> None:
+def drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) -> None:
     """Run the handler's coroutine until it waits for something that is not there yet, or ends."""
     coroutine = task.coroutine
     dispatcher = cell.dispatcher
@@ -170,8 +164,6 @@ def _drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) ->
     started_ns = 0
     if clock is None:
         started_ns = cell.slice_since_ns = dispatcher.now_ns()
-    if value is _BEGIN:
-        value = None
     while True:
         try:
             if failure is not None:

@@ -18,8 +18,9 @@ from actors.kernel import waiting
 from actors.kernel.actor_timers import Timer
 from actors.kernel.cell import ALIVE, AT_WORK, COALESCED, EDGE, IDLE, IN_QUEUE, TAKEN, Cell
 from actors.kernel.effects import EffectEnded
-from actors.kernel.handling import begin_task, failed, handle, made_by_effect, resume
+from actors.kernel.handling import drive, failed, handle, made_by_effect, resume
 from actors.kernel.promise import AskFuture
+from actors.kernel.suspension import Task
 
 if TYPE_CHECKING:
     from actors.kernel.system import ActorSystem
@@ -118,7 +119,8 @@ class LoneCell(Cell):
                             failed(self, item, failure)
                         else:
                             if type(result) is CoroutineType:
-                                begin_task(self, item, result, clock.now_ns)
+                                task = self.task = Task(result, item, type(message).__name__, clock.now_ns)
+                                drive(self, task, None, None)
                             else:
                                 self.handled += 1
                                 if item.reply_to is not None:

@@ -41,6 +41,9 @@ class FileTree(SickPaths, FileFinder):
         return self._found(path) is not None
 
     def is_directory(self, path: str) -> bool:
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return True
         return isinstance(self._found(path), Directory)
 
     def usage(self, path: str) -> tuple[int, int]:

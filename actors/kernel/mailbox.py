@@ -235,7 +235,7 @@ class Mailbox:
     def close(self) -> list[Item]:
         """Take no more; returns what was still waiting."""
         self.closed = True
-        left = self.waiting()
+        left = self.waiting() if self.length else []
         self.only = self.system = self._user = self._by_key = None
         self._first_interrupt = self._waited_when_told = None
         self.length = 0

@@ -66,11 +66,10 @@ class SimulatedCri:
         try:
             with runtime.lock:
                 # No way leads to the verb but through the gates: only what is shut or watched is worth a call.
-                watched = SUBJECTS if runtime.state.disturbing else NEWCOMERS
-                if self._down or self._faults is not None or name in watched:
+                if self._down or self._faults is not None:
                     answer = self._begin(name, request)
                 else:
-                    answer = HANDLERS[name](runtime, request)
+                    answer = self._do(name, request)
                 if not isinstance(answer, Promise):
                     answer = kept(answer)
                 elif not answer.done():
@@ -234,7 +233,7 @@ class SimulatedCri:
 
     def _do(self, name: str, request: Any) -> Any:
         """The verb itself, unless the pod's annotations say otherwise."""
-        find = SUBJECTS.get(name)
+        find = (SUBJECTS if self._runtime.state.disturbing else NEWCOMERS).get(name)
         if find is not None:
             subject = find(self._runtime.state, request)
             if subject is not None:

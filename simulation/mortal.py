@@ -247,8 +247,6 @@ class MortalApi:
     def __init__(self, agent: MortalDispatcher, api: Api) -> None:
         self._agent = agent
         self._api = api
-        # The way of every request: while the agent lives, no call of ours between.
-        self.call = api.call  # type: ignore[method-assign]
         self._watches: dict[Subscription, None] = {}
         """Those that have not ended: an agent begins one every few minutes, for as long as it lives."""
 
@@ -289,14 +287,8 @@ class MortalApi:
 
     def close(self) -> None:
         """The agent is dead."""
-        self.call = _unanswered  # type: ignore[method-assign,assignment]
         while self._watches:
             self._watches.popitem()[0].close()
-
-
-def _unanswered(_: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
-    """In place of `MortalApi.call` when the agent is dead."""
-    return Promise()
 
 
 class _Nothing:

@@ -56,6 +56,8 @@ class Series(msgspec.Struct, eq=False):
     """It is to be sent again, for it changed on the way."""
     tries: int = 0
 
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
+
 
 class EventCorrelation:
     """See the module."""
@@ -84,6 +86,8 @@ class _Kind(msgspec.Struct, eq=False):
 
     _messages: tuple[str, ...] = ()
     _last_ns: int = 0
+
+    __repr__ = object.__repr__
 
     def combines(self, message: str, now_ns: int) -> bool:
         if now_ns - self._last_ns > COMBINING_NS:

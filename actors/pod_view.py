@@ -55,6 +55,8 @@ class Question(msgspec.Struct, eq=False):
     _name: str
     _asked_at_ns: int | None = None
 
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
+
     def may_ask(self) -> bool:
         """True when it has not been asked yet, or long ago; it counts as asked from now on."""
         now_ns, asked_ns = self._worker.now_ns(), self._asked_at_ns

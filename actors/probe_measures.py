@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from actors.probe_rules import ProbeKind, probes_of
-from config.objects import Container, Pod
+from actors.probe_rules import ProbeKind
+from config.objects import Pod
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
 from runtime.probes import Outcome
@@ -18,7 +17,7 @@ _EVERY_RESULT = (*sorted(set(_RESULTS.values())), _UNKNOWN)
 
 
 class ProbeMeter:
-    """Where the answers to one probe of one container are counted; of no use after `forget_probes`."""
+    """Where the answers to one probe of one container are counted; of no use after `forget_probe`."""
 
     __slots__ = ("_at_once", "_duration", "_heading", "_meters", "_totals", "_who")
 
@@ -56,12 +55,9 @@ class ProbeMeter:
             duration.observe(took_ns / NS_PER_SECOND)
 
 
-def forget_probes(meters: Meters, pod: Pod, containers: Iterable[Container]) -> None:
-    """The pod is over: the series of the probes that it has go."""
-    for container in containers:
-        who = (container.name, pod.metadata.name, pod.metadata.namespace)
-        for kind, _ in probes_of(container):
-            heading = kind.heading
-            meters.drop(names.PROBE_DURATION, heading, *who)
-            for result in _EVERY_RESULT:
-                meters.drop(names.PROBE_TOTAL, heading, result, *who, pod.metadata.uid)
+def forget_probe(meters: Meters, pod: Pod, container: str, kind: ProbeKind) -> None:
+    """There is no such probe any more: its series go."""
+    who, heading = (container, pod.metadata.name, pod.metadata.namespace), kind.heading
+    meters.drop(names.PROBE_DURATION, heading, *who)
+    for result in _EVERY_RESULT:
+        meters.drop(names.PROBE_TOTAL, heading, result, *who, pod.metadata.uid)

@@ -19,7 +19,7 @@ from actors.history_messages import HistoryKind, note_of
 from actors.history_words import shortened
 from actors.kernel import Actor, ActorRef, Message, Pending, broken, handles, kept
 from actors.pod_services import PodServices
-from actors.probe_measures import ProbeMeter, forget_probes
+from actors.probe_measures import ProbeMeter, forget_probe
 from actors.probe_messages import (
     ContainersSeen,
     ProbeRunnerStarted,
@@ -149,7 +149,8 @@ class ProbeRunner(Actor):
 
     def on_stop(self) -> None:
         if self._seen is not None:
-            forget_probes(self._services.meters, self._seen.pod, self._containers.values())
+            for key in self._lives:
+                forget_probe(self._services.meters, self._seen.pod, key.container, key.kind)
 
     @handles(TellVerdicts)
     def tell_verdicts(self, _: TellVerdicts) -> None:
@@ -165,19 +166,31 @@ class ProbeRunner(Actor):
         self._containers = {each.name: each for each in probed_containers(message.pod)}
         self._askers.clear()
         self._well.clear()
-        for container in self._containers.values():
-            for kind, probe in probes_of(container):
-                key = ProbeKey(container.name, kind)
-                terms = terms_of(kind, probe)
-                life = self._lives.get(key)
-                if life is None:
-                    self._lives[key] = beginning(terms)
-                elif life.terms != terms:
-                    self._lives[key] = msgspec.structs.replace(life, terms=terms)
-                if message.ending:
-                    self._meet(key, Ending())
-                self._meet(key, self._state_of(key))
+        probes = {
+            ProbeKey(container.name, kind): probe
+            for container in self._containers.values()
+            for kind, probe in probes_of(container)
+        }
+        for key in [known for known in self._lives if known not in probes]:
+            self._end(key, message.pod)
+        for key, probe in probes.items():
+            terms = terms_of(key.kind, probe)
+            life = self._lives.get(key)
+            if life is None:
+                self._lives[key] = beginning(terms)
+            elif life.terms != terms:
+                self._lives[key] = msgspec.structs.replace(life, terms=terms)
+            if message.ending:
+                self._meet(key, Ending())
+            self._meet(key, self._state_of(key))
         self._tell()
+
+    def _end(self, key: ProbeKey, pod: Pod) -> None:
+        """The pod has this probe no more, as when the manifest of a static pod is edited."""
+        self._drop(key)
+        self.cancel_timer(key)
+        del self._lives[key]
+        forget_probe(self._services.meters, pod, key.container, key.kind)
 
     def _state_of(self, key: ProbeKey) -> Event:
         """What is known of the container now, as its probe meets it."""
@@ -245,8 +258,9 @@ class ProbeRunner(Actor):
 
     @handles(CheckEnded)
     def check_ended(self, message: CheckEnded) -> None:
-        self._answered(message.key, message.number, message.answer)
-        self._tell()
+        if message.key in self._lives:
+            self._answered(message.key, message.number, message.answer)
+            self._tell()
 
     def _answered(self, key: ProbeKey, number: int, given: ProbeAnswer) -> None:
         life, asked = self._lives[key], self._asked.get(key)

@@ -50,6 +50,8 @@ class Entry(msgspec.Struct, eq=False):
     finished: bool = False
     """Nor is anything mounted for it."""
 
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
+
     def adopt(self, pod: Pod, source: str) -> None:
         """The pod is desired, in this form."""
         self.standing = Standing.DESIRED

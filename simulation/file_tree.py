@@ -269,13 +269,15 @@ class FileTree(SickPaths, FileFinder):
         """
         path = normal(path)
         entry = (path, path if path == "/" else f"{path}/", on_change)
-        self._watchers.append(entry)
-        self._know_watched()
+        with self._lock:
+            self._watchers.append(entry)
+            self._know_watched()
 
         def end() -> None:
-            if entry in self._watchers:
-                self._watchers.remove(entry)
-                self._know_watched()
+            with self._lock:
+                if entry in self._watchers:
+                    self._watchers.remove(entry)
+                    self._know_watched()
 
         return end
 

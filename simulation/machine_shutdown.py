@@ -1,4 +1,4 @@
-"""A machine that goes down, or says so: `runtime.node_shutdown.MachineShutdown` in a world without one.
+"""A machine that goes down, or says so: `runtime.node_shutdown.capability.MachineShutdown` in a world without one.
 
 `begin` and `call_off` are what a person does, `lose_bus` is the bus that goes away, `bus_is_there` that it is there.
 It goes down (`down_at_ns`) when nobody holds it any more, or when it has waited for as long as it has promised.

@@ -1,4 +1,4 @@
-"""Directories, volumes and devices on a simulated host: `runtime.volumes.NodeVolumes`, kept in a `FileTree`.
+"""Directories, volumes and devices on a simulated host: `runtime.volumes.capability.NodeVolumes`, kept in a `FileTree`.
 
 The kinds are those of a real node, and lie where they lie there. A mount is a directory that is listed in `mounted`; to
 remove one that is still mounted is refused, as it would wipe the data of others. Volumes of CSI drivers stand on

@@ -101,10 +101,12 @@ class LoneCell(Cell):
             elif self.life is not ALIVE or self.stop_requested:
                 self._turn_of_life()
             else:
+                # `Mailbox.take`, `handling.handle` and `Item.label`, mostly without their calls: what changes there
+                # changes here.
                 item = mailbox.only
                 if item is None:
                     item = mailbox.take()
-                else:  # `take`, mostly without its call
+                else:
                     mailbox.only = None
                     mailbox.length = 0
                 if item is not None and (type(item.key) is not Timer or item.key.claim()):

@@ -126,7 +126,9 @@ class Mailbox:
         now_ns: int,
         key: Hashable | None = None,
     ) -> Posted:
-        """Take a message. `key` overrides the message's own coalescing key (timers use it)."""
+        """Take a message. `key` overrides the message's own coalescing key (timers use it); all that comes under one
+        key is of one type.
+        """
         if self.closed:
             return _CLOSED
         message_type = type(message)

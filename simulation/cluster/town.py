@@ -18,7 +18,7 @@ from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say
 from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import Said, ToldBehaviour, ToldCri
 from simulation.cri.behaviour_values import ProbeDeed, duration_ns, size_bytes
-from simulation.cri.state import ContainerRecord, SandboxRecord
+from simulation.cri.state import ContainerRecord
 from simulation.faults import EventFaultPlan, FaultPlan
 from simulation.misfortunes import api_plan, link_faults, runtime_plan
 from simulation.scenario_faults import (
@@ -160,14 +160,9 @@ class Town(World):
         """From now on; what runs takes it for what is still to come."""
         self.told.say(Said(order.namespace, order.name, order.annotations()))
         for node in self.nodes.values():
-            for sandbox in node.cri.state.sandboxes.values():
-                self._tell(sandbox)
-
-    def _tell(self, sandbox: SandboxRecord) -> None:
-        sandbox.behaviour = self.told.behaviour_of(sandbox.config)
-        for container in sandbox.containers.values():
-            metadata = container.config.metadata
-            container.behaviour = sandbox.behaviour.of(metadata.name if metadata is not None else "")
+            state = node.cri.state
+            for sandbox in state.sandboxes.values():
+                state.behaves(sandbox, self.told.behaviour_of(sandbox.config))
 
     def exit(self, order: Exit) -> None:
         """Its containers end."""

@@ -121,7 +121,7 @@ def _close_log(record: ContainerRecord) -> None:
 def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
     """All lines of the output, once or again and again."""
     behaviour = record.behaviour
-    if record.state != _RUNNING:
+    if record.state != _RUNNING or not behaviour.output:  # which may have been taken back meanwhile
         return
     write(runtime, record, behaviour.output, behaviour.output_size)
     if behaviour.output_every:
@@ -130,7 +130,7 @@ def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
 
 def write(runtime: Runtime, record: ContainerRecord, lines: Sequence[str], at_least_bytes: int = 0) -> None:
     """Lines for its log, said again and again until there are so many bytes of them. Lost where it has no log."""
-    if record.log is None:
+    if record.log is None or not lines:
         return
     time = cri_time(runtime.wall_ns())
     try:

@@ -139,7 +139,7 @@ class RuntimeState:
         self._containers_of: dict[str, dict[str, ContainerRecord]] = {}
         self._calls: dict[str, dict[tuple[str, str], int]] = {}
         self.disturbing: set[str] = set()
-        """Ids of the sandboxes whose annotations disturb calls: nearly always none."""
+        """Ids of the sandboxes whose behaviour disturbs calls: nearly always none."""
 
     # --- sandboxes and containers -----------------------------------------------------------------------------------
 
@@ -148,8 +148,18 @@ class RuntimeState:
         self.names[record.name] = record.id
         self.sandboxes[record.id] = record
         self._sandboxes_of.setdefault(record.pod_uid, {})[record.id] = record
-        if record.behaviour.disturbs_calls:
+        self.behaves(record, record.behaviour)
+
+    def behaves(self, record: SandboxRecord, behaviour: PodBehaviour) -> None:
+        """It behaves so from now on, and its containers."""
+        record.behaviour = behaviour
+        if behaviour.disturbs_calls:
             self.disturbing.add(record.id)
+        else:
+            self.disturbing.discard(record.id)
+        for container in record.containers.values():
+            metadata = container.config.metadata
+            container.behaviour = behaviour.of(metadata.name if metadata is not None else "")
 
     def add_container(self, record: ContainerRecord) -> None:
         self.version += 1

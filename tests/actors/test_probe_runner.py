@@ -137,6 +137,33 @@ def test_spec_5_a_container_that_is_gone_is_not_asked() -> None:
     assert len(runner.answers.asked) == asked
 
 
+def test_a_probe_that_an_edit_takes_away_is_not_asked_again_and_takes_no_verdict_of_another_with_it() -> None:
+    runner = Runner(pod_of("p", livenessProbe=TCP, readinessProbe=TCP))
+    runner.see(runner.container())
+    runner.run(5)
+    assert runner.meters.value(PROBE_TOTAL, "Liveness", "successful", "c0", "p", "", "p") > 0
+    runner.pod = pod_of("p", readinessProbe=TCP)
+    runner.see(runner.container())
+    asked = len(runner.answers.asked)
+    runner.run(30)
+    assert {kind for _, _, kind in runner.answers.asked[asked:]} == {"readiness"}
+    assert (runner.results.readiness, runner.results.liveness) == ({"x": True}, {})
+    assert runner.meters.value(PROBE_TOTAL, "Liveness", "successful", "c0", "p", "", "p") == 0
+    assert len(only(runner.told, ProbeRunnerStarted)) == 1, "it has not failed"
+
+
+def test_the_answer_to_a_probe_that_an_edit_has_taken_away_is_nobodys() -> None:
+    runner = Runner(pod_of("p", livenessProbe={**TCP, "timeoutSeconds": 5}, readinessProbe=TCP))
+    runner.answers.say = lambda container, kind: (3 * SECOND, NO) if kind == "liveness" else OK
+    runner.see(runner.container())
+    runner.run(1)
+    runner.pod = pod_of("p", readinessProbe=TCP)
+    runner.see(runner.container())
+    runner.run(10)
+    assert runner.results.liveness == {}
+    assert len(only(runner.told, ProbeRunnerStarted)) == 1, "it has not failed"
+
+
 def test_spec_5_what_was_published_of_a_running_container_is_kept_until_the_first_result() -> None:
     runner = Runner(pod_of("p", readinessProbe={**TCP, "failureThreshold": 1}, startupProbe=TCP), began_ns=0)
     runner.answers.say = lambda container, kind: NO

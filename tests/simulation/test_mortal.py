@@ -193,9 +193,6 @@ def test_of_watches_that_have_ended_nothing_is_kept():
         def __init__(self) -> None:
             self.ends: list[Any] = []
 
-        def call(self, call: Any, *, timeout_ns: int | None = None) -> Any:
-            raise AssertionError("nothing is asked here")
-
         def watch(self, call: Any, on_event: Any, on_end: Any) -> object:
             self.ends.append(on_end)
             return object()

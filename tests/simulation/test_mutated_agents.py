@@ -20,7 +20,7 @@ from actors.image_rules import judge_image
 from actors.pleg import PlegActor
 from actors.pod_end import PodEnd
 from actors.pod_lifecycle import PodLife
-from actors.pod_observer import Look, PodObserver
+from actors.pod_observer import PodObserver
 from actors.pod_probes import PodProbes
 from actors.probe_runner import ProbeRunner
 from actors.sync_loop import SyncLoopActor
@@ -79,16 +79,16 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
         if sandbox is not None and sandbox.metadata is not None:
             told[sandbox.metadata.uid] = sandbox, event.containers_statuses
 
-    async def believe(self: PodObserver) -> Look:
+    async def believe(self: PodObserver) -> None:
         if self._actor.ref.name not in told:
-            return await look(self)
+            await look(self)
+            return
         sandbox, containers = told.pop(self._actor.ref.name)
         self._complete = True
         self._doubtful.clear()
         self._sandboxes = {sandbox.id: sandbox}
         self._containers = {each.id: each for each in containers}
         self.changes += 1
-        return self.seen()
 
     monkeypatch.setattr(actors.pleg, "shown_by", keep)
     monkeypatch.setattr(PodObserver, "look", believe)

@@ -90,6 +90,7 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
 
 def test_pain_15_an_agent_that_lets_dead_containers_lie_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(actors.container_gc_rules, "_is_dead", lambda *_: False)
+    monkeypatch.setattr(actors.container_gc_rules, "_DEAD", ())
     outcome = played("dead-containers", 4, lasts="30s", dead=50)
     assert "left-behind" in broken(outcome)
     assert not outcome.converged

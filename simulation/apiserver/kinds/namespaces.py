@@ -86,7 +86,7 @@ class NamespaceRules(KindRules):
         metadata = new.object["metadata"]
         if "deletionTimestamp" not in metadata:
             return
-        if new.object["status"].get("phase") != "Terminating":
+        if (new.object.get("status") or {}).get("phase") != "Terminating":
             metadata = {name: part for name, part in metadata.items() if name != "deletionGracePeriodSeconds"}
             self.core.store.put("namespaces", {**new.object, "metadata": metadata, "status": {"phase": "Terminating"}})
             self.core.after(1, lambda: self._end(new.name, new.uid))

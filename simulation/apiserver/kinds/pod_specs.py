@@ -22,8 +22,8 @@ from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.status import Json
 
 SPECS_AT_MOST = 1024
-NODES_AT_MOST = 64
-"""For so many nodes a spec is kept as pods of these have it."""
+FORMS_AT_MOST, NODES_AT_MOST = 32, 256
+"""Of so many specs it is kept what they are on so many nodes each."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -51,14 +51,17 @@ def shared(spec: Json) -> Json:
 def on_node(spec: Json, node: str) -> Json:
     """The spec of a pod that is given that node: shared, too."""
     known = _on_nodes.get(id(spec), NOT_KNOWN)[1]
-    if known is None or len(known) >= NODES_AT_MOST:
+    if known is None:
         known = _on_nodes.put(spec, {})
-    if node not in known:
-        known[node] = shared({**spec, "nodeName": node})
-    return known[node]
+    found = known.get(node)
+    if found is None:
+        if len(known) >= NODES_AT_MOST:
+            del known[next(iter(known))]
+        found = known[node] = shared({**spec, "nodeName": node})
+    return found
 
 
-_on_nodes: ByIdentity[dict[str, Json]] = ByIdentity(SPECS_AT_MOST)
+_on_nodes: ByIdentity[dict[str, Json]] = ByIdentity(FORMS_AT_MOST)
 
 
 @lru_cache(maxsize=SPECS_AT_MOST)

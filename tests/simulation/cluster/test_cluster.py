@@ -114,6 +114,18 @@ def test_what_runs_hears_it_too(shared: Cluster, api: PlainClient):
     shared.until(lambda: api.is_ready("flips"), within="10s")
 
 
+def test_of_what_runs_calls_fail_from_now_on_and_then_no_more(shared: Cluster, api: PlainClient):
+    api.create_pod("stuck")
+    shared.until(lambda: api.phase("stuck") == "Running")
+    shared.behave("stuck", fail="StopContainer")
+    api.ask("DELETE", f"{PODS}/stuck", {"gracePeriodSeconds": 1})
+    shared.step("30s")
+    assert "deletionTimestamp" in api.pod("stuck")["metadata"]
+    shared.behave("stuck", fail="StopContainer*1")
+    shared.step("2m")
+    assert "stuck" not in [pod["metadata"]["name"] for pod in api.ask("GET", PODS)["items"]]
+
+
 def test_of_two_orders_for_a_pod_the_last_counts_but_not_against_the_pod_itself(shared: Cluster, api: PlainClient):
     probe = {"tcpSocket": {"port": 80}, "periodSeconds": 2, "failureThreshold": 1}
     shared.behave("turns*", readiness_probe="fail")

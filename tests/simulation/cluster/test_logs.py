@@ -137,6 +137,15 @@ def test_who_follows_reads_on_as_the_test_lets_time_pass(shared: Cluster, api: P
         assert answer.read() == b"the last word\n"
 
 
+def test_an_output_that_is_taken_back_ends(shared: Cluster, api: PlainClient):
+    shared.behave("falls-silent", output="tick", output_every="10s")
+    api.create_pod("falls-silent")
+    shared.step("15s")
+    shared.behave("falls-silent", output="")
+    shared.step("1m")
+    assert log(shared, "falls-silent") == ["tick", "tick"]
+
+
 def test_those_who_follow_cost_the_cluster_no_thread(shared: Cluster, api: PlainClient):
     for number in range(5):
         api.create_pod(f"followed-{number}")

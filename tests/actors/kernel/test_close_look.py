@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatcher, handles
 from actors.kernel.close_look import TEXT_AT_MOST, ActorState, look_closely, text_of_value
 from actors.kernel.inspection import walk
+from actors.sync_entries import Entry
 
 SECOND_NS = 10**9
 
@@ -91,6 +92,12 @@ def test_an_actor_that_is_gone_has_no_fields():
     system.spawn(Reader, Promise[str](), name="reader")
     (cell,) = (cell for cell in walk(system.root) if cell.path == "/reader")
     assert look_closely(cell).fields == ()
+
+
+def test_what_a_sync_loop_knows_of_a_pod_is_shown_field_by_field():
+    shown = text_of_value(Entry(name="web_default", lives=3))
+    assert "name='web_default'" in shown
+    assert "lives=3" in shown
 
 
 def test_texts_have_no_addresses_and_an_end():

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
+from simulation.apiserver.kinds.pod_specs import NODES_AT_MOST, on_node
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, STRATEGIC, Server, pod
 
 CORE = "/api/v1/namespaces/default"
@@ -162,6 +163,25 @@ def test_every_namespace_has_an_account_and_the_root_certificates() -> None:
     ca = server.get("/api/v1/namespaces/n/configmaps/kube-root-ca.crt").value["data"]
     assert ca == {"ca.crt": "PEM"}
     assert server.get("/api/v1/namespaces/n").value["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n"}
+
+
+def test_a_namespace_goes_though_somebody_took_its_status(server: Server) -> None:
+    server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+    server.ask("PATCH", "/api/v1/namespaces/n/status", {"status": None}, content_type=MERGE)
+    assert server.ask("DELETE", "/api/v1/namespaces/n").code == 200
+    server.world.run_for(60 * SECOND_NS)
+    assert server.get("/api/v1/namespaces/n").code == 404
+
+
+def test_on_more_nodes_than_are_kept_each_pod_has_its_own(server: Server) -> None:
+    server.make_pod()
+    spec = server.get(f"{PODS}/web").value["spec"]
+    for _ in range(2):
+        assert [on_node(spec, f"n{number}")["nodeName"] for number in range(NODES_AT_MOST + 3)] == [
+            f"n{number}" for number in range(NODES_AT_MOST + 3)
+        ]
+    assert on_node(spec, "n1") is on_node(spec, "n1")
+    assert "nodeName" not in spec
 
 
 def test_services_get_addresses_of_their_own(server: Server) -> None:

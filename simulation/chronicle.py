@@ -23,6 +23,7 @@ from simulation.sometimes import Sometimes
 
 VIOLATIONS_KEPT = 100
 READY = "Ready"
+_RUNNING = ContainerState.CONTAINER_RUNNING
 
 Json = dict[str, Any]
 
@@ -141,24 +142,25 @@ class Chronicle:
 
     def container_changed(self, record: ContainerRecord) -> None:
         """Told by a runtime."""
-        pod = self.pods.get(record.sandbox.pod_uid) or self._ghosts.get(record.sandbox.pod_uid)
-        metadata = record.config.metadata
+        uid, runs = record.sandbox.pod_uid, record.state is _RUNNING
+        pod = self.pods.get(uid) or self._ghosts.get(uid)
         if pod is None:
             known = self.on_stranger(record)
-            if not known and record.state is ContainerState.CONTAINER_RUNNING:
+            if not known and runs:
                 self.violated("nothing-runs-of-the-gone", invariants.of_the_gone(record))
             return
+        metadata = record.config.metadata
         name = metadata.name if metadata is not None else ""
         seen = pod.containers.get(name)
         if seen is None:
             seen = pod.containers[name] = ContainerSeen()
-        if record.state is ContainerState.CONTAINER_RUNNING:
+        if runs:
             if record.id in seen.live:
                 return
             seen.live.add(record.id)
             seen.starts += 1
             self._note_change(pod)
-            self._await_probes(pod, record.sandbox.pod_uid, name, record.id)
+            self._await_probes(pod, uid, name, record.id)
             if seen.starts > 1:
                 self.sometimes.happened("container-restarted")
             for rule in invariants.OF_STARTS:
@@ -170,7 +172,7 @@ class Chronicle:
             seen.exits += 1
             seen.exit_code = record.exit_code
             self._note_change(pod)
-            self._judge_last_probes(pod, record.sandbox.pod_uid, record.id)
+            self._judge_last_probes(pod, uid, record.id)
             if record.exit_code == 137:
                 self.sometimes.happened("container-killed")
 
@@ -278,7 +280,7 @@ class Chronicle:
             self.pods[uid] = pod
         if pod.mix is not None and pod.mix.writes_until_running is not None and pod.node:
             pod.writes += 1
-        pod.node = value["spec"].get("nodeName", "")
+        pod.node = version.node
         if pod.deleted_ns is None and "deletionTimestamp" in value["metadata"]:
             pod.deleted_ns = self._now_ns()
             if pod.running_ns is None:
@@ -298,19 +300,20 @@ class Chronicle:
                 self.violated("the-truth-is-shown-in-time", fault)
             pod.unshown_since_ns = None
         pod.restarts_before, pod.restarts = pod.restarts, invariants.restarts_in(status)
-        for rule in invariants.OF_STATUSES:
+        phase = status.get("phase", "")
+        has_ended = phase in invariants.ENDED
+        for rule in invariants.OF_STATUSES if has_ended else invariants.OF_LIVING_STATUSES:
             fault = rule(pod, status)
             if fault:
                 self.violated(invariants.name_of(rule), fault)
-        phase = status.get("phase", "")
         if phase != pod.phase:
             pod.phase = phase
-            has_run = phase == "Running" or (phase in invariants.ENDED and bool(pod.containers))
+            has_run = phase == "Running" or (has_ended and bool(pod.containers))
             if has_run and pod.running_ns is None:  # one that was soon over is never shown while it runs
                 pod.running_ns = self._now_ns()
                 self.startups_ns.append(pod.running_ns - pod.created_ns)
                 self._judge_start(pod)
-            if phase in invariants.ENDED and pod.deleted_ns is None:
+            if has_ended and pod.deleted_ns is None:
                 self.sometimes.happened("pod-ended-by-itself")
         pod.ready = invariants.is_ready(status)
         pod.was_ready = pod.was_ready or pod.ready

@@ -99,6 +99,9 @@ class FileFinder:
         return node
 
     def _directory(self, path: str) -> Directory:
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return known
         node = self._node(path)
         if not isinstance(node, Directory):
             raise error_at(errno.ENOTDIR, path)

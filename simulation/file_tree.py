@@ -130,10 +130,10 @@ class FileTree(SickPaths, FileFinder):
         if known is not None and known.linked:
             return
         with self._lock:
-            if self._made_below_known(path) or type(self._walk(path)) is Directory:
+            if self._made(path) is not None:
                 return
             node: Node = self._root
-            parts, is_straight = parts_of(path), True
+            parts = parts_of(path)
             for depth, name in enumerate(parts):
                 if not isinstance(node, Directory):
                     raise error_at(errno.ENOTDIR, "/" + "/".join(parts[: depth + 1]))
@@ -142,30 +142,32 @@ class FileTree(SickPaths, FileFinder):
                     self.version += 1
                     found = node.entries[name] = Directory()
                 elif isinstance(found, Link):
-                    is_straight = False
                     found = self._follow(found, "/" + "/".join(parts[: depth + 1]))
                 node = found
             if not isinstance(node, Directory):
                 raise error_at(errno.EEXIST, path)
-            if is_straight:
-                self._know(path, node)
 
-    def _made_below_known(self, path: str) -> bool:
-        """A directory, and those above it, where those above that are known: whether that was so."""
-        head, _, name = path.rpartition("/")
-        if not head or name in NO_NAMES:
-            return False
-        above = self._known.get(head)
-        if above is None or not above.linked:
-            if not self._made_below_known(head):
-                return False
-            above = self._known[head]
-        if name in above.entries:
-            return False
-        self.version += 1
-        made = above.entries[name] = Directory()
-        self._keep(path, made)
-        return True
+    def _made(self, path: str) -> Directory | None:
+        """The directory, with all above it; None, and nothing is made, where another thing than directories is on the
+        way, or the path is not as the tree names it.
+        """
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return known
+        head, slash, name = path.rpartition("/")
+        if not slash or name in NO_NAMES:
+            return None
+        above = self._made(head) if head else self._root
+        if above is None:
+            return None
+        there = above.entries.get(name)
+        if there is None:
+            self.version += 1
+            there = above.entries[name] = Directory()
+        elif type(there) is not Directory:
+            return None
+        self._keep(path, there)
+        return there
 
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Make or replace a file whose directory exists."""
@@ -291,7 +293,8 @@ class FileTree(SickPaths, FileFinder):
         self._above_watched = frozenset(above)
 
     def _tell(self, path: str) -> None:
-        path = normal(path)
+        if "//" in path or "/." in path or path.endswith("/"):
+            path = normal(path)
         if not path.startswith(self._watched) and path not in self._above_watched:
             return
         for watched, below, on_change in tuple(self._watchers):
@@ -303,9 +306,9 @@ class FileTree(SickPaths, FileFinder):
         gone = [node]
         for each in gone:  # it grows meanwhile
             if type(each) is File:
+                each.linked = False
                 self.used_bytes -= len(each.data)
                 self.version += 1
-                each.linked = False
             elif type(each) is Directory:
                 each.linked = False
                 self._known.pop(each.known_as, None)

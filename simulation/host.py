@@ -52,7 +52,7 @@ class SimulatedPodFiles:
                 tree.write(hosts, text.encode(), 0o644)
             return attempt
 
-        return tree.gate_all([path for path in (logs, wanted.message(wanted.attempt or 0), hosts) if path], prepare)
+        return tree.gate_all(filter(None, (logs, wanted.message(wanted.attempt or 0), hosts)), prepare)
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         def read() -> str:
@@ -220,6 +220,7 @@ class SimulatedAllocationFile:
     def __init__(self, tree: FileTree, root: str) -> None:
         self._tree = tree
         self._path = os.path.join(root, ALLOCATIONS)
+        self._directory = directory_of(self._path)
 
     def load(self) -> bytes | None:
         tree, path = self._tree, self._path
@@ -229,7 +230,7 @@ class SimulatedAllocationFile:
         tree, path = self._tree, self._path
 
         def save() -> None:
-            tree.make_directories(directory_of(path))
+            tree.make_directories(self._directory)
             tree.write(path, content, 0o600)
 
         return tree.gate(path, save)

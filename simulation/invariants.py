@@ -65,7 +65,9 @@ def the_steady_start_once(pod: PodSeen, name: str, seen: ContainerSeen) -> str |
 def phase_never_goes_back(pod: PodSeen, status: Json) -> str | None:
     """Controllers act on phases once; one that goes back was a lie (spec 4)."""
     phase = status.get("phase", "")
-    back = _ORDER[phase] < _ORDER[pod.phase] or (pod.phase in ENDED and phase != pod.phase)
+    if phase == pod.phase:
+        return None
+    back = _ORDER[phase] < _ORDER[pod.phase] or pod.phase in ENDED
     return f"{pod.name} was {pod.phase} and is {phase}" if back else None
 
 
@@ -233,6 +235,9 @@ OF_STATUSES: tuple[Callable[[PodSeen, Json], str | None], ...] = (
     few_writes_on_the_way,
     evictions_are_published_first,
 )
+_OF_THE_ENDED = (the_ended_do_not_run, success_is_earned)
+OF_LIVING_STATUSES = tuple([rule for rule in OF_STATUSES if rule not in _OF_THE_ENDED])
+"""Those that can say something of a pod that has not ended."""
 
 
 # --- when the agent does something ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.enums import NamespaceMode
-from runtime.cri.messages import ContainerEventResponse, CreateContainerRequest, RunPodSandboxRequest
+from runtime.cri.messages import CreateContainerRequest, RunPodSandboxRequest
 from runtime.cri.verbs import CREATE_CONTAINER, GET_CONTAINER_EVENTS, RUN_POD_SANDBOX, Req, Res, Verb
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
@@ -55,13 +55,15 @@ class MeasuredCri:
         except KeyError:
             measured = self._verbs[verb.name] = _Verb(verb.name, self._meters)
         at_once = measured.at_once
-        began_ns = self._begins(measured, request) if at_once is None else 0
-        pending = self._cri.call(verb, request, timeout_ns=timeout_ns)
         if at_once is not None:
+            pending = self._cri.call(verb, request, timeout_ns=timeout_ns)
             if pending.done() and pending.exception(0) is None:
                 at_once.zeros += 1
                 return pending
             began_ns = self._begins(measured, request)  # it is as late as it was before
+        else:
+            began_ns = self._begins(measured, request)
+            pending = self._cri.call(verb, request, timeout_ns=timeout_ns)
         if pending.done():
             self._ended(measured, request, began_ns, pending)
         else:
@@ -120,17 +122,19 @@ class MeasuredCri:
         """See `Cri.stream`."""
         if verb.name != GET_CONTAINER_EVENTS.name:
             return self._cri.stream(verb, request, on_item, on_end)
-        meters, heard = self._meters, False
+        meters, wall_ns, heard = self._meters, self._wall_ns, False
+        alone = meters.alone
         latency = meters.series(names.EVENTED_LATENCY)
 
-        def item(event: Res) -> None:
+        def item(event: Any) -> None:
             nonlocal heard
             if not heard:
                 heard = True
                 meters.count(names.EVENTED_CONNECTIONS)
-            if isinstance(event, ContainerEventResponse) and event.created_at:
-                late_ns = self._wall_ns() - event.created_at
-                if late_ns > 0 or not meters.alone:
+            made_ns = event.created_at
+            if made_ns:
+                late_ns = wall_ns() - made_ns
+                if late_ns > 0 or not alone:
                     latency.observe(late_ns / NS_PER_SECOND if late_ns > 0 else 0)
                 else:
                     latency.zeros += 1

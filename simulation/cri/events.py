@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runtime.cri.enums import ContainerEventType
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.messages import ContainerEventResponse, ContainerStatus
+from runtime.cri.messages import ContainerEventResponse
 from simulation.cri.views import container_status, sandbox_status
 
 if TYPE_CHECKING:
@@ -79,21 +79,20 @@ class EventStreams:
 
     def publish(self, kind: ContainerEventType, subject_id: str, sandbox: SandboxRecord) -> None:
         """Something happened to a sandbox, or to a container in it: `subject_id` says to which."""
-        if not self._followers:
+        followers = self._followers
+        if not followers:
             return
-        statuses: list[ContainerStatus] = []
-        for record in sandbox.containers.values():
-            statuses.append(record.status or container_status(record))
+        runtime = self._runtime
         event = ContainerEventResponse(
             container_id=subject_id,
             container_event_type=kind,
-            created_at=self._runtime.wall_ns(),
+            created_at=runtime.wall_ns(),
             pod_sandbox_status=sandbox.status or sandbox_status(sandbox),
-            containers_statuses=tuple(statuses),
+            containers_statuses=tuple([each.status or container_status(each) for each in sandbox.containers.values()]),
         )
         if self.faults is None:
-            for stream in self._followers:
-                self._runtime.outbox.append((stream.on_item, event))
+            for stream in followers:
+                runtime.outbox.append((stream.on_item, event))
             return
         fate = self.faults.draw()
         if fate.cut:

@@ -68,8 +68,10 @@ class SimulatedCri:
                 # No way leads to the verb but through the gates: only what is shut or watched is worth a call.
                 if self._down or self._faults is not None:
                     answer = self._begin(name, request)
-                else:
+                elif runtime.state.disturbing or name in NEWCOMERS:
                     answer = self._do(name, request)
+                else:
+                    answer = HANDLERS[name](runtime, request)
                 if not isinstance(answer, Promise):
                     answer = kept(answer)
                 elif not answer.done():

@@ -94,6 +94,8 @@ class ContainerRecord(msgspec.Struct, eq=False):
     log: LogFile | None = None
     brief: Any = None
     status: Any = None
+    last_status: Any = None
+    """The one before, too, of which the next is made."""
 
 
 class ById(dict[str, R]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from runtime.cri.enums import ContainerState, PodSandboxState
 from runtime.cri.messages import (
     Container,
@@ -46,32 +48,40 @@ def container_status(record: ContainerRecord) -> ContainerStatus:
     """As `ContainerStatus` gives it."""
     status: ContainerStatus | None = record.status
     if status is None:
-        config, image = record.config, record.image
-        tags, digests = image.repo_tags, image.repo_digests
-        status = record.status = ContainerStatus(
-            id=record.id,
-            metadata=config.metadata,
+        resources = None if record.resources is None else ContainerResources(linux=record.resources)
+        status = record.status = record.last_status = msgspec.structs.replace(
+            record.last_status or _unchanging_status(record),
             state=record.state,
-            created_at=record.created_at,
             started_at=record.started_at,
             finished_at=record.finished_at,
             exit_code=record.exit_code,
             reason=record.reason,
             message=record.message,
-            image=ImageSpec(
-                image=tags[0] if tags else digests[0] if digests else image.id,
-                user_specified_image=config.image.user_specified_image if config.image else "",
-            ),
-            image_ref=digests[0] if digests else image.id,
-            image_id=image.id,
-            labels=config.labels,
-            annotations=config.annotations,
-            mounts=config.mounts,
-            log_path=record.log_path,
-            resources=None if record.resources is None else ContainerResources(linux=record.resources),
-            stop_signal=config.stop_signal,
+            resources=resources,
         )
     return status
+
+
+def _unchanging_status(record: ContainerRecord) -> ContainerStatus:
+    """What is the same in every status of a container, as long as it lives."""
+    config, image = record.config, record.image
+    tags, digests = image.repo_tags, image.repo_digests
+    return ContainerStatus(
+        id=record.id,
+        metadata=config.metadata,
+        created_at=record.created_at,
+        image=ImageSpec(
+            image=tags[0] if tags else digests[0] if digests else image.id,
+            user_specified_image=config.image.user_specified_image if config.image else "",
+        ),
+        image_ref=digests[0] if digests else image.id,
+        image_id=image.id,
+        labels=config.labels,
+        annotations=config.annotations,
+        mounts=config.mounts,
+        log_path=record.log_path,
+        stop_signal=config.stop_signal,
+    )
 
 
 def sandbox_brief(record: SandboxRecord) -> PodSandbox:

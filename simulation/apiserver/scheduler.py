@@ -95,7 +95,7 @@ class Scheduler:
             self._try_all()
 
     def _pod(self, kind: str, version: Version) -> None:
-        key = (version.namespace, version.name)
+        key = version.key
         pod, node = version.object, version.node
         gone = kind == DELETED or (pod.get("status") or {}).get("phase") in _TERMINAL
         if not gone and self._booked.get(key) is pod["spec"]:

@@ -34,24 +34,33 @@ Key = tuple[str, str]
 _encode = msgspec.json.Encoder().encode
 
 
-class Version:
+class Version(msgspec.Struct, eq=False):
     """One version of one object. `twin` is for the same version in another shape of the API (see kinds/events.py).
-    `uid` and `node`: the metadata.uid and the spec.nodeName of the object; empty where it has none.
+    `node`: the spec.nodeName of a pod in the store; empty where there is none.
     """
 
-    __slots__ = ("_asked", "_body", "name", "namespace", "node", "object", "revision", "twin", "uid")
+    key: Key
+    object: Json
+    revision: int
+    node: str = ""
+    twin: Version | None = None
+    _body: bytes = b""
+    _asked: bool = False
 
-    def __init__(self, namespace: str, name: str, value: Json, revision: int) -> None:
-        self.namespace = namespace
-        self.name = name
-        self.object = value
-        self.revision = revision
-        self.uid: str = value["metadata"].get("uid", "")
-        spec = value.get("spec")
-        self.node: str = (spec.get("nodeName") or "") if type(spec) is dict else ""
-        self.twin: Version | None = None
-        self._body = b""
-        self._asked = False
+    @property
+    def namespace(self) -> str:
+        """Empty where its resource knows none."""
+        return self.key[0]
+
+    @property
+    def name(self) -> str:
+        return self.key[1]
+
+    @property
+    def uid(self) -> str:
+        """The metadata.uid of the object; empty where it has none."""
+        uid: str = self.object["metadata"].get("uid", "")
+        return uid
 
     def body(self) -> bytes:
         """The JSON of the object. Kept from the second time on: most are wanted once, by whoever has made them.
@@ -79,13 +88,11 @@ class Version:
     def at(self, revision: int) -> Version:
         """The same object, as it was when it was last seen, at another revision."""
         metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
-        return Version(self.namespace, self.name, {**self.object, "metadata": metadata}, revision)
+        return Version(self.key, {**self.object, "metadata": metadata}, revision, self.node)
 
 
-class _WrittenDown(Version):
+class _WrittenDown(Version, eq=False):
     """Of which the text alone is there. A class of its own: what every other version says is found without a detour."""
-
-    __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
         if name != "object":
@@ -126,6 +133,7 @@ class Watcher:
         "bookmarks",
         "bucket",
         "ended",
+        "follows_node",
         "namespace",
         "selection",
         "send",
@@ -138,6 +146,8 @@ class Watcher:
         self.selection = selection
         self.bookmarks = bookmarks
         self.watches_all = selection.everything and not namespace
+        self.follows_node = selection.node_alone and not namespace
+        """Whether it is told of all that is on one node: what every agent asks for."""
         self.bucket = _bucket_of(namespace, selection)
         self.ended = False
         self.timer: Cancellable | None = None
@@ -161,15 +171,9 @@ class Watcher:
 
     def offer(self, change: Change) -> None:
         """Tell of a change, as it looks through the selection."""
-        old, new, selection = change.old, change.new, self.selection
-        if selection.node_alone:
-            # What every agent asks for.
-            node = selection.node
-            was, is_now = old is not None and old.node == node, new is not None and new.node == node
-        else:
-            was = old is not None and selection.matches(old)
-            is_now = new is not None and selection.matches(new)
-        if new is not None and is_now:
+        old, new, matches = change.old, change.new, self.selection.matches
+        was = old is not None and matches(old)
+        if new is not None and matches(new):
             self.send(MODIFIED if was else ADDED, new)
         elif was:
             self.send(DELETED, change.gone())
@@ -202,7 +206,8 @@ class Collection:
     once there is a newer one.
     """
 
-    def __init__(self, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
+    def __init__(self, store: Store, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
+        self._store = store
         self._items: dict[Key, Version] = {}
         self.get: Callable[[Key], Version | None] = self._items.get
         """The object of that name, if there is one."""
@@ -221,6 +226,8 @@ class Collection:
         """Whether somebody watches only what has some name, or is in some namespace."""
         self._history: list[Change] = []
         self._history_at_most = history_at_most
+        self._history_full = 2 * history_at_most
+        """With more than that the older half is forgotten."""
         self.forgotten = 0
         """Revision of the newest change that is not remembered any more."""
 
@@ -243,33 +250,46 @@ class Collection:
         place = bisect_left(order, (namespace, ""))
         return place < len(order) and order[place][0] == namespace
 
-    def put(self, version: Version) -> None:
-        key = (version.namespace, version.name)
-        old = self._items.get(key)
-        self._items[key] = version
+    def put(self, value: Json) -> Version:
+        """Store a new object or a new version. `value` and its metadata belong to the store from now on."""
+        store = self._store
+        revision = store.revision = store.revision + 1
+        metadata = value["metadata"]
+        metadata["resourceVersion"] = str(revision)
+        key = (metadata.get("namespace", ""), metadata["name"])
+        version = Version(key, value, revision)
+        items, by_node = self._items, self._by_node
+        old = items.get(key)
+        items[key] = version
         if old is None:
             if key in self._removed:
                 self._removed.discard(key)
             else:
                 self._order.append(key)
                 self._is_in_order = False
-        if self._by_node is not None and (old is None or old.node != version.node):
-            self._index(self._by_node, key, old, version)
-        self._tell(Change(version.revision, old, version), version)
+        if by_node is not None:
+            node = version.node = value["spec"].get("nodeName") or ""
+            if old is None or old.node != node:
+                self._index(by_node, key, old, version)
+        self._tell(Change(revision, old, version))
         if self._in_writing:
             if self._newest is not None:
                 self._newest.write_down()
             self._newest = version
+        return version
 
-    def remove(self, key: Key, revision: int) -> Change:
+    def remove(self, key: Key) -> Change:
+        """The object is gone. Raises KeyError when there is none."""
+        store = self._store
+        store.revision += 1
         old = self._items.pop(key)
         self._removed.add(key)
         if len(self._removed) > len(self._items) + REMOVED_AT_LEAST:
             self._in_order()
         if self._by_node is not None:
             self._index(self._by_node, key, old, None)
-        change = Change(revision, old, None)
-        self._tell(change, old)
+        change = Change(store.revision, old, None)
+        self._tell(change)
         return change
 
     def select(self, namespace: str, selection: Selection, after: Key | None = None) -> Iterator[Version]:
@@ -362,32 +382,50 @@ class Collection:
             self.forgotten = self._history[cut - 1].revision
             del self._history[:cut]
 
-    def _tell(self, change: Change, shown: Version) -> None:
-        self._history.append(change)
-        if len(self._history) > 2 * self._history_at_most:
+    def _tell(self, change: Change) -> None:
+        history = self._history
+        history.append(change)
+        if len(history) > self._history_full:
             self.forget(self._history_at_most)
         if self._watch_all:
-            old, new = change.old, change.new
-            kind = DELETED if new is None else ADDED if old is None else MODIFIED
-            told = change.gone() if new is None else new
+            if (told := change.new) is None:
+                kind, told = DELETED, change.gone()
+            else:
+                kind = ADDED if change.old is None else MODIFIED
             for watcher in self._watch_all:
                 watcher.send(kind, told)
-        watchers = self._watchers
-        if not watchers:
+        if self._watchers:
+            self._tell_selective(change)
+
+    def _tell_selective(self, change: Change) -> None:
+        """Tell those who do not watch everything."""
+        old, new, watchers = change.old, change.new, self._watchers
+        if old is None or new is None or old.node != new.node or self._watched_by_name:
+            for bucket in self._buckets(change):
+                for watcher in watchers.get(bucket, ()):
+                    watcher.offer(change)
             return
-        for bucket in self._buckets(change, shown):
-            for watcher in watchers.get(bucket, ()):
+        # Most changes: it stays where it was.
+        for watcher in watchers.get(_EVERYTHING, ()):
+            watcher.offer(change)
+        for watcher in watchers.get(new.node, ()):
+            if watcher.follows_node:
+                watcher.send(MODIFIED, new)
+            else:
                 watcher.offer(change)
 
-    def _buckets(self, change: Change, shown: Version) -> list[_Bucket]:
+    def _buckets(self, change: Change) -> list[_Bucket]:
+        """Where those stand who may see the object before or after."""
         buckets: list[_Bucket] = [_EVERYTHING]
+        old, new = change.old, change.new
         if self._watched_by_name:
-            namespace, name = shown.namespace, shown.name
+            shown = new or old
+            assert shown is not None
+            namespace, name = shown.key
             buckets.append((namespace, name))
             if namespace:
                 buckets += ((namespace, ""), ("", name))
         if self._by_node is not None:
-            old, new = change.old, change.new
             if old is not None:
                 buckets.append(old.node)
             if new is not None and (old is None or old.node != new.node):
@@ -425,7 +463,7 @@ class Store:
         self.revision = 1
         self.of = _Collections(
             lambda key: Collection(
-                by_node=key in by_node, in_writing=key in in_writing, history_at_most=history_at_most
+                self, by_node=key in by_node, in_writing=key in in_writing, history_at_most=history_at_most
             )
         )
         """The objects of each resource, by its key: made when they are first asked for."""
@@ -437,22 +475,16 @@ class Store:
         return self.of[key].get((namespace, name))
 
     def put(self, key: str, value: Json) -> Version:
-        """Store a new object or a new version. `value` and its metadata belong to the store from now on."""
-        self.revision += 1
-        metadata = value["metadata"]
-        metadata["resourceVersion"] = str(self.revision)
-        version = Version(metadata.get("namespace", ""), metadata["name"], value, self.revision)
-        self.of[key].put(version)
-        return version
+        """See `Collection.put`."""
+        return self.of[key].put(value)
 
     def remove(self, key: str, namespace: str, name: str) -> Version:
         """The object is gone; what it was last. Raises KeyError when there is none."""
-        return self.drop(key, namespace, name).gone()
+        return self.of[key].remove((namespace, name)).gone()
 
-    def drop(self, key: str, namespace: str, name: str) -> Change:
+    def drop(self, key: str, namespace: str, name: str) -> None:
         """Like `remove`, for whom it does not matter what the object was last."""
-        self.revision += 1
-        return self.of[key].remove((namespace, name), self.revision)
+        self.of[key].remove((namespace, name))
 
     def watch(
         self, key: str, namespace: str, selection: Selection, since: int | None, *, bookmarks: bool = False

@@ -49,7 +49,7 @@ def told(
 
 def version(status: dict[str, Any], deleted: bool) -> Version:
     metadata = {"name": "a", "uid": UID} | ({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {})
-    return Version("default", "a", {"metadata": metadata, "spec": {}, "status": status}, 1)
+    return Version(("default", "a"), {"metadata": metadata, "spec": {}, "status": status}, 1)
 
 
 def shown(phase: str, ready: bool = False, restarts: int = 0) -> dict[str, Any]:

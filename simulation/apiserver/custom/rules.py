@@ -28,14 +28,10 @@ from simulation.apiserver.verbs.field_validation import tell_of_unknown
 _MISSING = object()
 
 
-class _Twin(Version):
+class _Twin(Version, eq=False, kw_only=True):
     """A version as one resource shows it."""
 
-    __slots__ = ("resource",)
-
-    def __init__(self, resource: ServedResource, version: Version) -> None:
-        super().__init__(version.namespace, version.name, _shown(resource, version.object), version.revision)
-        self.resource = resource
+    resource: ServedResource
 
 
 class CustomRules(KindRules):
@@ -85,7 +81,8 @@ class CustomRules(KindRules):
     def seen_in(self, resource: ServedResource, version: Version) -> Version:
         twin = version.twin
         if not isinstance(twin, _Twin) or twin.resource is not resource:
-            twin = version.twin = _Twin(resource, version)
+            shown = _shown(resource, version.object)
+            twin = version.twin = _Twin(version.key, shown, version.revision, resource=resource)
         return twin
 
     def stored_of(self, resource: ServedResource, value: Json) -> Json:

@@ -31,7 +31,7 @@ _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 def _make_twin(resource: ServedResource, version: Version) -> Version:
     value = {_NEW_NAMES.get(name, name): part for name, part in version.object.items()}
     value["apiVersion"] = resource.api_version
-    twin = version.twin = Version(version.namespace, version.name, value, version.revision)
+    twin = version.twin = Version(version.key, value, version.revision)
     return twin
 
 
@@ -64,7 +64,7 @@ class EventRules(KindRules):
             return
         if not self._ends:
             self.core.after(lasts_ns, self._end_the_old)
-        key = (version.namespace, version.name)
+        key = version.key
         self._ends.pop(key, None)
         self._ends[key] = self.core.now_ns() + lasts_ns
 
@@ -72,7 +72,7 @@ class EventRules(KindRules):
         self.created(new)
 
     def removed(self, last: Version) -> None:
-        self._ends.pop((last.namespace, last.name), None)
+        self._ends.pop(last.key, None)
 
     def _end_the_old(self) -> None:
         now_ns = self.core.now_ns()

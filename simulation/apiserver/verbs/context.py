@@ -55,4 +55,4 @@ class Context:
 def tried(value: Json) -> Version:
     """What a new version would be, when it is only a trial."""
     metadata = value["metadata"]
-    return Version(metadata.get("namespace", ""), metadata["name"], value, 0)
+    return Version((metadata.get("namespace", ""), metadata["name"]), value, 0)

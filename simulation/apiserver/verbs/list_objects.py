@@ -55,7 +55,7 @@ def list_objects(context: Context, call: Call) -> ListAnswer:
         rest = sum(1 for _ in found)
         if rest:
             last = versions[-1]
-            continue_ = _token(revision, (last.namespace, last.name))
+            continue_ = _token(revision, last.key)
             remaining = rest if not (query.get("labelSelector") or query.get("fieldSelector")) else None
     shape = context.shape(call.resource)
     return ListAnswer(

@@ -54,7 +54,7 @@ def bookmark(resource: ServedResource, revision: int, annotations: Json | None =
     if annotations:
         metadata["annotations"] = annotations
     value: Json = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-    return Version("", "", value, revision)
+    return Version(("", ""), value, revision)
 
 
 def _lasts_ns(core: Core, text: str) -> int:

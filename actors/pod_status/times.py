@@ -11,11 +11,12 @@ _LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 def api_time(wall_ns: int) -> str | None:
     """Nanoseconds since 1970 as text, cut to the second; None for 0, which means that it has not happened."""
-    return _text(wall_ns // _SECOND_NS) if wall_ns > 0 else None
+    return second_text(wall_ns // _SECOND_NS) if wall_ns > 0 else None
 
 
 @lru_cache(maxsize=1024)
-def _text(seconds: int) -> str:
+def second_text(seconds: int) -> str:
+    """Whole seconds since 1970 as text."""
     return datetime.fromtimestamp(min(seconds, _LAST_SECOND), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

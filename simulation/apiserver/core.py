@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from actors.kernel.dispatcher import Cancellable
-from actors.pod_status.times import api_time
+from actors.pod_status.times import second_text
 from simulation.apiserver.store import Store
 from simulation.chance import Chance
 
@@ -64,6 +64,7 @@ class Core:
 
     def __init__(self, clock: Clock, options: Options) -> None:
         self.options = options
+        self.collects_garbage = options.garbage_collection
         self.store = Store(history_at_most=options.history_at_most)
         self.lock = threading.RLock()
         self._schedule = clock.schedule
@@ -75,7 +76,7 @@ class Core:
 
     def timestamp(self) -> str:
         """The time of day as the API writes it: RFC3339, whole seconds, UTC."""
-        return api_time(self.wall_ns()) or ""
+        return second_text(self.wall_ns() // SECOND_NS)
 
     def suffix(self, length: int = 5) -> str:
         """What is added to a generateName."""

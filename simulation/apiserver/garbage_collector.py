@@ -29,7 +29,7 @@ from simulation.apiserver.ownership import (
     without_finalizer,
     without_owners,
 )
-from simulation.apiserver.requests import Call, Request, Target, User
+from simulation.apiserver.requests import Call, Request, Target, User, call_to
 from simulation.apiserver.resources import EVENTS, ServedResource
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.status import Json, StatusError
@@ -284,7 +284,7 @@ class GarbageCollector:
             "lastTimestamp": now,
             "count": 1,
         }
-        call = Call(Request("POST", "", user=_USER), Target(EVENTS, namespace or "default", ""), "create", {})
+        call = call_to(Target(EVENTS, namespace or "default", ""), Request("POST", "", user=_USER), "create", {})
         try:
             create_value(self._context, call, event)
         except StatusError as refusal:
@@ -302,7 +302,7 @@ class GarbageCollector:
         resource = next((one for one in self._served() if one.store_key == place.key and one.stored), None)
         if resource is None:
             raise _UnknownKindError
-        return Call(Request(method, "", user=_USER), Target(resource, place.namespace, place.name), verb, {})
+        return call_to(Target(resource, place.namespace, place.name), Request(method, "", user=_USER), verb, {})
 
     def _resource(self, api_version: str, kind: str) -> ServedResource:
         """Raises _UnknownKindError."""

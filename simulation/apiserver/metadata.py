@@ -16,6 +16,7 @@ NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
 """What the client may not decide about a new object."""
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
 _TEXT = frozenset({str})
+_TEXT_OR_NONE = frozenset({str, type(None)})
 _NEVER_KEPT = ("managedFields", "selfLink")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NOTHING: Json = {}
@@ -23,31 +24,30 @@ _NOTHING: Json = {}
 
 def typed(resource_kind: str, api_version: str, value: Json) -> Json:
     """The object with its own top and metadata, and the type that the path asks for. Raises StatusError (400)."""
-    if value.get("kind") != resource_kind or value.get("apiVersion") != api_version:
-        _check_type(resource_kind, api_version, value)
-    metadata = value.get("metadata")
-    if metadata is None:
-        metadata = {}
+    own = without_nulls(value) if None in value.values() else value.copy()
+    if own.get("kind") != resource_kind or own.get("apiVersion") != api_version:
+        _check_type(resource_kind, api_version, own)
+        own["kind"], own["apiVersion"] = resource_kind, api_version
+    metadata = own.get("metadata", _NOTHING)
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
-    metadata = metadata.copy()
+    metadata = own["metadata"] = metadata.copy()
     if not (_TEXT.issuperset(map(type, metadata.values())) and metadata.keys().isdisjoint(_NEVER_KEPT)):
         _tidy(metadata)  # hardly any that is new has more than texts
-    own = without_nulls(value) if None in value.values() else value.copy()
-    own["kind"], own["apiVersion"], own["metadata"] = resource_kind, api_version, metadata
     return own
 
 
 def _tidy(metadata: Json) -> None:
     """Take out of it what is not kept. Raises StatusError (400)."""
-    for name in _NEVER_KEPT:
-        metadata.pop(name, None)
+    if not metadata.keys().isdisjoint(_NEVER_KEPT):
+        for name in _NEVER_KEPT:
+            metadata.pop(name, None)
     if None in metadata.values():
         for name in [name for name, part in metadata.items() if part is None]:
             del metadata[name]
-    for name in _TEXTS:
-        if type(metadata.get(name, "")) is not str:
-            raise bad_request(f"metadata.{name} is no text")
+    if not _TEXT_OR_NONE.issuperset(map(type, map(metadata.get, _TEXTS))):
+        name = next(name for name in _TEXTS if type(metadata.get(name, "")) is not str)
+        raise bad_request(f"metadata.{name} is no text")
 
 
 def _check_type(resource_kind: str, api_version: str, value: Json) -> None:
@@ -62,11 +62,13 @@ def without_nulls(value: Json) -> Json:
     """A copy without the fields that are null; hardly any has one."""
     if None in value.values():
         return {name: part for name, part in value.items() if part is not None}
-    return dict(value)
+    return value.copy()
 
 
 def check_namespace(resource: ServedResource, namespace: str, metadata: Json) -> None:
     """The namespace of the path goes; another one in the object is an error."""
+    if metadata.get("namespace") == namespace and namespace:
+        return
     if not resource.namespaced:
         metadata.pop("namespace", None)
         return

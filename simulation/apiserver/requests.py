@@ -165,22 +165,25 @@ def verb_of(method: str, resource: ServedResource, sub: SubResource | None, name
     return verb
 
 
-class Call:
-    """A request, read. `warnings` go into the answer's headers. What request and target say stands here, too."""
+class Call(msgspec.Struct, eq=False):
+    """A request, read. `warnings` go into the answer's headers. What the target says of resource, namespace and name
+    stands here, too.
+    """
 
-    __slots__ = ("dry_run", "name", "namespace", "query", "request", "resource", "target", "user", "verb", "warnings")
+    request: Request
+    target: Target
+    resource: ServedResource
+    namespace: str
+    name: str
+    verb: str
+    query: Mapping[str, str]
+    dry_run: bool = False
+    warnings: list[str] = []
 
-    def __init__(
-        self, request: Request, target: Target, verb: str, query: Mapping[str, str], dry_run: bool = False
-    ) -> None:
-        self.request = request
-        self.target = target
-        self.verb = verb
-        self.query = query
-        self.dry_run = dry_run
-        self.warnings: list[str] = []
-        self.resource, self.namespace, self.name = target.resource, target.namespace, target.name
-        self.user = request.user
+    @property
+    def user(self) -> User:
+        """Who asks."""
+        return self.request.user
 
     def selection(self) -> Selection:
         """Raises StatusError (400)."""
@@ -198,11 +201,17 @@ class Call:
     def object_body(self) -> Json:
         """The object in the body. Raises StatusError."""
         value: Any = self.request.body
-        if isinstance(value, bytes):
-            value = read_body(value, self.request.content_type)
+        if type(value) is dict:
+            return value
+        value = self.body()
         if not isinstance(value, dict):
             raise bad_request("the body of the request is not an object")
         return value
+
+
+def call_to(target: Target, request: Request, verb: str, query: Mapping[str, str], dry_run: bool = False) -> Call:
+    """The call of that request, which may be for another target than its path says."""
+    return Call(request, target, target.resource, target.namespace, target.name, verb, query, dry_run)
 
 
 _NO_QUERY: Mapping[str, str] = {}
@@ -216,16 +225,17 @@ def call_of(request: Request, find_custom: Find | None = None) -> Call:
         if find_custom is None:
             raise
         target = read_target(request.path, find_custom)
+    resource, name = target.resource, target.name
     if not request.query:
-        verb = verb_of(request.method, target.resource, target.sub, target.name != "")
-        return Call(request, target, verb, _NO_QUERY)
+        verb = verb_of(request.method, resource, target.sub, name != "")
+        return Call(request, target, resource, target.namespace, name, verb, _NO_QUERY)
     query = dict(request.query)
     watch = query.get("watch", "") in ("true", "1")
-    verb = verb_of(request.method, target.resource, target.sub, target.name != "", watch)
+    verb = verb_of(request.method, resource, target.sub, name != "", watch)
     dry_run = query.get("dryRun", "")
     if dry_run not in ("", "All"):
         raise bad_request(f'Invalid value: "{dry_run}": dryRun must be All')
-    return Call(request, target, verb, query, dry_run == "All")
+    return Call(request, target, resource, target.namespace, name, verb, query, dry_run == "All")
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import lru_cache
 from ipaddress import ip_network
 
 from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
@@ -23,7 +24,7 @@ from simulation.apiserver.custom.scale import scale
 from simulation.apiserver.garbage_collector import GarbageCollector
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
 from simulation.apiserver.kinds.registry import rules_of_all
-from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of
+from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of, call_to
 from simulation.apiserver.resources import DEFINITIONS, NAMESPACES, SERVICES, ServedResource
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store import Store
@@ -90,6 +91,7 @@ class ApiServer:
             authenticator=Authenticator(self._core),
             authorizer=Authorizer(self._core),
         )
+        self._checks = not self._context.authorizer.lets_all
         namespaces = kinds["namespaces"]
         assert isinstance(namespaces, NamespaceRules)
         namespaces.empty = self._empty
@@ -125,16 +127,12 @@ class ApiServer:
         with self._core.lock:
             try:
                 call = call_of(request, self._custom.find)
-                authorizer = self._context.authorizer
-                if not authorizer.lets_all:
-                    authorizer.check(call)
-                custom = call.resource.custom
-                if custom is not None and custom.warning:
-                    call.warnings.append(custom.warning)
-                special = _PARTS.get((call.resource.group_resource, call.target.subresource))
-                if special is None and call.target.subresource == "scale":
-                    special = scale
-                return (special or _VERBS[call.verb])(self._context, call)
+                if self._checks:
+                    self._context.authorizer.check(call)
+                resource = call.resource
+                if resource.custom is not None and resource.custom.warning:
+                    call.warnings.append(resource.custom.warning)
+                return _carries_out(resource, call.target.subresource, call.verb)(self._context, call)
             except StatusError as refusal:
                 if refusal.code == 403:
                     self.denied.append(refusal.message)
@@ -178,7 +176,7 @@ class ApiServer:
                     watcher.end(error)
 
     def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
-        call = Call(Request("POST", "", user=ADMIN), Target(resource, namespace, ""), "create", {})
+        call = call_to(Target(resource, namespace, ""), Request("POST", "", user=ADMIN), "create", {})
         value = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {"name": name}, **rest}
         create_value(self._context, call, value)
 
@@ -188,8 +186,15 @@ class ApiServer:
         return {"spec": {"clusterIP": address, "ports": [port]}}
 
     def _empty(self, resource: ServedResource, namespace: str) -> None:
-        call = Call(Request("DELETE", ""), Target(resource, namespace, ""), "deletecollection", {})
+        call = call_to(Target(resource, namespace, ""), Request("DELETE", ""), "deletecollection", {})
         delete_collection(self._context, call)
+
+
+@lru_cache(maxsize=1024)
+def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Context, Call], Answer]:
+    """Who does what is asked of a resource, or of that part of it."""
+    special = _PARTS.get((resource.group_resource, part))
+    return special or (scale if part == "scale" else _VERBS[verb])
 
 
 def refused(error: StatusError) -> JsonAnswer:

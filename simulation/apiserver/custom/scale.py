@@ -9,7 +9,7 @@ from typing import Any
 
 from config.patches import PatchError, apply_json_patch, merge_patch
 from simulation.apiserver.custom.json_paths import names_of, parse_path
-from simulation.apiserver.requests import PATCH_TYPES, Answer, Call, JsonAnswer, Target, media_of
+from simulation.apiserver.requests import PATCH_TYPES, Answer, Call, JsonAnswer, Target, call_to, media_of
 from simulation.apiserver.status import (
     Json,
     StatusError,
@@ -51,7 +51,8 @@ def scale(context: Context, call: Call) -> Answer:
     fixed = {name: asked[name] for name in ("uid", "resourceVersion") if asked.get(name)}
     new["metadata"] = {**shown["metadata"], "resourceVersion": "", **fixed}
     rules = context.rules(call.resource)
-    whole = Call(call.request, Target(call.resource, call.namespace, call.name), "update", call.query, call.dry_run)
+    target = Target(call.resource, call.namespace, call.name)
+    whole = call_to(target, call.request, "update", call.query, call.dry_run)
     version: Version = change(context, whole, old, rules.stored_of(call.resource, new))
     return JsonAnswer(scale_of(context.shape(call.resource)(version).object, paths), warnings=tuple(whole.warnings))
 

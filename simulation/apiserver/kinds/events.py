@@ -44,6 +44,8 @@ class EventRules(KindRules):
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self._ends: dict[tuple[str, str], int] = {}
+        self._lasts_ns = core.options.event_lasts_ns
+        """0: for ever."""
 
     def seen_in(self, resource: ServedResource, version: Version) -> Version:
         return version if resource.group != GROUP else version.twin or _make_twin(resource, version)
@@ -59,17 +61,18 @@ class EventRules(KindRules):
 
     def created(self, version: Version) -> None:
         """One timer ends all of them: they end in the order in which they were written last."""
-        lasts_ns = self.core.options.event_lasts_ns
-        if not lasts_ns:
-            return
-        if not self._ends:
-            self.core.after(lasts_ns, self._end_the_old)
-        key = version.key
-        self._ends.pop(key, None)
-        self._ends[key] = self.core.now_ns() + lasts_ns
+        lasts_ns = self._lasts_ns
+        if lasts_ns:
+            if not self._ends:
+                self.core.after(lasts_ns, self._end_the_old)
+            self._ends[version.key] = self.core.now_ns() + lasts_ns
 
     def changed(self, old: Version, new: Version) -> None:
-        self.created(new)
+        key = new.key
+        if self._ends.pop(key, None) is None:
+            self.created(new)
+        else:  # it ends after all others now
+            self._ends[key] = self.core.now_ns() + self._lasts_ns
 
     def removed(self, last: Version) -> None:
         self._ends.pop(last.key, None)

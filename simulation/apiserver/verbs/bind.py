@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulation.apiserver.kinds.pod_specs import on_node
-from simulation.apiserver.requests import Answer, Call, JsonAnswer, Target
+from simulation.apiserver.requests import Answer, Call, JsonAnswer, Target, call_to
 from simulation.apiserver.resources import PODS
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
 from simulation.apiserver.verbs.asked import asked_body
@@ -23,7 +23,7 @@ def bind(context: Context, call: Call) -> Answer:
     if target.get("kind", "Node") not in ("", "Node"):
         raise bad_request('target.kind: Unsupported value: supported values: "Node", "<empty>"')
     if call.resource is not PODS:
-        call = Call(call.request, Target(PODS, call.namespace, name), call.verb, call.query, call.dry_run)
+        call = call_to(Target(PODS, call.namespace, name), call.request, call.verb, call.query, call.dry_run)
     old = context.find(call)
     value = old.object
     spec: Json = value["spec"]

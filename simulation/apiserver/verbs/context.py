@@ -44,8 +44,10 @@ class Context:
 
     def answer(self, call: Call, version: Version, code: int = 200) -> ObjectAnswer:
         resource = call.resource
-        seen = self.kinds[resource.store_key].seen_in(resource, version) if resource.storage else version
-        return ObjectAnswer(resource, seen, code, tuple(call.warnings))
+        if resource.storage:
+            version = self.kinds[resource.store_key].seen_in(resource, version)
+        warnings = call.warnings
+        return ObjectAnswer(resource, version, code, tuple(warnings) if warnings else ())
 
     def shape(self, resource: ServedResource) -> Callable[[Version], Version]:
         """How stored versions look in that resource."""

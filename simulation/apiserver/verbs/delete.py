@@ -13,7 +13,7 @@ from actors.pod_status.times import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.ownership import check_policy, finalizers_for, policy_of
-from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target
+from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target, call_to
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.asked import asked_options
@@ -34,9 +34,8 @@ def delete_collection(context: Context, call: Call) -> ListAnswer:
     revision = context.core.store.revision
     found = tuple(collection.select(call.namespace, call.selection()))
     for version in found:
-        one = Call(
-            call.request, Target(call.resource, version.namespace, version.name), "delete", call.query, call.dry_run
-        )
+        target = Target(call.resource, version.namespace, version.name)
+        one = call_to(target, call.request, "delete", call.query, call.dry_run)
         delete_object(context, one, version, dict(options))
     return ListAnswer(call.resource, tuple(map(context.shape(call.resource), found)), revision)
 
@@ -68,7 +67,7 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
     if call.dry_run:
         return _gone(context, call, rules, old)
     finalizers = old.object["metadata"].get("finalizers")
-    if context.core.options.garbage_collection:
+    if context.core.collects_garbage:
         finalizers = finalizers_for(policy_of(finalizers or (), options), finalizers or ())
     if grace_s or finalizers:
         marked = _marked(context, call, old, grace_s, options, finalizers)

@@ -14,13 +14,13 @@ _DIRECTIVES = ("Ignore", "Warn", "Strict")
 
 def check_fields(call: Call, rules: KindRules, value: Json) -> None:
     """Checks the types of all known fields, too. Raises StatusError (400)."""
-    directive = call.query.get("fieldValidation", "Warn")
+    directive = call.query.get("fieldValidation", "Warn") if call.query else "Warn"
     if directive not in _DIRECTIVES:
         raise bad_request(f'fieldValidation: Unsupported value: "{directive}": supported values: Ignore, Strict, Warn')
     read = rules.read(call.resource, value)
-    if read is None or getattr(read, "unknown", None) is None or directive == "Ignore":
-        return
-    tell_of_unknown(call, [path.removeprefix("$.") for path in unknown_fields(read)])
+    if getattr(read, "unknown", None) is not None:
+        assert read is not None
+        tell_of_unknown(call, [path.removeprefix("$.") for path in unknown_fields(read)])
 
 
 def tell_of_unknown(call: Call, paths: Sequence[str]) -> None:

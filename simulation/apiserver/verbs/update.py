@@ -58,11 +58,9 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     if new == before:
         return old
     check_metadata(resource, metadata, before["metadata"])
-    if context.core.options.garbage_collection and metadata.get("ownerReferences") != before["metadata"].get(
-        "ownerReferences"
-    ):
+    if context.core.collects_garbage and metadata.get("ownerReferences") != before["metadata"].get("ownerReferences"):
         check_owners(resource, metadata)
-    if call.user.node:
+    if call.request.user.node:
         check_node_object(call, before, new)
     if rules.has_generation and new.get("spec") != before.get("spec"):
         metadata["generation"] = metadata.get("generation", 0) + 1

@@ -5,7 +5,7 @@ One constant per resource. Pure data; what can be asked of a resource is `runtim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from config.codec import decode
@@ -43,6 +43,12 @@ class Resource(Generic[K]):
     plural: str
     kind: type[K]
     namespaced: bool = True
+    root: str = field(init=False)
+    """What all paths begin with: "/api/v1", "/apis/coordination.k8s.io/v1"."""
+
+    def __post_init__(self) -> None:
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        object.__setattr__(self, "root", root)
 
     @property
     def api_version(self) -> str:
@@ -51,13 +57,13 @@ class Resource(Generic[K]):
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Path of the collection, of one object, or of a part of it. An empty namespace means all of them."""
-        path = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace and self.namespaced:
-            path = f"{path}/namespaces/{namespace}"
-        path = f"{path}/{self.plural}"
-        if name:
-            path = f"{path}/{name}"
-        return f"{path}/{subresource}" if subresource else path
+            path = f"{self.root}/namespaces/{namespace}/{self.plural}"
+        else:
+            path = f"{self.root}/{self.plural}"
+        if not name:
+            return f"{path}/{subresource}" if subresource else path
+        return f"{path}/{name}/{subresource}" if subresource else f"{path}/{name}"
 
     def decode(self, body: bytes) -> K:
         """One object. Raises DocumentError."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
+import msgspec
+
 from runtime.api import Api, ApiError, ApiLines
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.metrics import kubelet as names
@@ -27,23 +29,9 @@ class MeasuredApi:
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
         """See `Api.call`."""
-        began_ns = self._now_ns()
+        began = _Begun(self, call.method, self._now_ns())
         pending = self._api.call(call, timeout_ns=timeout_ns)
-
-        def ended(done: Pending[R]) -> None:
-            try:
-                failure = done.exception(0)
-            except CancelledError:
-                code = _NO_ANSWER
-            else:
-                code = "200" if failure is None else _code(failure)
-            times, count = self._series.get((call.method, code)) or self._find_series(call.method, code)
-            if times is not None:
-                times.observe((self._now_ns() - began_ns) / NS_PER_SECOND)
-            if count is not None:
-                count.inc()
-
-        pending.add_done_callback(ended)
+        pending.add_done_callback(began.ended)
         return pending
 
     def watch(
@@ -67,6 +55,28 @@ class MeasuredApi:
         if None not in found:
             self._series[method, code] = found
         return found
+
+
+class _Begun(msgspec.Struct, eq=False):
+    """A call that has begun."""
+
+    api: MeasuredApi
+    method: str
+    began_ns: int
+
+    def ended(self, done: Pending[Any]) -> None:
+        api, method = self.api, self.method
+        try:
+            failure = done.exception(0)
+        except CancelledError:
+            code = _NO_ANSWER
+        else:
+            code = "200" if failure is None else _code(failure)
+        times, count = api._series.get((method, code)) or api._find_series(method, code)
+        if times is not None:
+            times.observe((api._now_ns() - self.began_ns) / NS_PER_SECOND)
+        if count is not None:
+            count.inc()
 
 
 def measured_lines(lines: ApiLines, meters: Meters, now_ns: Callable[[], int]) -> ApiLines:

@@ -37,7 +37,7 @@ from simulation.apiserver.requests import (
 )
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
-from simulation.apiserver.store import BOOKMARK, Version
+from simulation.apiserver.store import BOOKMARK, Version, Watcher
 from simulation.faults import CallFate, Faults
 from simulation.network import Link
 
@@ -69,7 +69,6 @@ class InProcessApi:
         faults: Faults | None = None,
         link: Link | None = None,
     ) -> None:
-        self._dispatcher = dispatcher
         self._server = server
         self._user = user
         self._latency_ns = latency_ns
@@ -78,10 +77,10 @@ class InProcessApi:
         self._down = False
         self._back_ns = 0
         """When the last outage that was announced is over."""
-        self._connection = 0
         self._lock = server.lock
         self._later = dispatcher.schedule
-        self._in_flight: dict[Promise[Any], _Waiting] = {}
+        self._now_ns = dispatcher.now_ns
+        self._in_flight: dict[Promise[Any], _Sent] = {}
         self._gives_up_ns: int | None = None
         """When the timer of those calls is due: there is one for all of them, at the time of the first."""
         self._watches: dict[_Watch, None] = {}
@@ -92,19 +91,26 @@ class InProcessApi:
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Promise[R]:
         """See `Api.call`."""
-        kind = call.what
-        self.calls[kind] = self.calls.get(kind, 0) + 1
+        kind, counts, faults, link = call.what, self.calls, self._faults, self._link
+        counts[kind] = counts.get(kind, 0) + 1
         answer: Promise[R] = Promise()
         if self._down:
             self._later(self._latency_ns, lambda: answer.set_exception(_unreachable(call.verb)))
             return answer
-        body = b"" if call.content is None else call.content
-        request = Request(call.method, call.path, call.query, body, call.content_type, self._user)
-        fate = self._faults.draw(kind) if self._faults is not None else None
-        if fate is None and not self._latency_ns and self._link.is_plain():
-            self._give(call, answer, self._server.handle(request))
+        fate = None if faults is None else faults.draw(kind)
+        if fate is None and not self._latency_ns and link.is_plain():
+            self._give(call, answer, self._server.handle(self._asked(call)))
             return answer
-        self._send(call, request, answer, fate or _NO_FATE, TIMEOUT_NS if timeout_ns is None else timeout_ns)
+        if timeout_ns is None:
+            timeout_ns = TIMEOUT_NS
+        due_ns = self._now_ns() + timeout_ns
+        sent = self._in_flight[answer] = _Sent(self, call, answer, due_ns, timeout_ns)
+        if self._gives_up_ns is None or due_ns < self._gives_up_ns:
+            self._await_the_first()
+        if fate is None:
+            self._later(link.latency_ns if link.is_well else link.there_ns(), sent.arrive)
+        else:
+            self._befall(sent, fate)
         return answer
 
     def watch(
@@ -153,7 +159,8 @@ class InProcessApi:
         """Whoever called is dead: what has been sent arrives, but a call that the server takes its time with is dropped
         there, since nobody is at the other end of its connection.
         """
-        self._connection += 1
+        for sent in tuple(self._in_flight.values()):
+            sent.hung_up = True
 
     def come_back(self) -> None:
         """It can be reached again."""
@@ -162,7 +169,7 @@ class InProcessApi:
     def down(self, for_ns: int) -> None:
         """An outage of that length, from now; one that lasts longer goes on."""
         self.go_down()
-        now_ns = self._dispatcher.now_ns
+        now_ns = self._now_ns
         self._back_ns = max(self._back_ns, now_ns() + for_ns)
         self._later(for_ns, lambda: self.come_back() if now_ns() >= self._back_ns else None)
 
@@ -173,40 +180,23 @@ class InProcessApi:
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
-    def _send(self, call: ApiCall[R], request: Request, answer: Promise[R], fate: CallFate, timeout_ns: int) -> None:
-        """A call that takes time, or goes wrong."""
-        waiting = _Waiting(call, self._dispatcher.now_ns() + timeout_ns, timeout_ns)
-        self._in_flight[answer] = waiting
-        if self._gives_up_ns is None or waiting.due_ns < self._gives_up_ns:
-            self._await_the_first()
+    def _asked(self, call: ApiCall[Any]) -> Request:
+        """What comes to the server."""
+        content = call.content
+        body = b"" if content is None else content
+        return Request(call.method, call.path, call.query, body, call.content_type, self._user)
+
+    def _befall(self, sent: _Sent, fate: CallFate) -> None:
+        """A call that goes wrong, or takes longer."""
         if fate.hang:
             return
+        there_ns = self._link.there_ns()
         if fate.fail is not None:
-            error = _fault(fate.fail, call.verb)
-            self._later(self._link.there_ns(), lambda: self._break(answer, error))
-            return
-
-        connection, link = self._connection, self._link
-
-        def arrive() -> None:
-            # What was cancelled or cut on its way does not arrive.
-            if answer.done():
-                self._in_flight.pop(answer, None)
-                return
-            if fate.slow_ns and connection != self._connection:
-                return
-            done = self._server.handle(request)
-            late_ns = fate.late_ns if link.is_well else fate.late_ns + link.back_ns()
-            if fate.lose:
-                lost = ApiError(0, UNREACHABLE, _LOST, call.verb)
-                self._later(late_ns, lambda: self._break(answer, lost))
-            elif late_ns:
-                self._later(late_ns, lambda: self._give(call, answer, done))
-            else:
-                self._give(call, answer, done)
-
-        there_ns = link.latency_ns if link.is_well else link.there_ns()
-        self._later(there_ns + fate.slow_ns, arrive)
+            error = _fault(fate.fail, sent.call.verb)
+            self._later(there_ns, lambda: self._break(sent.answer, error))
+        else:
+            sent.fate = fate
+            self._later(there_ns + fate.slow_ns, sent.arrive)
 
     def _break(self, answer: Promise[Any], error: ApiError) -> None:
         self._in_flight.pop(answer, None)
@@ -221,7 +211,7 @@ class InProcessApi:
         with self._lock:
             due_ns = self._gives_up_ns = min((each.due_ns for each in tuple(self._in_flight.values())), default=None)
         if due_ns is not None:
-            self._later(due_ns - self._dispatcher.now_ns(), lambda: self._give_up(due_ns))
+            self._later(due_ns - self._now_ns(), lambda: self._give_up(due_ns))
 
     def _give_up(self, due_ns: int) -> None:
         if due_ns != self._gives_up_ns:
@@ -240,8 +230,12 @@ class InProcessApi:
         value: Any = None
         try:
             if isinstance(done, ObjectAnswer):
-                if call.read is not nothing:
-                    value = call.read(done.body()) if call.kind is None else read_version(done.version, call.kind)
+                if call.read is nothing:
+                    pass
+                elif call.kind is None:
+                    value = call.read(done.body())
+                else:
+                    value = read_version(done.version, call.kind)
             elif isinstance(done, WatchAnswer | NodeAnswer):
                 raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
             elif isinstance(done, JsonAnswer) and done.code >= 400:
@@ -272,9 +266,12 @@ class _Watch:
         self._on_event = on_event
         self._on_end = on_end
         self._waiting: deque[tuple[int, str, Any]] = deque()
-        """When it is told, what it is, and the version; or `_END` and the error."""
-        self._armed = False
-        self._answer: WatchAnswer | None = None
+        """When it is told, what it is, and the version; or `_END` and the error. The first stays until it was told: as
+        long as there is one, somebody sees to it.
+        """
+        self._watcher: Watcher | None = None
+        self._shape: Callable[[Version], Version] | None = None
+        """How what is stored looks here, where that is not as it is."""
         self._closed = False
         self._ended = False
 
@@ -292,7 +289,9 @@ class _Watch:
             error = _refusal(done, call.verb) if isinstance(done, JsonAnswer) else None
             self.end(error or ApiError(200, "NotUnderstood", "the answer is no watch", call.verb))
             return
-        self._answer = done
+        self._watcher = done.watcher
+        if done.resource.storage:
+            self._shape = done.shape
         with api._lock:
             done.watcher.start(self._take, lambda refusal: self.end(_as_error(refusal, call.verb)))
         if self._ended:
@@ -304,10 +303,10 @@ class _Watch:
             if self._ended:
                 return
             self._ended = True
-        if self._answer is not None:
-            with self._api._lock:
-                self._answer.watcher.end()
-        self._put(0, _END, error)
+        with self._api._lock:
+            if self._watcher is not None:
+                self._watcher.end()
+            self._put(0, _END, error)
 
     def _tell_end(self, error: ApiError | None) -> None:
         self._api._watches.pop(self, None)
@@ -317,10 +316,11 @@ class _Watch:
         """From the server, under its lock."""
         if self._ended:
             return
-        api, link = self._api, self._api._link
+        api = self._api
+        link, faults = api._link, api._faults
         delay_ns = link.latency_ns if link.is_well else link.there_ns()
-        if api._faults is not None and api._faults.events is not None:
-            fate = api._faults.events.draw()
+        if faults is not None and faults.events is not None:
+            fate = faults.events.draw()
             if fate.cut:
                 self.end(ApiError(0, UNREACHABLE, _LOST, self._call.verb))
                 return
@@ -330,41 +330,30 @@ class _Watch:
     def _tell(self, kind: str, version: Version) -> None:
         if self._closed:
             return
-        assert self._answer is not None, "nothing is told before the watch has begun"
-        answer = self._answer
+        value, shape = None, self._shape
         try:
-            if kind == BOOKMARK:
-                value = None
-            else:
-                seen = answer.shape(version) if answer.resource.storage else version
-                value = read_version(seen, self._kind)
+            if kind != BOOKMARK:
+                value = read_version(version if shape is None else shape(version), self._kind)
         except DocumentError as error:
             self.end(ApiError(200, "NotUnderstood", str(error), self._call.verb))
             return
         self._on_event(WatchEvent(kind, value, str(version.revision)))
 
     def _put(self, delay_ns: int, kind: str, what: Version | ApiError | None) -> None:
-        with self._api._lock:
-            due_ns = self._api._dispatcher.now_ns() + delay_ns
-            if self._waiting:
-                due_ns = max(due_ns, self._waiting[-1][0])
-            self._waiting.append((due_ns, kind, what))
-            if self._armed:
-                return
-            self._armed = True
-        self._api._later(delay_ns, self._flush)
+        """Under the lock."""
+        api, waiting = self._api, self._waiting
+        due_ns = api._now_ns() + delay_ns
+        if waiting:
+            waiting.append((max(due_ns, waiting[-1][0]), kind, what))
+        else:
+            waiting.append((due_ns, kind, what))
+            api._later(delay_ns, self._flush)
 
     def _flush(self) -> None:
         api, waiting = self._api, self._waiting
-        now_ns = api._dispatcher.now_ns()
+        now_ns = api._now_ns()
         while True:
-            with api._lock:
-                if not waiting:
-                    self._armed = False
-                    return
-                due_ns = waiting[0][0]
-                if due_ns <= now_ns:
-                    _, kind, what = waiting.popleft()
+            due_ns, kind, what = waiting[0]
             if due_ns > now_ns:
                 api._later(due_ns - now_ns, self._flush)
                 return
@@ -372,18 +361,48 @@ class _Watch:
                 self._tell_end(what)
             else:
                 self._tell(kind, what)
+            with api._lock:
+                waiting.popleft()
+                if not waiting:
+                    return
 
 
-_NO_FATE = CallFate()
 _END = "END"
 
 
-class _Waiting(msgspec.Struct, frozen=True):
-    """A call that has not been answered: when its caller gives up, and after how long."""
+class _Sent(msgspec.Struct, eq=False):
+    """A call on its way: when its caller gives up, and after how long; what is to befall it; whether nobody is at the
+    other end any more.
+    """
 
+    api: InProcessApi
     call: ApiCall[Any]
+    answer: Promise[Any]
     due_ns: int
     timeout_ns: int
+    fate: CallFate | None = None
+    hung_up: bool = False
+
+    def arrive(self) -> None:
+        """It has come to the server. What was cancelled or cut on its way has not."""
+        api, call, answer, fate = self.api, self.call, self.answer, self.fate
+        if answer.done():
+            api._in_flight.pop(answer, None)
+            return
+        if fate is not None and fate.slow_ns and self.hung_up:
+            return
+        done = api._server.handle(api._asked(call))
+        late_ns = 0 if api._link.is_well else api._link.back_ns()
+        if fate is not None:
+            late_ns += fate.late_ns
+            if fate.lose:
+                lost = ApiError(0, UNREACHABLE, _LOST, call.verb)
+                api._later(late_ns, lambda: api._break(answer, lost))
+                return
+        if late_ns:
+            api._later(late_ns, lambda: api._give(call, answer, done))
+        else:
+            api._give(call, answer, done)
 
 
 def _unreachable(verb: str) -> ApiError:

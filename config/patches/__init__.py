@@ -1,9 +1,10 @@
 """The three ways to say how a document of the API changes: merge patch, JSON patch, strategic merge patch."""
 
+from config.patches.bare import is_bare
 from config.patches.errors import PatchError
 from config.patches.json_patch import apply_json_patch
 from config.patches.merge_patch import merge_patch
-from config.patches.strategic import apply_strategic, is_bare, make_strategic
+from config.patches.strategic import apply_strategic, make_strategic
 from config.patches.strategic_schema import Schema, schema_for
 
 __all__ = [

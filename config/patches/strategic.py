@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter, methodcaller
 from typing import Any
 
+from config.patches.bare import UnusualError, put_over
 from config.patches.errors import PatchError
 from config.patches.strategic_schema import NO_RULE, PLAIN, FieldRule, Schema
 
@@ -42,14 +43,12 @@ def apply_strategic(
     `bare`: whoever asks knows that the patch has no null and no directive anywhere (`is_bare`). The document is the
     same, and most of the looking is spared.
     """
-    return (_put_over if bare else _merge_map)(original, patch, schema, "$")
-
-
-def is_bare(text: bytes) -> bool:
-    """Whether it can be seen from its JSON that a patch has no null and no directive, as nearly all have none. One with
-    such words in a value, or with letters that are spelled out, is looked through.
-    """
-    return b"null" not in text and b"$" not in text and b"\\u" not in text
+    if bare:
+        try:
+            return put_over(original, patch, schema)
+        except UnusualError:
+            pass
+    return _merge_map(original, patch, schema, "$")
 
 
 def make_strategic(original: Mapping[str, Any], modified: Mapping[str, Any], schema: Schema = PLAIN) -> dict[str, Any]:
@@ -111,26 +110,6 @@ def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Sc
     return result
 
 
-def _put_over(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema, path: str) -> dict[str, Any]:
-    """What `_merge_map` makes of a bare patch."""
-    result = {**original, **patch}
-    if _NESTED.isdisjoint(map(type, patch.values())):
-        return result
-    for name, value in patch.items():
-        kind = type(value)
-        if kind is dict:
-            current, rule = original.get(name), schema.get(name, NO_RULE)
-            if type(current) is dict and not rule.replace:
-                result[name] = _put_over(current, value, rule.schema, f"{path}.{name}")
-        elif kind is list:
-            rule = schema.get(name, NO_RULE)
-            if rule.merge:
-                current = original.get(name)
-                before = current if type(current) is list else None
-                result[name] = _merge_list(before, value, rule, None, f"{path}.{name}", bare=True)
-    return result
-
-
 def _directives_in(patch: Mapping[str, Any]) -> Sequence[str]:
     """The names that begin with a dollar. Seldom is there any: it stands before all letters."""
     return [name for name in patch if name[:1] == "$"] if patch and min(patch) < "%" else ()
@@ -172,12 +151,10 @@ def _merge_list(
     rule: FieldRule,
     order: list[Any] | None,
     path: str,
-    *,
-    bare: bool = False,
 ) -> list[Any]:
     """A list by key, or a set, with the patch's items merged into it, in the order of `order`, else of the patch."""
     if rule.key is not None and not order:
-        distinct = _merge_distinct(current or [], patch, rule, rule.key, path, bare)
+        distinct = _merge_distinct(current or [], patch, rule, rule.key, path)
         if distinct is not None:
             return distinct
     _check_items((current or [], patch, order or []), rule, path)
@@ -216,9 +193,7 @@ def _merge_list(
     return _woven(result, keys, wanted, server)
 
 
-def _merge_distinct(
-    current: list[Any], patch: list[Any], rule: FieldRule, key: str, path: str, bare: bool
-) -> list[Any] | None:
+def _merge_distinct(current: list[Any], patch: list[Any], rule: FieldRule, key: str, path: str) -> list[Any] | None:
     """What `_merge_list` makes of nearly every patch, in one go: all items are maps with keys, none is there twice, and
     the patch has no directive and only its own order. None where anything of this is not so.
     """
@@ -228,13 +203,10 @@ def _merge_distinct(
         wanted, places = set(keys), dict(zip(theirs, range(len(theirs)), strict=True))
     except (KeyError, TypeError):
         return None
-    if len(wanted) < len(keys) or len(places) < len(theirs) or (not bare and any(map(_IS_DIRECTED, patch))):
+    if len(wanted) < len(keys) or len(places) < len(theirs) or any(map(_IS_DIRECTED, patch)):
         return None
     if not (_KEYS.issuperset(map(type, keys)) and _KEYS.issuperset(map(type, theirs))):
         return None
-    if bare and not current:
-        return patch
-    merge = _put_over if bare else _merge_map
     # Those that the patch does not name come before what stood behind them, otherwise as late as they can (`_woven`).
     others = [place for place, name in enumerate(theirs) if name not in wanted]
     others.reverse()
@@ -242,11 +214,11 @@ def _merge_distinct(
     for name, item in zip(keys, patch, strict=True):
         place = places.get(name)
         if place is None:
-            result.append(item if bare else _plain(item))
+            result.append(_plain(item))
             continue
         while others and others[-1] < place:
             result.append(current[others.pop()])
-        result.append(merge(current[place], item, rule.schema, f"{path}[{key}={name}]"))
+        result.append(_merge_map(current[place], item, rule.schema, f"{path}[{key}={name}]"))
     while others:
         result.append(current[others.pop()])
     return result

@@ -285,6 +285,14 @@ class IllegalTransitionError(ValueError):
 
 
 _ENDS_OF_A_PASS = frozenset({Synced, ContainersStopped, CleanedUp})
+_REACHED: dict[Stage, tuple[str, ...]] = {
+    WAITING: (),
+    SYNCING: ("started_at_ns",),
+    TERMINATING: ("terminating_at_ns",),
+    TERMINATED: ("terminating_at_ns", "terminated_at_ns"),
+    FINISHED: ("terminating_at_ns", "terminated_at_ns", "finished_at_ns"),
+}
+"""The times that a life has which has come so far."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -298,10 +306,11 @@ class Step(msgspec.Struct, frozen=True):
 
 def advance(life: PodLife, event: Event, now_ns: int) -> Step:
     """Walk one event. Raises IllegalTransitionError."""
-    rules = TABLE.get((life.stage, type(event)))
+    stage, kind = life.stage, type(event)
+    rules = TABLE.get((stage, kind))
     if rules is None:
-        raise IllegalTransitionError(life.stage, type(event))
-    ends_a_pass = type(event) in _ENDS_OF_A_PASS  # that says nothing of the pod, and there is no pass to cancel
+        raise IllegalTransitionError(stage, kind)
+    ends_a_pass = kind in _ENDS_OF_A_PASS  # that says nothing of the pod, and there is no pass to cancel
     if not ends_a_pass:
         life = _noted(life, event)
     for rule in rules:
@@ -309,8 +318,8 @@ def advance(life: PodLife, event: Event, now_ns: int) -> Step:
             break
     else:
         raise AssertionError("the last rule of each row holds always")
-    target, stage, grace = rule.target, life.stage, life.grace_seconds
-    moved = target is not stage
+    target, before = rule.target, life.grace_seconds
+    moved, grace = target is not stage, before
     if ends_a_pass:
         return Step(_moved(life, rule, grace, now_ns) if moved else life, rule, moved, False)
     if target is TERMINATING or target is TERMINATED:
@@ -320,7 +329,7 @@ def advance(life: PodLife, event: Event, now_ns: int) -> Step:
             grace = _shrunk(life, event, event.grace_seconds)
         elif isinstance(event, Orphaned):
             grace = MINIMUM_GRACE_SECONDS
-    hurried = life.grace_seconds is not None and grace is not None and grace < life.grace_seconds
+    hurried = before is not None and grace is not None and grace < before
     cancel = (moved and target is TERMINATING and stage is SYNCING) or (hurried and stage is TERMINATING)
     return Step(_moved(life, rule, grace, now_ns), rule, moved, cancel)
 
@@ -354,26 +363,13 @@ def _moved(life: PodLife, rule: Rule, grace_seconds: int | None, now_ns: int) ->
     target = rule.target
     if target is life.stage and grace_seconds == life.grace_seconds and not rule.again:
         return life
-    started, terminating = life.started_at_ns, life.terminating_at_ns
-    terminated, finished = life.terminated_at_ns, life.finished_at_ns
-    if target is SYNCING and started is None:
-        started = now_ns
-    if (target is TERMINATING or target is TERMINATED or target is FINISHED) and terminating is None:
-        terminating = now_ns
-    if (target is TERMINATED or target is FINISHED) and terminated is None:
-        terminated = now_ns
-    if target is FINISHED and finished is None:
-        finished = now_ns
-    return msgspec.structs.replace(
-        life,
-        stage=target,
-        grace_seconds=grace_seconds,
-        restart_requested=life.restart_requested or rule.again,
-        started_at_ns=started,
-        terminating_at_ns=terminating,
-        terminated_at_ns=terminated,
-        finished_at_ns=finished,
-    )
+    changed: dict[str, object] = {"stage": target, "grace_seconds": grace_seconds}
+    if rule.again:
+        changed["restart_requested"] = True
+    for reached in _REACHED[target]:
+        if getattr(life, reached) is None:
+            changed[reached] = now_ns
+    return msgspec.structs.replace(life, **changed)
 
 
 def _shrunk(life: PodLife, event: Desired | KillRequested, ordered: int | None) -> int:

@@ -15,7 +15,7 @@ Everything a worker knows can be found again by looking: it may be restarted at 
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Hashable
 from typing import Any, ClassVar, TypeAlias
 
 from actors.admission_messages import AdmissionWaits, AllocationReleased, PodAdmitted, PodRejected, PodTurnedAway
@@ -87,7 +87,8 @@ RETRY_JITTER = 0.5
 
 
 _GO_ON = LookAgain(runtime=False)
-_SYNCED = Synced()
+_TRIED_AGAIN: frozenset[Hashable] = frozenset({"look", "retry"})
+"""Timers for the next pass that any pass makes needless."""
 _ENDED = (TERMINATED, FINISHED)
 """All containers have, and what is left is to be cleaned away."""
 
@@ -254,17 +255,13 @@ class PodWorker(Actor):
     @handles(LookAgain)
     async def look(self, message: LookAgain) -> None:
         """One pass: do what the state of the pod asks for, and go on as long as that changes the state."""
-        self.cancel_timer("look")
-        self.cancel_timer("retry")
+        self.cancel_timers(_TRIED_AGAIN)
         if message.runtime:
             self._view.observer.doubt_all()
         failed: PodWait | None = None
-        before: Stage | None = None
         began, began_ns = self._life.stage, self.now_ns()
         try:
-            while before is not self._life.stage:
-                before = self._life.stage
-                await self._do_what_the_stage_asks()
+            await self._do_what_the_stage_asks()
         except RetryLaterError as later:
             self._look_in(later.after_ns)
         except (CriError, DeadlineExceededError) as failure:
@@ -293,36 +290,39 @@ class PodWorker(Actor):
         history.tell()
 
     async def _do_what_the_stage_asks(self) -> None:
-        stage = self._life.stage
-        if stage is SYNCING:
-            terminal = await self._sync.sync(self._life, self._runtime)
-            self._meet(Synced(terminal) if terminal else _SYNCED)
-        elif stage is TERMINATING:
-            await self._end.terminate(self._life)
-            self._meet(ContainersStopped())
-        elif stage is TERMINATED:
-            self._give_back()
-            self._show.publish_final()
-            if self._end.failed:
-                await self._end.end_latecomers(self._life)
-            if self._end.clean_up(self._life):
-                self._meet(CleanedUp())
-                self._references.release()
-                self._sync.leases.release(self._uid)
-                self._sync.users.release(self._uid, self._view.pod)
-                self._services.status_manager.tell(PodFinished(self._uid))
-                if not self._life.deleted:  # else its own end, which is next, says so
-                    self._services.sync_loop.tell(PodFinished(self._uid))
-                self._tell_if_spent()
-        elif stage is FINISHED:
-            if self._end.failed:
-                await self._end.end_latecomers(self._life)
-            if self._end.nothing_is_left(self._life) and self._life.deleted:
-                # Of an evicted pod nothing is left either, but somebody desires it still, and it must not begin anew.
-                if self._life.runtime_only:
-                    self._give_back()  # an agent before may have promised it something
-                self._view.history.over()
-                self.stop()
+        """As long as that leads to another stage."""
+        before: Stage | None = None
+        while before is not (stage := self._life.stage):
+            before = stage
+            if stage is SYNCING:
+                if await self._sync.sync(self._life, self._runtime):
+                    self._meet(Synced(terminal=True))  # else it is as desired, for now, which moves nothing
+            elif stage is TERMINATING:
+                await self._end.terminate(self._life)
+                self._meet(ContainersStopped())
+            elif stage is TERMINATED:
+                self._give_back()
+                self._show.publish_final()
+                if self._end.failed:
+                    await self._end.end_latecomers(self._life)
+                if self._end.clean_up(self._life):
+                    self._meet(CleanedUp())
+                    self._references.release()
+                    self._sync.leases.release(self._uid)
+                    self._sync.users.release(self._uid, self._view.pod)
+                    self._services.status_manager.tell(PodFinished(self._uid))
+                    if not self._life.deleted:  # else its own end, which is next, says so
+                        self._services.sync_loop.tell(PodFinished(self._uid))
+                    self._tell_if_spent()
+            elif stage is FINISHED:
+                if self._end.failed:
+                    await self._end.end_latecomers(self._life)
+                if self._end.nothing_is_left(self._life) and self._life.deleted:
+                    # Of an evicted pod nothing is left either, but somebody desires it still: it must not begin anew.
+                    if self._life.runtime_only:
+                        self._give_back()  # an agent before may have promised it something
+                    self._view.history.over()
+                    self.stop()
 
     def _tell_if_spent(self) -> None:
         """Its containers may go before it does, once the API shows its end: till then they are all that tells of it."""

@@ -10,8 +10,9 @@ state; so a picture is made from the one before, and of what is as it was nothin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container as Collection
 from collections.abc import Iterable, Mapping
+from itertools import filterfalse
+from operator import attrgetter
 
 import msgspec
 
@@ -38,13 +39,18 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Everything with a pod UID that the runtime lists, by id."""
+    """Everything with a pod UID that the runtime lists, by id; and the ids of what is `new` in it, or has another state
+    than in the picture that it was made from.
+    """
 
     entries: Mapping[str, Listed]
+    new: tuple[str, ...]
 
 
-NOTHING = Picture({})
+NOTHING = Picture({}, ())
 
+_runs = attrgetter("running")
+_uid_of = attrgetter("uid")
 
 _STATES = {each.value: each.name.removeprefix("CONTAINER_").lower() for each in ContainerState}
 
@@ -69,7 +75,9 @@ def picture_of(sandboxes: Iterable[PodSandbox], containers: Iterable[Container],
     """Put the two lists together; `before` itself when they say what it says. What carries no pod UID is not ours and
     is left out.
     """
-    old, entries, new = before.entries, dict[str, Listed](), 0
+    old = before.entries
+    entries: dict[str, Listed] = {}
+    new: list[str] = []
     for sandbox in sandboxes:
         was = old.get(sandbox.id)
         if was is not None and was.state == sandbox.state:
@@ -79,7 +87,7 @@ def picture_of(sandboxes: Iterable[PodSandbox], containers: Iterable[Container],
         if meta is not None and meta.uid:
             ready = sandbox.state == PodSandboxState.SANDBOX_READY
             entries[sandbox.id] = Listed(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
-            new += 1
+            new.append(sandbox.id)
     for container in containers:
         was = old.get(container.id)
         if was is not None and was.state == container.state:
@@ -92,14 +100,14 @@ def picture_of(sandboxes: Iterable[PodSandbox], containers: Iterable[Container],
             runs = container.state == ContainerState.CONTAINER_RUNNING
             name = labels.get(CONTAINER_NAME_LABEL, "")
             entries[container.id] = Listed(uid, pod, namespace, name, runs, int(container.state))
-            new += 1
-    return Picture(entries) if new or len(entries) != len(old) else before
+            new.append(container.id)
+    return Picture(entries, tuple(new)) if new or len(entries) != len(old) else before
 
 
-def strangers(picture: Picture, known: Collection[str]) -> tuple[RuntimePod, ...]:
+def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
     """Pods of which something runs and whose UID is not known, in the order of listing."""
     entries = picture.entries.values()
-    running = {entry.uid for entry in entries if entry.running and entry.uid not in known}
+    running = set(map(_uid_of, filter(_runs, entries))).difference(known)
     if not running:
         return ()
     pods: dict[str, RuntimePod] = {}
@@ -110,24 +118,21 @@ def strangers(picture: Picture, known: Collection[str]) -> tuple[RuntimePod, ...
 
 
 def difference(before: Picture, now: Picture) -> Difference:
-    """What happened between two pictures. Cost is linear in what they hold."""
+    """What happened between two pictures, of which `now` was made from `before`, or from nothing."""
     changed: dict[str, dict[str, int]] = {}
     died: dict[tuple[str, str], None] = {}
-    old = before.entries
-    for entry_id, entry in now.entries.items():
-        was = old.get(entry_id)
-        if was is entry:
-            continue
+    old, entries = before.entries, now.entries
+    for entry_id in now.new:
+        was, entry = old.get(entry_id), entries[entry_id]
         if was is not None:
             if was.state == entry.state:
                 continue
             if entry.name and not entry.running and was.running:
                 died[entry.uid, entry.name] = None
         changed.setdefault(entry.uid, {})[entry_id] = entry.state
-    if not old.keys() <= now.entries.keys():
-        for entry_id, was in old.items():
-            if entry_id not in now.entries:
-                changed.setdefault(was.uid, {})[entry_id] = GONE
-                if was.name and was.running:
-                    died[was.uid, was.name] = None
+    for entry_id in filterfalse(entries.__contains__, old):
+        was = old[entry_id]
+        changed.setdefault(was.uid, {})[entry_id] = GONE
+        if was.name and was.running:
+            died[was.uid, was.name] = None
     return Difference(changed, tuple(died))

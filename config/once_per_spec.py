@@ -35,14 +35,13 @@ def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
 
     @wraps(work)
     def answer(spec: PodSpec) -> T:
-        number = id(spec)
         try:
-            return known[number]
+            return known[id(spec)]
         except KeyError:
             pass
         value = work(spec)
         _forget_with(spec)
-        known[number] = value
+        known[id(spec)] = value
         return value
 
     return answer

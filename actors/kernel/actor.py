@@ -227,6 +227,13 @@ class Actor(pykka.Actor):
         if timers is not None and key in timers.by_key:  # mostly there is none: no call for nothing
             timers.cancel(key)
 
+    def cancel_timers(self, keys: frozenset[Hashable]) -> None:
+        """All of these that there are."""
+        timers = self._cell.timers
+        if timers is not None and not keys.isdisjoint(timers.by_key):
+            for key in [key for key in timers.by_key if key in keys]:
+                timers.cancel(key)
+
     def lane(self, name: str, *, size: int = 8, per_key: int = 2) -> Lane:
         """Where calls that can hang are run: `await self.wait(self.lane("mounts").submit(uid, fn, arg))`."""
         return self._cell.dispatcher.lane(name, size=size, per_key=per_key)

@@ -1,8 +1,8 @@
 """A pod as the runtime shows it: frozen, newest first, built by pure functions from the CRI's own messages.
 
 Everything that is decided or published of a pod is computed from this picture. It is made of one look (two lists and
-the statuses of what is in them), and says nothing of what has not been looked at. Times are wall-clock nanoseconds as
-the runtime gives them, zero when the event has not happened.
+the statuses of what is in them, each of which is read once), and says nothing of what has not been looked at. Times are
+wall-clock nanoseconds as the runtime gives them, zero when the event has not happened.
 
 A container belongs to the sandbox whose attempt it carries as a label; one that was made by another agent belongs to
 the newest sandbox that is not younger than itself.
@@ -38,6 +38,7 @@ _CREATED, _RUNNING, _EXITED = (
     ContainerState.CONTAINER_RUNNING,
     ContainerState.CONTAINER_EXITED,
 )
+_RUNS_NOT = (_CREATED, _EXITED)
 _SANDBOX_READY = PodSandboxState.SANDBOX_READY
 _NODE_NETWORK = NamespaceMode.NODE
 
@@ -95,8 +96,7 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
     @property
     def may_run(self) -> bool:
         """Whether a process of it may exist: it runs, or the runtime has lost track of it."""
-        state = self.state
-        return state == _RUNNING or (state != _CREATED and state != _EXITED)
+        return self.state not in _RUNS_NOT
 
     @property
     def failed(self) -> bool:
@@ -159,22 +159,28 @@ class ObservedPod(msgspec.Struct, frozen=True):
 _newness = attrgetter("attempt", "created_at_ns")
 
 
-def observe(uid: str, sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerStatus]) -> ObservedPod:
+def observe(uid: str, sandboxes: tuple[ObservedSandbox, ...], containers: Iterable[ObservedContainer]) -> ObservedPod:
     """Put one look together. Containers without a name anywhere are not ours to judge and are left out."""
-    boxes = [_sandbox(status) for status in sandboxes]
-    if len(boxes) > 1:
-        boxes.sort(key=_newness, reverse=True)
+    if len(sandboxes) > 1:
+        sandboxes = tuple(sorted(sandboxes, key=_newness, reverse=True))
     by_name: dict[str, tuple[ObservedContainer, ...]] = {}
-    for status in containers:
-        container = _container(status, boxes)
-        if not container.name:
+    for container in containers:
+        name = container.name
+        if not name:
             continue
-        others = by_name.get(container.name)
-        if others is None:
-            by_name[container.name] = (container,)
-        else:
-            by_name[container.name] = tuple(sorted((*others, container), key=_newness, reverse=True))
-    return ObservedPod(uid, tuple(boxes), by_name)
+        if container.sandbox_attempt is None:
+            container = _placed(container, sandboxes)
+        others = by_name.get(name)
+        by_name[name] = (
+            (container,) if others is None else tuple(sorted((*others, container), key=_newness, reverse=True))
+        )
+    return ObservedPod(uid, sandboxes, by_name)
+
+
+def _placed(container: ObservedContainer, sandboxes: tuple[ObservedSandbox, ...]) -> ObservedContainer:
+    """Without a label it belongs to the newest sandbox that is not younger than itself."""
+    older = (each.attempt for each in sandboxes if each.created_at_ns <= container.created_at_ns)
+    return msgspec.structs.replace(container, sandbox_attempt=next(older, None))
 
 
 def with_starting(observed: ObservedPod, starting: Collection[str]) -> ObservedPod:
@@ -187,7 +193,8 @@ def with_starting(observed: ObservedPod, starting: Collection[str]) -> ObservedP
     return replace(observed, by_name=by_name)
 
 
-def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
+def observed_sandbox(status: PodSandboxStatus) -> ObservedSandbox:
+    """What the runtime says of a sandbox."""
     ips: tuple[str, ...] = ()
     network = status.network
     if network is not None and network.ip:
@@ -207,15 +214,13 @@ def _sandbox(status: PodSandboxStatus) -> ObservedSandbox:
     )
 
 
-def _container(status: ContainerStatus, sandboxes: list[ObservedSandbox]) -> ObservedContainer:
+def observed_container(status: ContainerStatus) -> ObservedContainer:
+    """What the runtime says of a container; `sandbox_attempt` is None where no label tells it."""
     labels, annotations = status.labels, status.annotations
     metadata = status.metadata
     attempt = whole_number(annotations.get(RESTART_COUNT))
     if attempt is None:
         attempt = metadata.attempt if metadata is not None else 0
-    sandbox_attempt = whole_number(labels.get(SANDBOX_ATTEMPT))
-    if sandbox_attempt is None:
-        sandbox_attempt = next((box.attempt for box in sandboxes if box.created_at_ns <= status.created_at), None)
     image = status.image
     return ObservedContainer(
         status.id,
@@ -231,7 +236,7 @@ def _container(status: ContainerStatus, sandboxes: list[ObservedSandbox]) -> Obs
         (image.user_specified_image or image.image) if image is not None else "",
         status.image_id or status.image_ref,
         status.image_ref,
-        sandbox_attempt,
+        whole_number(labels.get(SANDBOX_ATTEMPT)),
         labels,
         annotations,
         status.log_path,

@@ -17,22 +17,21 @@ A failed look raises: the caller keeps what it knew, and the doubt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
+from actors.observed import ObservedContainer, ObservedSandbox, observed_container, observed_sandbox
 from actors.runtime_shown import Shown, is_behind, news_in
 from runtime.cri import Cri, CriError
 from runtime.cri.enums import PodSandboxState
 from runtime.cri.messages import (
-    Container,
     ContainerFilter,
     ContainerStatus,
     ContainerStatusRequest,
     ListContainersRequest,
     ListPodSandboxRequest,
-    PodSandbox,
     PodSandboxFilter,
     PodSandboxStatus,
     PodSandboxStatusRequest,
@@ -42,21 +41,22 @@ from runtime.cri.verbs import CONTAINER_STATUS, LIST_CONTAINERS, LIST_POD_SANDBO
 if TYPE_CHECKING:
     from actors.kernel import Actor, Pending
 
-S = TypeVar("S", PodSandboxStatus, ContainerStatus)
-Status = TypeVar("Status", covariant=True)
+Status = TypeVar("Status", PodSandboxStatus, ContainerStatus)
+Answered = TypeVar("Answered", covariant=True)
+Observed = TypeVar("Observed", ObservedSandbox, ObservedContainer)
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
 _NOTREADY = PodSandboxState.SANDBOX_NOTREADY
 SECOND_NS = 1_000_000_000
 BEHIND_AT_MOST_NS = 60 * SECOND_NS
-Look = tuple[tuple[PodSandboxStatus, ...], tuple[ContainerStatus, ...]]
+Look = tuple[tuple[ObservedSandbox, ...], tuple[ObservedContainer, ...]]
 
 
-class _Told(Protocol[Status]):
+class _Told(Protocol[Answered]):
     """The answer to a status call."""
 
     @property
-    def status(self) -> Status | None: ...
+    def status(self) -> Answered | None: ...
 
 
 class PodObserver:
@@ -68,8 +68,10 @@ class PodObserver:
         labels = {POD_UID_LABEL: uid}
         self._list_sandboxes = ListPodSandboxRequest(filter=PodSandboxFilter(label_selector=labels))
         self._list_containers = ListContainersRequest(filter=ContainerFilter(label_selector=labels))
-        self._sandboxes: dict[str, PodSandboxStatus] = {}
-        self._containers: dict[str, ContainerStatus] = {}
+        self._sandboxes: dict[str, ObservedSandbox] = {}
+        self._containers: dict[str, ObservedContainer] = {}
+        self._states: dict[str, int] = {}
+        """How far each of them had come when it was looked at."""
         self.changes = 0
         """How often what is seen has changed: as long as this stays, so does all of it."""
         self._complete = False
@@ -97,24 +99,19 @@ class PodObserver:
 
     def told(self, shown: Shown) -> bool:
         """The runtime has told this; whether any of it is news. What is news is doubtful from now on."""
-        news = news_in(shown, self._state_of)
+        news = news_in(shown, self._states.get)
         for each in news:
             self._doubtful.add(each)
             self._told[each] = shown[each]
-            if each not in self._containers and each not in self._sandboxes:
+            if each not in self._states:
                 self.doubt_all()
         return bool(news)
-
-    def _state_of(self, each: str) -> int | None:
-        """How far that sandbox or container had come when it was looked at; None for what was not."""
-        seen = self._containers.get(each) or self._sandboxes.get(each)
-        return None if seen is None else seen.state
 
     def behind_for_ns(self) -> int | None:
         """After a look: how long to wait for the next, as the runtime does not show yet what it has told; else None."""
         if not self._told:
             return None
-        self._told = {each: state for each, state in self._told.items() if is_behind(self._state_of(each), state)}
+        self._told = {each: state for each, state in self._told.items() if is_behind(self._states.get(each), state)}
         if not self._told:
             self._behind = 0
             return None
@@ -140,37 +137,39 @@ class PodObserver:
         sandboxes = (await wait(listing_sandboxes, what="the list of the pod's sandboxes")).items
         containers = (await wait(listing_containers, what="the list of the pod's containers")).containers
         for sandbox in sandboxes:
-            seen = self._sandboxes.get(sandbox.id)
-            if seen is None:
+            state, seen = sandbox.state, self._sandboxes.get(sandbox.id)
+            if seen is None or (self._states[sandbox.id] != state and state != _NOTREADY):
                 await self.look_at_sandbox(sandbox.id)
-            elif seen.state != sandbox.state:
-                if sandbox.state != _NOTREADY:
-                    await self.look_at_sandbox(sandbox.id)
-                else:
-                    self._sandboxes[sandbox.id] = msgspec.structs.replace(seen, state=sandbox.state)
-                    self.changes += 1
+            elif self._states[sandbox.id] != state:
+                self._saw(sandbox.id, self._sandboxes, msgspec.structs.replace(seen, ready=False), state)
         for container in containers:
-            status = self._containers.get(container.id)
-            if status is None or status.state != container.state:
+            if container.id not in self._containers or self._states[container.id] != container.state:
                 await self.look_at_container(container.id)
         # Only a look that has come to its end forgets: what a failed one has found need not be asked for again.
-        self._sandboxes, self._containers = (
-            self._those(sandboxes, self._sandboxes),
-            self._those(containers, self._containers),
-        )
+        self._sandboxes = self._those([each.id for each in sandboxes], self._sandboxes)
+        self._containers = self._those([each.id for each in containers], self._containers)
         self._complete = True
 
     async def look_at_sandbox(self, sandbox_id: str) -> None:
         """Refresh one sandbox; forget it when it is gone."""
         call = self._cri.call(POD_SANDBOX_STATUS, PodSandboxStatusRequest(pod_sandbox_id=sandbox_id))
-        await self._refresh(sandbox_id, self._sandboxes, call, f"the status of sandbox {sandbox_id[:13]}")
+        what = f"the status of sandbox {sandbox_id[:13]}"
+        await self._refresh(sandbox_id, self._sandboxes, observed_sandbox, call, what)
 
     async def look_at_container(self, container_id: str) -> None:
         """Refresh one container; forget it when it is gone."""
         call = self._cri.call(CONTAINER_STATUS, ContainerStatusRequest(container_id=container_id))
-        await self._refresh(container_id, self._containers, call, f"the status of container {container_id[:13]}")
+        what = f"the status of container {container_id[:13]}"
+        await self._refresh(container_id, self._containers, observed_container, call, what)
 
-    async def _refresh(self, each: str, known: dict[str, S], call: Pending[_Told[S]], what: str) -> None:
+    async def _refresh(
+        self,
+        each: str,
+        known: dict[str, Observed],
+        observed: Callable[[Status], Observed],
+        call: Pending[_Told[Status]],
+        what: str,
+    ) -> None:
         self._doubtful.discard(each)
         try:
             status = (await self._actor.wait(call, what=what)).status
@@ -179,20 +178,29 @@ class PodObserver:
                 self.doubt_all()
                 raise
             known.pop(each, None)
+            self._states.pop(each, None)
             self.changes += 1
         except BaseException:  # cancelled, or without an answer in time
             self.doubt_all()
             raise
         else:
             if status is not None:
-                known[each] = status
-                self.changes += 1
+                self._saw(each, known, observed(status), status.state)
 
-    def _those(self, listed: Iterable[PodSandbox] | Iterable[Container], known: dict[str, S]) -> dict[str, S]:
-        """The statuses of what was listed, in that order."""
-        those = {each.id: known[each.id] for each in listed if each.id in known}
+    def _saw(self, each: str, known: dict[str, Observed], observed: Observed, state: int) -> None:
+        known[each] = observed
+        self._states[each] = state
+        self.changes += 1
+
+    def _those(self, listed: list[str], known: dict[str, Observed]) -> dict[str, Observed]:
+        """What was seen of those listed, in that order."""
+        if listed == list(known):
+            return known
+        those = {each: known[each] for each in listed if each in known}
         if list(those) == list(known):
             return known
+        for gone in known.keys() - those.keys():
+            del self._states[gone]
         self.changes += 1
         return those
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.observed import ObservedPod, observe
+from actors.observed import ObservedPod, observe, observed_container, observed_sandbox
 from actors.start.identity import BACK_OFF_NS, CONTAINER_NAME, RESTART_COUNT, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.messages import (
@@ -35,8 +35,9 @@ def made(container_id: str, attempt: int, created_at: int = 0, **fields: Any) ->
 
 
 def look(*parts: PodSandboxStatus | ContainerStatus) -> ObservedPod:
-    sandboxes = [each for each in parts if isinstance(each, PodSandboxStatus)]
-    return observe("uid-1", sandboxes, [each for each in parts if isinstance(each, ContainerStatus)])
+    sandboxes = tuple(observed_sandbox(each) for each in parts if isinstance(each, PodSandboxStatus))
+    containers = [observed_container(each) for each in parts if isinstance(each, ContainerStatus)]
+    return observe("uid-1", sandboxes, containers)
 
 
 def test_everything_is_newest_first_by_attempt_even_when_the_clock_went_back() -> None:

@@ -14,7 +14,7 @@ from actors.runtime_shown import Shown
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
-from runtime.cri.enums import ContainerState, PodSandboxState
+from runtime.cri.enums import ContainerState
 from tests.simulation.cri.pods import SECOND, Pods
 
 STATUSES = ("PodSandboxStatus", "ContainerStatus")
@@ -96,7 +96,7 @@ class World(Pods):
         assert isinstance(found, tuple), found
         sandboxes, containers = found
         return (
-            [PodSandboxState(each.state).name.removeprefix("SANDBOX_") for each in sandboxes],
+            ["READY" if each.ready else "NOTREADY" for each in sandboxes],
             [ContainerState(each.state).name.removeprefix("CONTAINER_") for each in containers],
         )
 

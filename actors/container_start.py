@@ -209,14 +209,14 @@ BEGINNING = StartLife()
 # --- rules ----------------------------------------------------------------------------------------------------------
 
 Condition: TypeAlias = Callable[[StartLife, Event], bool]
-Effect: TypeAlias = Callable[[StartLife, Event], StartLife]
+Effect: TypeAlias = Callable[[StartLife, Event], dict[str, object]]
 _replace = msgspec.structs.replace
 
 
 class Rule(msgspec.Struct, frozen=True):
     """When `holds` (in words: `when`; None and empty for always), the start goes to `target`, because of `why`.
 
-    `effect`: what else is different then, if anything.
+    `effect`: the fields of its life that are others then, beside the stage.
     """
 
     when: str
@@ -248,54 +248,53 @@ def _hook_failed(life: StartLife, event: Event) -> bool:
     return isinstance(event, HookEnded) and event.error is not None
 
 
-def _begun(life: StartLife, event: Event) -> StartLife:
+def _begun(life: StartLife, event: Event) -> dict[str, object]:
     """From the first step; why the last try has failed is shown until this one says something else."""
     assert isinstance(event, Wanted)
-    return _replace(life, image=event.image, id=event.made, retry_at_ns=None)
+    return {"image": event.image, "id": event.made, "retry_at_ns": None}
 
 
-def _at_rest(life: StartLife, event: Event) -> StartLife:
+def _at_rest(life: StartLife, event: Event) -> dict[str, object]:
     assert isinstance(event, Pulled)
-    return _replace(life, pulled=event.image, failed=None)
+    return {"pulled": event.image, "failed": None}
 
 
-def _unpulled(life: StartLife, event: Event) -> StartLife:
+def _unpulled(life: StartLife, event: Event) -> dict[str, object]:
     assert isinstance(event, PullFailed)
-    return _replace(
-        life, failed=event, reason=event.reason, message=event.message, retry_at_ns=event.retry_at_ns, pulled=""
-    )
+    shown = {"reason": event.reason, "message": event.message, "retry_at_ns": event.retry_at_ns}
+    return {**shown, "failed": event, "pulled": ""}
 
 
-def _backing_off(life: StartLife, event: Event) -> StartLife:
+def _backing_off(life: StartLife, event: Event) -> dict[str, object]:
     assert life.failed is not None, "it is too early only after a failure"
     reason, message = life.failed.shown
-    return _replace(life, reason=reason, message=message, retry_at_ns=life.failed.retry_at_ns)
+    return {"reason": reason, "message": message, "retry_at_ns": life.failed.retry_at_ns}
 
 
-def _pulling(life: StartLife, event: Event) -> StartLife:
-    return _replace(life, failed=None, pulled="")
+def _pulling(life: StartLife, event: Event) -> dict[str, object]:
+    return {"failed": None, "pulled": ""}
 
 
-def _made(life: StartLife, event: Event) -> StartLife:
+def _made(life: StartLife, event: Event) -> dict[str, object]:
     assert isinstance(event, Created)
-    return _replace(life, id=event.id, pulled="")
+    return {"id": event.id, "pulled": ""}
 
 
-def _refused(life: StartLife, event: Event) -> StartLife:
+def _refused(life: StartLife, event: Event) -> dict[str, object]:
     assert isinstance(event, Refused)
-    return _replace(life, reason=event.reason, message=event.message, retry_at_ns=event.retry_at_ns)
+    return {"reason": event.reason, "message": event.message, "retry_at_ns": event.retry_at_ns}
 
 
-def _running(life: StartLife, event: Event) -> StartLife:
-    return _replace(life, reason="", message="", failed=None)
+def _running(life: StartLife, event: Event) -> dict[str, object]:
+    return {"reason": "", "message": "", "failed": None}
 
 
-def _spoiled(life: StartLife, event: Event) -> StartLife:
+def _spoiled(life: StartLife, event: Event) -> dict[str, object]:
     assert isinstance(event, HookEnded | Gone)
     if event.error is None:
-        return life
+        return {}
     reason, message = event.error
-    return _replace(life, reason=reason, message=message)
+    return {"reason": reason, "message": message}
 
 
 def _rule(
@@ -357,6 +356,8 @@ def advance(life: StartLife, event: Event) -> StartLife:
     """The start after the event; the very same object when nothing has changed."""
     for rule in TABLE.get((life.stage, type(event)), ()):
         if rule.holds is None or rule.holds(life, event):
-            after = life if rule.effect is None else rule.effect(life, event)
-            return after if after.stage is rule.target else _replace(after, stage=rule.target)
+            target, effect = rule.target, rule.effect
+            if effect is not None:
+                return _replace(life, stage=target, **effect(life, event))
+            return life if life.stage is target else _replace(life, stage=target)
     return life

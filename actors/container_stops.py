@@ -26,7 +26,7 @@ from actors.kernel import Message, Pending
 from actors.messages import LookAgain
 from actors.observed import ObservedPod
 from actors.pod_action_types import KillCause
-from actors.pod_waits import stop_waits
+from actors.pod_waits import stop_wait
 from actors.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
 from config.objects import Container
 from config.pod_identity import containers_by_name
@@ -284,17 +284,17 @@ def _failure(done: Pending[StopContainerResponse]) -> str:
 
 
 def _wait(end: _End, ahead_ns: int) -> PodWait:
-    subject = f"the end of container {end.ending.name}"
+    name = end.ending.name
+    if end.retry_at_ns is None and not end.in_hook:
+        return stop_wait(name, end.timeout_seconds, end.asked_wall_ns)
+    subject = f"the end of container {name}"
     if end.retry_at_ns is not None:
         at_ns = end.retry_at_ns + ahead_ns
         return PodWait(subject, "Terminating", "the runtime has not stopped it", "it is asked again", at_ns)
-    if end.in_hook:
-        at_ns = end.deadline_ns + ahead_ns
-        hook = words_of(end.hook) if end.hook is not None else ""
-        text = f"its preStop hook is running: {hook}"
-        return PodWait(subject, "Terminating", text, "it is asked to stop after that, at the latest", at_ns)
-    [wait] = stop_waits([end.ending], {end.ending.id: end.timeout_seconds}, end.asked_wall_ns)
-    return wait
+    at_ns = end.deadline_ns + ahead_ns
+    hook = words_of(end.hook) if end.hook is not None else ""
+    text = f"its preStop hook is running: {hook}"
+    return PodWait(subject, "Terminating", text, "it is asked to stop after that, at the latest", at_ns)
 
 
 def stop_in_turn(view: PodView, plan: tuple[Ending, ...], elapsed_ns: int) -> int | None:

@@ -99,6 +99,8 @@ class PodObserver:
 
     def told(self, shown: Shown) -> bool:
         """The runtime has told this; whether any of it is news. What is news is doubtful from now on."""
+        if shown.items() <= self._states.items():
+            return False  # mostly: it is the echo of what was done and looked at
         news = news_in(shown, self._states.get)
         for each in news:
             self._doubtful.add(each)

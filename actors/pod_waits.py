@@ -13,7 +13,6 @@ from actors.history_messages import PodWait
 from actors.history_words import SECOND_NS, seconds, shortened
 from actors.observed import ObservedPod
 from actors.probe_results import NO_RESULTS, ProbeResults, is_ready, is_started, startup_of
-from actors.termination import Ending
 from config.objects import Container, Pod
 from config.pod_identity import is_sidecar, lasting_containers
 
@@ -106,15 +105,13 @@ def _unfinished_init(containers: Iterable[Container], observed: ObservedPod) -> 
     return None
 
 
-def stop_waits(endings: Iterable[Ending], remaining: Mapping[str, int], now_wall_ns: int) -> tuple[PodWait, ...]:
-    """Of containers that are asked to stop now; `remaining`: container id -> seconds that it has."""
-    return tuple(
-        PodWait(
-            f"the end of container {ending.name}",
-            "Terminating",
-            f"it was asked to stop and has {seconds(remaining[ending.id] * SECOND_NS)} for it",
-            "it is killed if it still runs",
-            now_wall_ns + remaining[ending.id] * SECOND_NS,
-        )
-        for ending in endings
+def stop_wait(name: str, remaining_seconds: int, asked_wall_ns: int) -> PodWait:
+    """Of a container that was asked to stop, and how long it had then."""
+    left_ns = remaining_seconds * SECOND_NS
+    return PodWait(
+        f"the end of container {name}",
+        "Terminating",
+        f"it was asked to stop and has {seconds(left_ns)} for it",
+        "it is killed if it still runs",
+        asked_wall_ns + left_ns,
     )

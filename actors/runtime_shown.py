@@ -30,10 +30,10 @@ def shown_by(event: ContainerEventResponse) -> Shown | None:
     """What an event tells of its pod; None where it does not tell how its own subject is."""
     shown: dict[str, int] = {}
     for each in event.containers_statuses:
-        shown[each.id] = int(each.state)
+        shown[each.id] = each.state
     sandbox = event.pod_sandbox_status
     if sandbox is not None and sandbox.id:
-        shown[sandbox.id] = int(sandbox.state)
+        shown[sandbox.id] = sandbox.state
     if event.container_event_type == _DELETED:
         shown[event.container_id] = GONE
     return shown if event.container_id in shown else None

@@ -29,18 +29,19 @@ def sandbox_change(pod: Pod, observed: ObservedPod) -> SandboxChange:
     if not sandboxes:
         return FIRST_SANDBOX
     newest = sandboxes[0]
-    ready = newest.ready if len(sandboxes) == 1 else sum([sandbox.ready for sandbox in sandboxes])
-    why = _fault(pod, newest, ready)
+    why = _fault(pod, newest, sandboxes)
     return SandboxChange(newest.id, newest.attempt + 1 if why else newest.attempt, why)
 
 
-def _fault(pod: Pod, newest: ObservedSandbox, ready: int) -> str:
-    if ready > 1:
-        return f"{ready} sandboxes are ready; there must be one"
+def _fault(pod: Pod, newest: ObservedSandbox, sandboxes: tuple[ObservedSandbox, ...]) -> str:
+    if len(sandboxes) > 1:
+        ready = sum([sandbox.ready for sandbox in sandboxes])
+        if ready > 1:
+            return f"{ready} sandboxes are ready; there must be one"
     if not newest.ready:
         return "the sandbox is not ready"
-    host_network = bool(pod.spec.host_network)
-    if newest.host_network is not None and newest.host_network != host_network:
+    host_network, seen = bool(pod.spec.host_network), newest.host_network
+    if seen is not None and seen != host_network:
         return "the sandbox has another network namespace than the pod asks for"
     if not host_network and newest.networked and not newest.ips:
         return "the sandbox has no address"

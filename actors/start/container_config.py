@@ -92,9 +92,7 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
         command=tuple([expand(each, variables) for each in container.command]),
         args=tuple([expand(each, variables) for each in container.args]),
         working_dir=container.working_dir or "",
-        envs=tuple(
-            [KeyValue(key=name, value=value.encode("utf-8", "surrogateescape")) for name, value in variables.items()]
-        ),
+        envs=_envs_of(pod, container, variables, making.sources),
         mounts=container_mounts(
             container,
             path,
@@ -122,6 +120,22 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
         tty=bool(container.tty),
         stop_signal=_stop_signal(container, path) if node.stop_signals else Signal.RUNTIME_DEFAULT,
         linux=_linux_of(pod, container, path, making, node),
+    )
+
+
+_envs_of_services: OncePerSpecAnd[tuple[KeyValue, ...]] = OncePerSpecAnd()
+
+
+def _envs_of(pod: Pod, container: Container, variables: Mapping[str, str], sources: Sources) -> tuple[KeyValue, ...]:
+    """Where a container has no variables of its own, it has those that all pods around it have."""
+    if container.env or container.env_from:
+        return _envs(variables)
+    return _envs_of_services.of(pod.spec, (sources.services,), None, lambda: _envs(variables))
+
+
+def _envs(variables: Mapping[str, str]) -> tuple[KeyValue, ...]:
+    return tuple(
+        [KeyValue(key=name, value=value.encode("utf-8", "surrogateescape")) for name, value in variables.items()]
     )
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from actors.history_messages import PodWait
 from actors.observed import ObservedPod
-from actors.pod_waits import StartsUnderWay, container_waits, stop_waits
+from actors.pod_waits import StartsUnderWay, container_waits, stop_wait
 from actors.probe_results import ProbeResults
-from actors.termination import Ending
 from config.objects import Probe, TCPSocketAction
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, picture, pod, seen, sidecar
 
@@ -91,6 +90,6 @@ def test_a_container_that_runs_waits_for_its_probes(results: ProbeResults, text:
 
 
 def test_the_end_of_a_container_is_waited_for_until_it_is_killed():
-    [wait] = stop_waits([Ending("id", "app", 30)], {"id": 12}, NOW_NS)
+    wait = stop_wait("app", 12, NOW_NS)
     assert wait.text == "it was asked to stop and has 12 s for it"
     assert wait.until_wall_ns == NOW_NS + 12 * SECOND_NS

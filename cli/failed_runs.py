@@ -11,13 +11,9 @@ import contextlib
 import gc
 import os
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
-
-from rich.console import Console
-from rich.status import Status
 
 from cli.file_errors import why, write_whole
 from cli.main import own_version
@@ -60,6 +56,8 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
         scenario=played.name, seed=failure.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs
     )
     name = f"{os.path.basename(played.name).partition('.')[0] or 'scenario'}-seed-{failure.seed}.failed.yaml"
+    import tempfile  # slow to import, and seldom needed
+
     text = written(saved(small, actorlet=own_version(), found_in=found_in))
     # It may have taken an hour to come so far: what has no place where it was to be has one with the passing files.
     for directory in (played.directory, ""):
@@ -118,6 +116,9 @@ def _size(failure: Failure) -> str:
 
 @contextlib.contextmanager
 def _status(quiet: bool) -> Iterator[Callable[[int], object]]:
+    from rich.console import Console  # as in `cli.play_bars`: not for who has no failure, or sees nothing
+    from rich.status import Status
+
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield lambda _: None

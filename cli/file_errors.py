@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 
 
 def why(error: Exception) -> str:
@@ -16,6 +15,8 @@ def why(error: Exception) -> str:
 
 def unwritable(directory: str) -> str | None:
     """Why no file can be made in `directory`; None when one can. Leaves nothing behind."""
+    import tempfile  # slow to import, and seldom asked
+
     try:
         with tempfile.TemporaryFile(dir=directory):
             return None

@@ -37,8 +37,8 @@ from runtime.host_facts import HostFacts, LocalHostFacts
 from runtime.host_machine import MachineFacts
 from runtime.http_manifests import HttpManifests
 from runtime.id_files import LocalIdFiles
+from runtime.local_manifests import LocalManifests
 from runtime.log_files import LocalLogFiles
-from runtime.manifest_files import LocalManifests
 from runtime.manifest_store import LocalManifestStore
 from runtime.memory_notices.local import LocalMemoryNotices
 from runtime.metrics.measured_drivers import drivers_asked

@@ -10,9 +10,7 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rich.console import Console
-
-from cli.play_bars import PlayBars
+from cli.play_bars import PlayBars, now_s
 from simulation.play import Play
 
 SECOND_NS = 10**9
@@ -47,7 +45,6 @@ def played(
     """Play what begins to its end, or until it must stop: the play, and seconds of real time. `show`: told of every
     piece of virtual time.
     """
-    now_s = Console().get_time
     began_s = now_s()
     with few_collections(), silence():
         play = begin()

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import Any
-
-from rich.progress import TaskID
+from typing import TYPE_CHECKING, Any
 
 from cli.failed_runs import shrunk_quietly
-from cli.play_bars import PlayBars
+from cli.play_bars import PlayBars, now_s
 from cli.play_watch import Interrupt, at_s, come, played, pods, virtual
 from cli.seed_played import PartPlayed, SeedPlayed, memory_of, name_of, part_played, seed_played
 from cli.side_process import DiedError, NoProcessError, Side, SideProcess, first_over
@@ -26,6 +24,9 @@ from simulation.failure import Failure
 from simulation.parts import Part, parts_of
 from simulation.play import Play
 from simulation.scenario import Scenario
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 LOOKED_EVERY_S = 0.1
 """For an interrupt, and how far all of it is."""
@@ -44,7 +45,7 @@ class _UnderWay:
     """A process, and its bar. `ended`: told what it gave, or how it failed."""
 
     process: SideProcess[Any]
-    bar: TaskID
+    bar: TaskID | None
     shrinks: bool
     ended: Callable[[Any], None]
 
@@ -161,7 +162,7 @@ class SeedsSideBySide:
         one = self._newest
         if one is None or not one.has_more():
             seed = self._seeds[self._seeds_begun]
-            one = _Seed(seed, parts_of(self._scenario, seed), self._bars.now_s())
+            one = _Seed(seed, parts_of(self._scenario, seed), now_s())
         number = one.begun
         part = one.parts[number]
         try:
@@ -193,7 +194,7 @@ class SeedsSideBySide:
 
     def _ended(self, one: _Seed, number: int, given: PartPlayed | Exception) -> None:
         one.given[number] = given
-        one.ended_s = self._bars.now_s()
+        one.ended_s = now_s()
         self._plays_over += 1
 
     def _show(self) -> None:

@@ -10,7 +10,7 @@ from actors.node_plan import NodeCapabilities, NodePlan
 from runtime.api import ApiLines
 from runtime.event_loop import LoopThread
 from runtime.http_manifests import HttpManifests
-from runtime.manifest_files import LocalManifests
+from runtime.local_manifests import LocalManifests
 from runtime.manifest_store import LocalManifestStore
 from simulation.cgroups import SimulatedCgroups
 from simulation.cri import Settings, SimulatedCri

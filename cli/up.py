@@ -50,8 +50,8 @@ from runtime.event_loop import LoopThread
 from runtime.http_server.node_server import Ports, PortTakenError
 from runtime.http_server.serving_certificate import CertificateError
 from runtime.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError, ask
+from runtime.local_manifests import LocalManifests
 from runtime.lock_file import LockFileError
-from runtime.manifest_files import LocalManifests
 from runtime.passing_directory import passing_directory
 from simulation.cri import Settings
 

@@ -5,7 +5,6 @@ locked. Choosing is a pure function from a map to the gates in force plus every 
 so two nodes in one process may run with different gates. It refuses to know what a gate does.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -248,6 +247,8 @@ TRUTHS: Mapping[str, bool] = {
 
 
 def _unknown_hint(name: str) -> str:
+    import difflib  # slow to import, and only for who mistypes
+
     folded = {known.casefold(): known for known in (*GATES, *ALL_OF_STAGE)}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
     return f"did you mean {folded[near[0]]}?" if near else "remove it; the gates known are those of Kubernetes 1.36"

@@ -13,8 +13,6 @@ import socket
 import threading
 from dataclasses import dataclass
 
-import psutil
-
 LOOK_UP_SECONDS = 2.0
 """A node without a name service starts, and shows its state, without waiting for it."""
 _NO_ADDRESS = (socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_ADDRFAMILY)
@@ -49,6 +47,8 @@ def read_network(name: str) -> NetworkFacts:
 
 def interface_addresses() -> tuple[InterfaceAddress, ...]:
     """Every address of every interface that is up, loopback included."""
+    import psutil  # slow to import, and not for simulated machines
+
     up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
     return tuple(
         InterfaceAddress(name, str(ipaddress.ip_address(address.address.partition("%")[0])))

@@ -6,7 +6,6 @@ Refuses to know where in a scenario it stands.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -56,6 +55,8 @@ def _unless_in(word: str, known: Iterable[str], what: str) -> str | None:
 
 
 def _unlike(word: str, known: Iterable[str], what: str) -> str:
+    import difflib  # slow to import, and only for who mistypes
+
     alike = difflib.get_close_matches(word, sorted(known), 1)
     return f"{word!r} is not the name of {what}" + (f"; did you mean {alike[0]}?" if alike else "")
 

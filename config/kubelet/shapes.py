@@ -5,7 +5,6 @@ API writes it. Both follow the annotations of the struct, so a field that is dec
 know any field by name, and what values make sense.
 """
 
-import difflib
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -203,6 +202,8 @@ def _wrong(path: str, expected: str, value: object, hint: str = "") -> DocumentE
 
 
 def _nearest(name: str, fields: Mapping[str, FieldShape]) -> str:
+    import difflib  # slow to import, and only for who mistypes
+
     folded = {known.casefold(): known for known in fields}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
     return f"did you mean {folded[near[0]]}?" if near else "remove it"

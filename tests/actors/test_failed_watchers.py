@@ -16,7 +16,7 @@ from actors.plugin_watcher import LookForPlugins, PluginWatcherActor
 from actors.source import SourceTouched
 from actors.source_file import FileSourceActor
 from runtime.event_loop import LoopThread
-from runtime.manifest_files import LocalManifests
+from runtime.local_manifests import LocalManifests
 from runtime.memory_notices import MemoryMark
 from runtime.memory_notices.local import LocalMemoryNotices
 from runtime.oom.kernel_log import KernelOomLog

@@ -13,7 +13,8 @@ import pytest
 from actors.kernel import SimulatedDispatcher
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
-from runtime.manifest_files import LocalManifests, ManifestReading
+from runtime.local_manifests import LocalManifests
+from runtime.manifest_files import ManifestReading
 from runtime.pod_files import LocalPodFiles, PodFiles, StartFiles
 from runtime.pod_logs import LocalPodLogs, PodLogs
 from simulation.file_tree import FileTree

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.manifest_files import LIMIT_BYTES, LocalManifests, LocalManifestWatch
+from runtime.local_manifests import LocalManifests, LocalManifestWatch
+from runtime.manifest_files import LIMIT_BYTES
 
 PATIENCE_SECONDS = 5.0
 

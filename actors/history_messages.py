@@ -80,6 +80,9 @@ class NoteHistory(Message, frozen=True):
         return self.uid
 
     def merged(self, waiting: Self) -> Self:
+        entries = waiting.entries + self.entries
+        if self.name and self.stage and self.waits is not None:  # as a worker tells it
+            return msgspec.structs.replace(self, entries=entries, past=waiting.past or self.past)
         named, staged = (self if self.name else waiting), (self if self.stage else waiting)
         return type(self)(
             self.uid,
@@ -87,7 +90,7 @@ class NoteHistory(Message, frozen=True):
             named.name,
             staged.stage,
             staged.since_wall_ns,
-            waiting.entries + self.entries,
+            entries,
             waiting.waits if self.waits is None else self.waits,
             waiting.past or self.past,
             self.gone_wall_ns,

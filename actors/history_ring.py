@@ -3,6 +3,8 @@
 A pod that crashes and is started again does the same few things for ever. An entry that says the same as one of the
 last few is that entry again, with a higher count. What is over the limit goes from the middle: how it began and how it
 is now explain more than what lies between.
+
+Of most pods nobody asks, and little happens to them: what is new is only laid aside, until somebody asks or it is much.
 """
 
 from __future__ import annotations
@@ -18,30 +20,43 @@ FIRST = 12
 LAST = 28
 WINDOW = 16
 """How far back an entry is looked for: longer than one round of a crash loop."""
+LAID_ASIDE = 32
+"""New entries that wait to be put with the others: more than come of a pod that starts, runs and ends."""
 
 
 class HistoryRing:
     """See the module. At most `FIRST + LAST` entries."""
 
-    __slots__ = ("_dropped", "_entries")
+    __slots__ = ("_dropped", "_entries", "_new")
 
     def __init__(self) -> None:
         self._entries: list[HistoryEntry] = []
+        self._new: list[HistoryEntry] = []
         self._dropped = 0
 
     @property
     def dropped(self) -> int:
         """How many entries were forgotten."""
+        self._take_in()
         return self._dropped
 
     def entries(self) -> tuple[HistoryEntry, ...]:
         """By the time at which they came last, oldest first."""
+        self._take_in()
         return tuple(sorted(self._entries, key=lambda entry: entry.last_wall_ns))
 
     def add(self, entries: Iterable[HistoryEntry]) -> None:
-        known = self._entries
+        new = self._new
+        new += entries
+        if len(new) > LAID_ASIDE:
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """It comes to the same in whatever portions."""
+        known, new = self._entries, self._new
+        self._new = []
         recent = {entry.text for entry in known[-WINDOW:]}
-        for entry in entries:
+        for entry in new:
             # Only what was said lately is looked for: most of what happens to a pod happens to it once.
             if entry.text in recent and entry.kind is not HistoryKind.STAGE:
                 known.append(self._with_those_before(entry))

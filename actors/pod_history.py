@@ -50,7 +50,7 @@ class PodHistory:
         self._uid = uid
         self._namespace = self._name = ""
         self._life = BEGINNING
-        self._entries: list[HistoryEntry] = []
+        self._entries: tuple[HistoryEntry, ...] = ()
         self._waits: tuple[PodWait, ...] = ()
         self._said: tuple[PodWait, ...] | None = None
         self._decided = ""
@@ -74,7 +74,7 @@ class PodHistory:
         both = text + detail
         if len(both) > DETAIL_LIMIT or not both.isprintable():  # nearly all are short, even together
             text, detail = shortened(text), shortened(detail)
-        self._entries.append(HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns))
+        self._entries += (HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns),)
 
     def moved(self, event: Event, step: Step) -> None:
         """The pod has met an event."""
@@ -149,14 +149,12 @@ class PodHistory:
 
     def tell(self) -> None:
         """Tell what is new, if anything is."""
-        if not self._entries and self._waits == self._said:
+        entries, waits, life = self._entries, self._waits, self._life
+        if not entries and waits == self._said:
             return
-        life = self._life
         since_ns = life.finished_at_ns or life.terminated_at_ns or life.terminating_at_ns or life.started_at_ns or 0
-        entries = tuple(self._entries)
         self._historian.tell(
-            NoteHistory(self._uid, self._namespace, self._name, life.stage, since_ns, entries, self._waits, self._past)
+            NoteHistory(self._uid, self._namespace, self._name, life.stage, since_ns, entries, waits, self._past)
         )
-        self._entries.clear()
-        self._past = ()
-        self._said = self._waits
+        self._entries = self._past = ()
+        self._said = waits

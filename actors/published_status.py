@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from actors.pod_status.conditions import by_type, type_of
 from config.objects import PodCondition, PodStatus
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
@@ -45,15 +46,15 @@ def _with_kept_times(
     published: tuple[PodCondition, ...], computed: tuple[PodCondition, ...]
 ) -> tuple[PodCondition, ...]:
     """The computed ones, each with the time since when it has its status; themselves when they have that already."""
-    before = {condition.type: condition for condition in published}
+    before = by_type(published)
     moved = [
-        condition.type
-        for condition in computed
-        if (old := before.get(condition.type)) is not None
-        and old is not condition
-        and old.status == condition.status
+        new.type
+        for old, new in zip(map(before.get, map(type_of, computed)), computed, strict=True)
+        if old is not new
+        and old is not None
+        and old.status == new.status
         and old.last_transition_time is not None
-        and old.last_transition_time != condition.last_transition_time
+        and old.last_transition_time != new.last_transition_time
     ]
     if not moved:
         return computed

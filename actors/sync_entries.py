@@ -9,7 +9,7 @@ import msgspec
 from actors.kernel import ActorRef
 from actors.messages import RuntimePod
 from actors.pod_census import has_ended
-from actors.pod_status.conditions import OWNED
+from actors.pod_status.conditions import foreign
 from config.objects import Pod, PodCondition
 from config.pod_identity import full_name, is_static
 
@@ -84,9 +84,5 @@ def depends_on_others(before: Pod | None, now: Pod) -> bool:
     return bool(now.spec.readiness_gates) or _of_others(before) != _of_others(now)
 
 
-def _of_others(pod: Pod | None) -> list[PodCondition]:
-    found = []
-    for condition in () if pod is None or pod.status is None else pod.status.conditions:
-        if condition.type not in OWNED:
-            found.append(condition)
-    return found
+def _of_others(pod: Pod | None) -> tuple[PodCondition, ...]:
+    return () if pod is None or pod.status is None else foreign(pod.status.conditions)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, OWNED, READY
+from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, OWNED, READY, all_of
 from actors.pod_status.phase import FAILED, TERMINAL
 from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, ResourceRequirements
 
@@ -92,10 +92,12 @@ def _plain(status: ContainerStatus) -> ContainerStatus:
 
 def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
     """Ours as computed, those of others as the API has them; a disruption as whoever knows of it says."""
+    if all_of(NODE_CONDITIONS, computed) and all_of(NODE_CONDITIONS, api):
+        return computed
     mine = tuple([each for each in computed if each.type in NODE_CONDITIONS])
     theirs = {each.type: each for each in api if each.type not in NODE_CONDITIONS}
     if len(mine) == len(computed):
-        return (*mine, *theirs.values()) if theirs else computed
+        return (*mine, *theirs.values())
     for each in computed:
         if each.type == DISRUPTION_TARGET:
             theirs[each.type] = each

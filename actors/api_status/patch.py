@@ -7,12 +7,14 @@ are written as the API wants them: conditions one by one, addresses as a whole.
 
 from __future__ import annotations
 
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, ne
 from typing import Any
 
 import msgspec
 
 from actors.api_status.merge import NODE_CONDITIONS, NOTHING
+from actors.pod_status.conditions import by_type
 from config.objects import PodCondition, PodStatus
 
 _FIELDS = msgspec.structs.fields(PodStatus)
@@ -29,9 +31,8 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
     """
     before = NOTHING if api is None else api
     changes: dict[str, Any] = {}
-    for (name, json_name), old, new in zip(_NAMES, _values(before), _values(wanted), strict=True):
-        if old is new or old == new:
-            continue
+    olds, news = _values(before), _values(wanted)
+    for (name, json_name), old, new in compress(zip(_NAMES, olds, news, strict=True), map(ne, olds, news)):
         if name == "conditions":
             changed = _condition_changes(old, new)
             if changed:
@@ -59,7 +60,7 @@ def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
 
 
 def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[Any]:
-    before = {each.type: each for each in old}
+    before = by_type(old)
     written: list[Any] = []
     for each in new:
         known = before.pop(each.type, None)

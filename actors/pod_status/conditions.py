@@ -7,6 +7,7 @@ last changed. Conditions of others are handed through untouched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 
 from actors.pod_status.phase import FAILED, SUCCEEDED
 from actors.restart_all import ALL_RESTARTING
@@ -21,6 +22,9 @@ READY_TO_START = "PodReadyToStartContainers"
 DISRUPTION_TARGET = "DisruptionTarget"
 """Shared with the scheduler and controllers: the node writes it with its own end of a pod, and keeps it otherwise."""
 OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START, ALL_RESTARTING})
+
+type_of = attrgetter("type")
+_said_by = attrgetter("status", "reason", "message")
 
 _TRUE = "True"
 _FALSE = "False"
@@ -48,16 +52,30 @@ def pod_conditions(
     """
     others = _foreign(pod, previous)
     spec, containers = pod.spec, containers_ready(pod, phase, statuses)
-    verdicts: tuple[tuple[str, _Verdict], ...] = (
-        (READY_TO_START, _YES if sandbox_ready else _NO),
-        (INITIALIZED, initialized(pod, phase, statuses) if spec.init_containers else _YES),
-        (READY, pod_ready(pod, containers, others) if spec.readiness_gates else containers),
-        (CONTAINERS_READY, containers),
-        (SCHEDULED, _YES),
+    kinds: tuple[str, ...] = _OF_EVERY_POD
+    verdicts: tuple[_Verdict, ...] = (
+        _YES if sandbox_ready else _NO,
+        initialized(pod, phase, statuses) if spec.init_containers else _YES,
+        pod_ready(pod, containers, others) if spec.readiness_gates else containers,
+        containers,
+        _YES,
     )
     if restarting_all is not None:
-        verdicts = (*verdicts, (ALL_RESTARTING, _YES if restarting_all else _NO))
-    return (*_conditions(verdicts, previous, generation, now), *others)
+        kinds, verdicts = (*kinds, ALL_RESTARTING), (*verdicts, _YES if restarting_all else _NO)
+    return (*_conditions(kinds, verdicts, previous, generation, now), *others)
+
+
+_OF_EVERY_POD = (READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED)
+
+
+def by_type(conditions: tuple[PodCondition, ...]) -> dict[str, PodCondition]:
+    """No two have one type."""
+    return dict(zip(map(type_of, conditions), conditions, strict=True))
+
+
+def all_of(types: frozenset[str], conditions: tuple[PodCondition, ...]) -> bool:
+    """Whether no condition is of another type than these."""
+    return types.issuperset(map(type_of, conditions))
 
 
 def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
@@ -140,37 +158,39 @@ def with_disruption(
     now: str | None,
 ) -> tuple[PodCondition, ...]:
     """With the word of this node that it has ended the pod for its own reasons."""
-    verdict = (DISRUPTION_TARGET, (_TRUE, "TerminationByKubelet", message))
+    verdict = (_TRUE, "TerminationByKubelet", message)
     others = tuple(each for each in conditions if each.type != DISRUPTION_TARGET)
-    return (*others, *_conditions((verdict,), previous, generation, now))
+    return (*others, *_conditions((DISRUPTION_TARGET,), (verdict,), previous, generation, now))
 
 
 def _foreign(pod: Pod, previous: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
     """Conditions that others have set: the API's own object knows them best, what we published second best."""
     source = pod.status.conditions if pod.status is not None and pod.status.conditions else previous
-    others: tuple[PodCondition, ...] = ()
-    for condition in source:
-        if condition.type not in OWNED:
-            others += (condition,)
-    return others
+    return foreign(source)
+
+
+def foreign(conditions: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
+    """Those among them that others than the node answer for: nearly always there is none."""
+    if OWNED.issuperset(map(type_of, conditions)):
+        return ()
+    return tuple([each for each in conditions if each.type not in OWNED])
 
 
 def _conditions(
-    verdicts: tuple[tuple[str, _Verdict], ...],
+    kinds: tuple[str, ...],
+    verdicts: tuple[_Verdict, ...],
     previous: tuple[PodCondition, ...],
     generation: int | None,
     now: str | None,
 ) -> list[PodCondition]:
     """What was published where it says the same."""
-    before = {condition.type: condition for condition in previous}
     told: list[PodCondition] = []
-    for kind, (status, reason, message) in verdicts:
-        was, since = before.get(kind), now
-        if was is not None and was.status == status:
-            if was.reason == reason and was.message == message and was.observed_generation == generation:
-                told.append(was)
-                continue
-            since = was.last_transition_time or now
+    for kind, verdict, was in zip(kinds, verdicts, map(by_type(previous).get, kinds), strict=True):
+        if was is not None and was.observed_generation == generation and _said_by(was) == verdict:
+            told.append(was)
+            continue
+        status, reason, message = verdict
+        since = was.last_transition_time or now if was is not None and was.status == status else now
         told.append(
             PodCondition(
                 type=kind,

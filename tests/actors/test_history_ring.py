@@ -64,3 +64,15 @@ def test_it_is_bounded_and_loses_no_count(happened: list[tuple[str, int]]):
     assert made.dropped or sum(each.count for each in kept) == len(happened)
     assert [each.last_wall_ns for each in kept] == sorted(each.last_wall_ns for each in kept)
     assert not happened or kept[-1].text == happened[-1][0]
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), max_size=60), max_size=12))
+def test_what_is_kept_does_not_depend_on_the_portions_in_which_it_came(portions: list[list[str]]):
+    in_portions, one_by_one = HistoryRing(), HistoryRing()
+    for at, portion in enumerate(portions):
+        in_portions.add([entry(text, at) for text in portion])
+        for text in portion:
+            one_by_one.add((entry(text, at),))
+            one_by_one.entries()  # whoever asks has all of it put in its place
+    assert in_portions.entries() == one_by_one.entries()
+    assert in_portions.dropped == one_by_one.dropped

@@ -13,6 +13,7 @@ here is sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -28,6 +29,8 @@ COMBINING_NS = 600 * SECOND_NS
 BURST = 25
 REFILL_NS = 300 * SECOND_NS
 """One more event of an object every so often."""
+FULL_NS = BURST * REFILL_NS
+"""What it saves up at most."""
 COMBINED = "(combined from similar events): "
 
 T = TypeVar("T")
@@ -59,6 +62,9 @@ class Series(msgspec.Struct, eq=False):
     __repr__ = object.__repr__  # a close look shows the fields, each in short
 
 
+_about = attrgetter("kind", "namespace", "name", "uid")
+
+
 class EventCorrelation:
     """See the module."""
 
@@ -69,7 +75,7 @@ class EventCorrelation:
 
     def observe(self, event: RecordEvent, now_ns: int, wall_ns: int) -> tuple[Series, bool]:
         """The series that `event` belongs to, with it counted in, and whether that is to be sent now."""
-        about = (event.kind, event.namespace, event.name, event.uid)
+        about = _about(event)
         kind_key = (about, event.type, event.reason)
         if self._kinds.used(kind_key, _Kind).combines(event.message, now_ns):
             series = self._series.used(kind_key, Series, kind_key, event, event.message, wall_ns)
@@ -90,14 +96,13 @@ class _Kind(msgspec.Struct, eq=False):
     __repr__ = object.__repr__
 
     def combines(self, message: str, now_ns: int) -> bool:
-        if now_ns - self._last_ns > COMBINING_NS:
-            self._messages = ()
+        messages = self._messages if now_ns - self._last_ns <= COMBINING_NS else ()
         self._last_ns = now_ns
-        if message in self._messages:
+        if message in messages:
             return False
-        if len(self._messages) == PLAIN_MESSAGES:
+        if len(messages) == PLAIN_MESSAGES:
             return True
-        self._messages = (*self._messages, message)
+        self._messages = (*messages, message)
         return False
 
 
@@ -107,16 +112,15 @@ class _Allowance:
     __slots__ = ("_at_ns", "_saved_ns")
 
     def __init__(self, now_ns: int) -> None:
-        self._saved_ns = BURST * REFILL_NS
+        self._saved_ns = FULL_NS
         self._at_ns = now_ns
 
     def take(self, now_ns: int) -> bool:
-        self._saved_ns = min(BURST * REFILL_NS, self._saved_ns + now_ns - self._at_ns)
+        saved_ns = min(FULL_NS, self._saved_ns + now_ns - self._at_ns)
         self._at_ns = now_ns
-        if self._saved_ns < REFILL_NS:
-            return False
-        self._saved_ns -= REFILL_NS
-        return True
+        may = saved_ns >= REFILL_NS
+        self._saved_ns = saved_ns - REFILL_NS if may else saved_ns
+        return may
 
 
 class _Recent(Generic[T]):

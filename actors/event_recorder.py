@@ -142,11 +142,11 @@ class EventRecorderActor(Actor):
             # No two of this node are the same, whatever the clock does.
             self._last_stamp_ns = max(self.wall_ns(), self._last_stamp_ns + 1)
             series.name = event_name(series.event.name, self._last_stamp_ns, self.new_uid)
-        created, count = not series.known, series.count
+        created = not series.known
         call = creation(series, self._node_name) if created else raising(series)
         series.sending, series.raised = True, False
         self._calls += 1
-        self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), partial(_ended, series, created, count, call))
+        self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), partial(_ended, series, created, series.count, call))
 
     @handles(CallEnded)
     def call_ended(self, message: CallEnded) -> None:

@@ -109,18 +109,18 @@ class PodHistory:
         if observed is self._seen:
             return
         self._seen = observed
-        ended = []
+        ended: tuple[str, ...] = ()
         if not self._looked:
             self._past = tuple([HistoryEntry(_EVENT, *each, each[2]) for each in past(observed)])
         for container in observed.containers():
             if container.exited:
-                ended.append(container.id)
+                ended += (container.id,)
                 if container.id not in self._ended:
                     self.note(_END, *end(container), at_wall_ns=container.finished_at_ns)
             elif container.running and not self._looked:
                 self.note(_EVENT, *found(container))
         self._looked = True
-        if len(ended) != len(self._ended) or not self._ended.issuperset(ended):
+        if ended or self._ended:
             self._ended = frozenset(ended)
 
     def waits(self, waits: tuple[PodWait, ...]) -> None:

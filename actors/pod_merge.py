@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 
 import msgspec
 
@@ -135,15 +136,14 @@ def differs_in_meaning(known: Pod, read: Pod) -> bool:
     """Whether a node that knows `known` has to do anything about `read`, whatever the status of it says."""
     old, new = known.metadata, read.metadata
     return (
-        # Names of one UID never change in the API; in a manifest with a UID of its own they can.
-        old.name != new.name
-        or old.namespace != new.namespace
-        or old.deletion_timestamp != new.deletion_timestamp
-        or old.deletion_grace_period_seconds != new.deletion_grace_period_seconds
-        or old.labels != new.labels
+        _what_counts(old) != _what_counts(new)
         or (old.annotations != new.annotations and comparable_annotations(known) != comparable_annotations(read))
         or known.spec != read.spec
     )
+
+
+# Names of one UID never change in the API; in a manifest with a UID of its own they can.
+_what_counts = attrgetter("name", "namespace", "deletion_timestamp", "deletion_grace_period_seconds", "labels")
 
 
 @lru_cache(maxsize=16)

@@ -97,26 +97,28 @@ class PodShow:
         if view.decided.killed:
             coming |= coming_again(pod, observed, view.decided.killed)
         waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
-        made_of = (pod, observed, waiting, probes, ended, forced, coming, self._node)
-        if self._computed is not None and view.published is self._computed and made_of == self._computed_from:
-            return self._computed
-        if view.published is not None and family_differs(view.published.host_ip, self._node.ips):
-            text = f"the host's address was {view.published.host_ip}, the node's first one is {self._node.ips[0]} now"
-            view.say("Warning", "HostIPsIPFamilyMismatch", text)
+        published, node = view.published, self._node
+        made_of = (pod, observed, waiting, probes, ended, forced, coming, node)
+        if published is not None:
+            if published is self._computed and made_of == self._computed_from:
+                return published
+            if family_differs(published.host_ip, node.ips):
+                text = f"the host's address was {published.host_ip}, the node's first one is {node.ips[0]} now"
+                view.say("Warning", "HostIPsIPFamilyMismatch", text)
         self._computed_from = made_of
-        self._computed = compute_pod_status(
+        self._computed = status = compute_pod_status(
             pod,
             observed,
-            previous=view.published,
+            previous=published,
             wall_ns=self._worker.wall_ns(),
-            node=self._node,
+            node=node,
             waiting={name: Waiting(reason, text) for name, (reason, text) in waiting} if waiting else NO_WAITING,
             probes=probes,
             ended=ended,
             forced=forced,
             coming=coming,
         )
-        return self._computed
+        return status
 
     def _restarted_with_all(self, pod: Pod, observed: ObservedPod) -> frozenset[str]:
         """Names of containers that were removed to be made anew with all others, and are not there yet."""

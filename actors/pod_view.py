@@ -48,6 +48,9 @@ ASK_AGAIN_NS = 60_000_000_000
 """Whoever was asked may have been restarted since, and the question with it. Asking twice does no harm."""
 
 
+_LOOK_AGAIN = LookAgain()
+
+
 class Question(msgspec.Struct, eq=False):
     """Something asked of another actor. While it is open, the worker looks, and asks, again once a minute."""
 
@@ -59,11 +62,12 @@ class Question(msgspec.Struct, eq=False):
 
     def may_ask(self) -> bool:
         """True when it has not been asked yet, or long ago; it counts as asked from now on."""
-        now_ns, asked_ns = self._worker.now_ns(), self._asked_at_ns
+        worker, asked_ns = self._worker, self._asked_at_ns
+        now_ns = worker.now_ns()
         if asked_ns is not None and now_ns - asked_ns < ASK_AGAIN_NS:
             return False
         self._asked_at_ns = now_ns
-        self._worker.after(ASK_AGAIN_NS, LookAgain(), key=self._name)
+        worker.after(ASK_AGAIN_NS, _LOOK_AGAIN, key=self._name)
         return True
 
     def is_due(self) -> bool:
@@ -100,8 +104,8 @@ class PodView:
         self.hooks = HookRunner(worker, services)
         self.stops = ContainerStops(worker, self, self.hooks)
         self.post_starts = PostStarts(self, self.hooks, self.stops)
-        self._seen: ObservedPod | None = None
-        self._seen_changes = 0
+        self._seen = ObservedPod(uid)
+        self._seen_changes = -1
         self._seen_starting = self.start_lives.unstarted
         """What it was put together from."""
         self._settled: ObservedPod | None = None
@@ -124,9 +128,9 @@ class PodView:
 
     def log_directory(self) -> str:
         """Where the logs of the pod are."""
-        root = self._services.configuration.pod_logs_dir
-        if self.pod is not None:
-            meta = self.pod.metadata
+        root, pod = self._services.configuration.pod_logs_dir, self.pod
+        if pod is not None:
+            meta = pod.metadata
             return f"{root}/{meta.namespace}_{meta.name}_{self.uid}"
         return f"{root}/{self._orphan.namespace}_{self._orphan.name}_{self.uid}" if self._orphan is not None else ""
 
@@ -157,12 +161,13 @@ class PodView:
 
     def seen(self) -> ObservedPod:
         """What the last look and the deeds since have shown."""
-        starting = self.start_lives.unstarted
-        if self._seen is None or self._seen_changes != self.observer.changes or self._seen_starting is not starting:
-            observed = observe(self.uid, *self.observer.seen())
-            self._seen = with_starting(observed, starting) if starting else observed
-            self._seen_changes, self._seen_starting = self.observer.changes, starting
-        return self._seen
+        observer, starting = self.observer, self.start_lives.unstarted
+        if self._seen_changes == observer.changes and self._seen_starting is starting:
+            return self._seen
+        observed = observe(self.uid, *observer.seen())
+        self._seen = observed = with_starting(observed, starting) if starting else observed
+        self._seen_changes, self._seen_starting = observer.changes, starting
+        return observed
 
     def ip(self) -> str:
         """The address at which hooks call the pod; empty when it has none."""
@@ -175,9 +180,10 @@ class PodView:
 
     def publish(self, status: PodStatus, *, final: bool = False) -> None:
         """Tell the status manager, where there is anything to tell."""
-        if self.pod is not None and (status != self.published or final != self.final):
-            self.published = status
-            self.publish_again(final)
+        pod = self.pod
+        if pod is not None and (status != self.published or final != self.final):
+            self.published, self.final = status, final
+            self._services.status_manager.tell(PodStatusChanged(pod, status, final, life=self.life))
 
     def publish_again(self, final: bool) -> None:
         """Tell the last status once more, to somebody who may not have heard it."""
@@ -188,6 +194,7 @@ class PodView:
     def say(self, event_type: str, reason: str, message: str, container: str = "") -> None:
         """Record an event about the pod, or about one of its containers."""
         self.history.said(event_type, reason, message, container)
-        if self.pod is not None:
-            path = field_path(self.pod, container) if container else ""
-            self._services.events.tell(pod_event(self.pod, event_type, reason, message, path))
+        pod = self.pod
+        if pod is not None:
+            path = field_path(pod, container) if container else ""
+            self._services.events.tell(pod_event(pod, event_type, reason, message, path))

@@ -6,8 +6,6 @@ bothered. The first status of a pod is only remembered: what it shows may be fro
 
 from __future__ import annotations
 
-from itertools import repeat
-
 import msgspec
 
 from actors.pod_status.times import seconds_of
@@ -48,35 +46,36 @@ class Changes(msgspec.Struct, frozen=True):
 def changes(before: PodStatus, after: PodStatus) -> Changes:
     """Pure. A container that came and went between two statuses is found as the last state of the next."""
     known_ids, known_ends = set[str](), set[str]()
-    waited: dict[tuple[str, str], str] = {}
-    for kind, status in _containers(before):
-        ends, waited[kind, status.name] = _ends_and_reason(status)
-        for end in ends:
+    known = _containers(before)
+    for _, status in known:
+        for end in _ends(status):
             known_ends.add(end.container_id or "")
         known_ids.add(status.container_id or "")
     known_ids |= known_ends
-    started: list[str] = []
-    ended: list[Ended] = []
-    failed: list[tuple[str, str]] = []
+    started: tuple[str, ...] = ()
+    ended: tuple[Ended, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
     for kind, status in _containers(after):
-        ends, reason = _ends_and_reason(status)
-        for end in ends:
+        for end in _ends(status):
             id_ = end.container_id or ""
             if id_ not in known_ends:
-                ended.append(Ended(kind, end.exit_code or 0, end.reason or ""))
+                ended += (Ended(kind, end.exit_code or 0, end.reason or ""),)
             if id_ and id_ not in known_ids:
                 known_ids.add(id_)
-                started.append(kind)
+                started += (kind,)
         if status.container_id and status.container_id not in known_ids:
-            started.append(kind)
-        if reason in _FAILURES and waited.get((kind, status.name)) != reason:
-            failed.append((kind, reason))
+            started += (kind,)
+        reason = _waits_for(status)
+        if reason in _FAILURES and (kind, status.name, reason) not in [
+            (its_kind, each.name, _waits_for(each)) for its_kind, each in known
+        ]:
+            failed += ((kind, reason),)
     runs = after.phase == "Running" and before.phase in ("Pending", None, "")
-    return Changes(tuple(started), tuple(ended), tuple(failed), runs)
+    return Changes(started, ended, failed, runs)
 
 
 def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
-    found = list(zip(repeat("container"), status.container_statuses, strict=False))
+    found = [("container", each) for each in status.container_statuses]
     if status.init_container_statuses:
         found = [("init_container", each) for each in status.init_container_statuses] + found
     if status.ephemeral_container_statuses:
@@ -84,15 +83,17 @@ def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
     return found
 
 
-def _ends_and_reason(status: ContainerStatus) -> tuple[list[ContainerStateTerminated], str]:
-    """The ends that the status knows of, the one before last; and why the container waits, if it does."""
+def _ends(status: ContainerStatus) -> tuple[ContainerStateTerminated, ...]:
+    """The ends that the status knows of, the one before last."""
     before, now = status.last_state, status.state
-    ends = [] if before is None or before.terminated is None else [before.terminated]
-    if now is None:
-        return ends, ""
-    if now.terminated is not None:
-        ends.append(now.terminated)
-    return ends, "" if now.waiting is None else now.waiting.reason or ""
+    ends = () if before is None or before.terminated is None else (before.terminated,)
+    return ends if now is None or now.terminated is None else (*ends, now.terminated)
+
+
+def _waits_for(status: ContainerStatus) -> str:
+    """Why the container waits, if it does."""
+    state = status.state
+    return "" if state is None or state.waiting is None else state.waiting.reason or ""
 
 
 class StatusMeasures:

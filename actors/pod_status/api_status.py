@@ -35,8 +35,8 @@ from config.pod_identity import CONFIG_SEEN, is_sidecar, qos_class
 from runtime.cri.enums import ContainerState as CriState
 
 NO_WAITING: Mapping[str, Waiting] = {}
-_NONE: Mapping[str, ContainerStatus] = {}
 _NOBODY: frozenset[str] = frozenset()
+_name_of = attrgetter("name")
 
 
 class Forced(msgspec.Struct, frozen=True):
@@ -88,22 +88,20 @@ def compute_pod_status(
         previous = pod.status if pod.status is not None else _NOTHING_YET
     if forced.rejected:
         return _rejected(pod, previous, forced, wall_ns)
-    if observed is None and previous.container_statuses:
-        return _forced_onto(previous, forced)
     if observed is None:
+        if previous.container_statuses:
+            return _forced_onto(previous, forced)
         observed = ObservedPod(pod.metadata.uid)
     spec = pod.spec
     inits = spec.init_containers
-    initialized = bool(inits) and any(container.name in observed.by_name for container in spec.containers)
+    begun = any(container.name in observed.by_name for container in spec.containers) if inits else False
     ruled = has_rule(spec)
     restarting_all = ruled and not ended and in_progress(pod, observed, previous)
     if restarting_all:
         coming = frozenset(each.name for each in (*inits, *spec.containers))
     handler = observed.sandboxes[0].handler if observed.sandboxes else ""
     able = handler in node.recursive_read_only_handlers
-    view = StatusView(
-        pod, observed, probes, waiting, node.runtime_name, initialized, ended, coming, restarting_all, able
-    )
+    view = StatusView(pod, observed, probes, waiting, node.runtime_name, begun, ended, coming, restarting_all, able)
     init = _group(view, inits, INIT, previous.init_container_statuses) if inits else ()
     regular = _group(view, spec.containers, REGULAR, previous.container_statuses)
     if len(regular) > 1:
@@ -113,11 +111,11 @@ def compute_pod_status(
         known = previous.ephemeral_container_statuses
         ephemeral = _sorted(_group(view, spec.ephemeral_containers, EPHEMERAL, known))
     everyone = init + regular
-    if restarted := marked(everyone):
-        coming |= restarted
-    shown = {status.name: status for status in everyone}
+    shown = dict(zip(map(_name_of, everyone), everyone, strict=True))
     phase = _phase(pod, observed, shown, previous, ended, forced, coming)
-    generation = _newer(pod.metadata.generation, previous.observed_generation)
+    generation = pod.metadata.generation
+    if generation != previous.observed_generation:
+        generation = _newer(generation, previous.observed_generation)
     now = api_time(wall_ns)
     sandbox_ready = not sandbox_change(pod, observed).why
     shown_ips = _pod_ips(pod, observed, previous.pod_ips, node.ips)
@@ -164,8 +162,11 @@ def _pod_ips(
 ) -> tuple[PodIP, ...]:
     """The addresses to show; `previous` itself when they are the same."""
     shown = observed.ips()
-    if len(shown) == 1 and not pod.spec.host_network:  # as nearly all are
-        return previous if len(previous) == 1 and previous[0].ip == shown[0] else (PodIP(ip=shown[0]),)
+    if not pod.spec.host_network:
+        if len(shown) == 1:  # as nearly all are
+            return previous if len(previous) == 1 and previous[0].ip == shown[0] else (PodIP(ip=shown[0]),)
+        if not shown and not previous:
+            return previous
     before = tuple([each.ip for each in previous])
     ips = pod_ips(bool(pod.spec.host_network), shown, before, node_ips, observed.any_sandbox_ready())
     return previous if ips == before else tuple([PodIP(ip=ip) for ip in ips])
@@ -198,17 +199,17 @@ def _start_time(pod: Pod, observed: ObservedPod, wall_ns: int) -> str:
 def _group(
     view: StatusView, containers: Iterable[Container], kind: Kind, previous: tuple[ContainerStatus, ...]
 ) -> tuple[ContainerStatus, ...]:
-    old = {status.name: status for status in previous} if previous else _NONE
-    statuses = []
+    old = dict(zip(map(_name_of, previous), previous, strict=True))
+    statuses: tuple[ContainerStatus, ...] = ()
     for container in containers:
         of_kind = SIDECAR if kind is INIT and is_sidecar(container) else kind
-        statuses.append(container_status(view, container, of_kind, old.get(container.name)))
-    return tuple(statuses)
+        statuses += (container_status(view, container, of_kind, old.get(container.name)),)
+    return statuses
 
 
 def _sorted(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
     """By name, so that the order in the spec makes no difference."""
-    return tuple(sorted(statuses, key=attrgetter("name")))
+    return tuple(sorted(statuses, key=_name_of))
 
 
 def _phase(
@@ -228,6 +229,8 @@ def _phase(
     if forced.phase:
         return forced.phase
     started = bool(pod.spec.init_containers) and _started_here(pod, observed)
+    if restarted := marked(statuses.values()):
+        coming |= restarted
     return pod_phase(pod, statuses, ended=ended, started_here=started, coming=coming)
 
 

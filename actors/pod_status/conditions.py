@@ -86,7 +86,8 @@ def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatu
         return (_FALSE, "PodCompleted", None)
     unknown: list[str] = []
     unready: list[str] = []
-    for container in lasting_containers(pod.spec):
+    spec = pod.spec
+    for container in lasting_containers(spec) if spec.init_containers else spec.containers:
         status = statuses.get(container.name)
         if status is None:
             unknown.append(container.name)
@@ -190,7 +191,6 @@ def _conditions(
             told.append(was)
             continue
         status, reason, message = verdict
-        since = was.last_transition_time or now if was is not None and was.status == status else now
         told.append(
             PodCondition(
                 type=kind,
@@ -198,7 +198,7 @@ def _conditions(
                 reason=reason,
                 message=message,
                 observed_generation=generation,
-                last_transition_time=since,
+                last_transition_time=now if was is None or was.status != status else was.last_transition_time or now,
             )
         )
     return told

@@ -176,15 +176,15 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
         return old
     if kind is INIT and view.initialized:
         state = ContainerState(terminated=ContainerStateTerminated(exit_code=0, reason="Completed"))
-        return _status(view, container, state, None, old.restart_count if old else 0, None, True, False)
+        return _unmade(view, container, state, None, old.restart_count if old else 0, ready=True)
     if old is None:
-        return _status(view, container, default_waiting(view.pod), None, 0, None, False, False)
+        return _unmade(view, container, default_waiting(view.pod), None, 0)
     restarts, last = old.restart_count, old.last_state
     if state is not None and state.running is not None:
         last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
         if view.pod.metadata.deletion_timestamp is None:
             restarts += 1
-    return _status(view, container, default_waiting(view.pod), last, restarts, None, False, False)
+    return _unmade(view, container, default_waiting(view.pod), last, restarts)
 
 
 def _restarts_with_all(view: StatusView, kind: Kind, old: ContainerStatus | None) -> bool:
@@ -204,7 +204,7 @@ def _removed(view: StatusView, container: Container, old: ContainerStatus | None
             last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
             restarts += 1
     waiting = ContainerState(waiting=ContainerStateWaiting(reason=RESTARTING_ALL))
-    return _status(view, container, waiting, last, restarts, None, False, False)
+    return _unmade(view, container, waiting, last, restarts)
 
 
 def _with_waiting(
@@ -226,7 +226,7 @@ def _with_waiting(
         last = ContainerState(terminated=state.terminated)
     shown = ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message or None))
     if newest is None:
-        return _status(view, container, shown, last, status.restart_count, None, False, False)
+        return _unmade(view, container, shown, last, status.restart_count)
     return msgspec.structs.replace(status, state=shown, last_state=last, ready=False)
 
 
@@ -273,13 +273,11 @@ def _status(
     state: ContainerState,
     last_state: ContainerState | None,
     restarts: int,
-    newest: ObservedContainer | None,
+    newest: ObservedContainer,
     ready: bool,
     started: bool,
 ) -> ContainerStatus:
-    asked, resources = container.resources, container.resources
-    if asked is not None and newest is not None and newest.running:
-        resources = actual_resources(container, newest.resources)
+    asked = container.resources
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -287,20 +285,46 @@ def _status(
         ready=ready,
         started=started,
         restart_count=restarts,
-        image=(newest.image if newest is not None else "") or container.image,
-        image_id=newest.image_ref if newest is not None else "",
-        container_id=_id(view, newest) if newest is not None else None,
-        resources=resources,
-        allocated_resources=asked.requests if asked is not None else {},
+        image=newest.image or container.image,
+        image_id=newest.image_ref,
+        container_id=_id(view, newest),
+        resources=asked if asked is None or not newest.running else actual_resources(container, newest.resources),
+        allocated_resources={} if asked is None else asked.requests,
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
         stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,
-        user=_user(newest.user) if newest is not None and newest.user is not None else None,
+        user=_user(newest.user) if newest.user is not None else None,
     )
 
 
-def _stop_signal(lifecycle: Lifecycle, newest: ObservedContainer | None) -> str | None:
+def _unmade(
+    view: StatusView,
+    container: Container,
+    state: ContainerState,
+    last_state: ContainerState | None,
+    restarts: int,
+    *,
+    ready: bool = False,
+) -> ContainerStatus:
+    """Of one that the runtime does not have."""
+    asked = container.resources
+    return ContainerStatus(
+        name=container.name,
+        state=state,
+        last_state=last_state,
+        ready=ready,
+        started=False,
+        restart_count=restarts,
+        image=container.image,
+        image_id="",
+        resources=asked,
+        allocated_resources={} if asked is None else asked.requests,
+        volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
+    )
+
+
+def _stop_signal(lifecycle: Lifecycle, newest: ObservedContainer) -> str | None:
     """As the runtime knows it; told where the pod asks for one (KEP-4960)."""
-    return newest.stop_signal or None if lifecycle.stop_signal is not None and newest is not None else None
+    return newest.stop_signal or None if lifecycle.stop_signal is not None else None
 
 
 def _mounts(container: Container, able: bool) -> tuple[VolumeMountStatus, ...]:

@@ -5,7 +5,7 @@ The phase of a pod that has ended never changes again. That, and nothing else, i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -49,8 +49,10 @@ def pod_phase(
     `ended`: nothing of the pod is started any more. `started_here`: a regular container was started in the present
     sandbox.
     """
-    counts = _Counts()
     spec = pod.spec
+    if not spec.init_containers and _all_run(spec.containers, statuses):
+        return RUNNING
+    counts = _Counts()
     for container in spec.init_containers:
         if is_sidecar(container):
             _count_sidecar(counts, statuses.get(container.name))
@@ -60,6 +62,14 @@ def pod_phase(
         _count_regular(counts, pod, container, statuses.get(container.name), coming)
     comes_again = counts.restartable > 0 and not (ended and not is_static(pod))
     return _decide(counts, comes_again, started_here)
+
+
+def _all_run(containers: Iterable[Container], statuses: Mapping[str, ContainerStatus]) -> bool:
+    for container in containers:
+        status = statuses.get(container.name)
+        if status is None or status.state is None or status.state.running is None:
+            return False
+    return True
 
 
 def _decide(counts: _Counts, comes_again: bool, started_here: bool) -> str:

@@ -96,13 +96,14 @@ class _Kind(msgspec.Struct, eq=False):
     __repr__ = object.__repr__
 
     def combines(self, message: str, now_ns: int) -> bool:
-        messages = self._messages if now_ns - self._last_ns <= COMBINING_NS else ()
+        if now_ns - self._last_ns > COMBINING_NS:
+            self._messages = ()
         self._last_ns = now_ns
-        if message in messages:
+        if message in self._messages:
             return False
-        if len(messages) == PLAIN_MESSAGES:
+        if len(self._messages) == PLAIN_MESSAGES:
             return True
-        self._messages = (*messages, message)
+        self._messages = (*self._messages, message)
         return False
 
 

@@ -34,8 +34,7 @@ class EventsGathered(Message, frozen=True):
         # Nobody has seen what still waits, and in a burst a new one for each event would cost the square of them.
         told = waiting.shown
         for uid, shown in self.shown.items():
-            known = told.get(uid)
-            told[uid] = shown if known is None else both(shown, known)
+            told[uid] = both(shown, told[uid]) if uid in told else shown
         return waiting
 
 

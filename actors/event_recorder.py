@@ -146,7 +146,8 @@ class EventRecorderActor(Actor):
         call = creation(series, self._node_name) if created else raising(series)
         series.sending, series.raised = True, False
         self._calls += 1
-        self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), partial(_ended, series, created, series.count, call))
+        ended = partial(_ended, series, created, series.count, call)
+        self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), ended)
 
     @handles(CallEnded)
     def call_ended(self, message: CallEnded) -> None:

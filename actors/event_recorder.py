@@ -155,19 +155,22 @@ class EventRecorderActor(Actor):
         series: Series = message.series
         series.sending = False
         error = message.error
-        if error is not None and (error.outcome_unknown or error.code == 429):
+        if error is None:
+            self._probing = False
+            series.tries, series.known = 0, True
+            if series.raised:
+                self._queue.offer(series)
+        elif error.outcome_unknown or error.code == 429:
             self._unanswered(series, error)
         else:
             self._probing = False
-            self._answered(series, message, error)
+            self._refused(series, message, error)
         if self._queue.waiting:
             self._pump()
 
-    def _answered(self, series: Series, message: CallEnded, error: ApiError | None) -> None:
+    def _refused(self, series: Series, message: CallEnded, error: ApiError) -> None:
         series.tries = 0
-        if error is None:
-            series.known = True
-        elif message.created and error.already_exists:
+        if message.created and error.already_exists:
             # An earlier try has arrived after all, with what was known then.
             series.known = True
             series.raised = series.raised or message.count > 1

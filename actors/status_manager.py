@@ -224,13 +224,11 @@ class StatusManagerActor(Actor):
         """Put the pod where it belongs: nowhere, among those kept back, or into the queue."""
         if self._api is None or not known.may_be_written():
             return
-        known.want()
-        if known.is_shown():
+        if known.want():
             self._measures.shown(uid, self.now_ns())
             self._queue.drop(uid)
             if known.is_to_go():
-                self._queue.put(uid, Urgency.ENDED)
-                self._pump()
+                self._write_or_wait(uid, known, Urgency.ENDED)
             return
         self._measures.wanted(uid, self.now_ns())
         shown = None if known.api is None else known.api.status
@@ -239,18 +237,15 @@ class StatusManagerActor(Actor):
             self._queue.keep_back(uid, self.now_ns() + ON_ITS_WAY_NS)
             self._set_alarm()
             return
-        self._queue.put(uid, urgent)
-        self._pump()
+        self._write_or_wait(uid, known, urgent)
 
     @handles(WriteDue)
     def write_due(self, _: WriteDue) -> None:
         self._alarm_ns = None
         for uid in self._queue.take_due(self.now_ns()):
             known = self._pods.get(uid)
-            if known is not None and known.may_be_written():
-                known.want()
-                if not known.is_shown():
-                    self._queue.put(uid, Urgency.REST)
+            if known is not None and known.may_be_written() and not known.want():
+                self._queue.put(uid, Urgency.REST)
         self._pump()
         self._set_alarm()
 
@@ -277,13 +272,25 @@ class StatusManagerActor(Actor):
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
+    def _write_or_wait(self, uid: str, known: Published, urgent: Urgency) -> None:
+        """Begin its write, where that is possible and nobody waits for one."""
+        queue = self._queue
+        if queue.waiting or not self._may_write():
+            queue.put(uid, urgent)
+            self._pump()
+        else:
+            queue.drop(uid)
+            self._write(uid, known)
+
+    def _may_write(self) -> bool:
+        if self._not_before_ns and self._not_before_ns > self.now_ns():
+            return False
+        return self._writes < (1 if self._pause_ns else MAX_WRITES)
+
     def _pump(self) -> None:
         """Begin as many writes as may be under way, most urgent first."""
-        if self._not_before_ns and self._not_before_ns > self.now_ns():
-            return
-        limit = 1 if self._pause_ns else MAX_WRITES
         queue = self._queue
-        while queue.waiting and self._writes < limit and (uid := queue.take()) is not None:
+        while queue.waiting and self._may_write() and (uid := queue.take()) is not None:
             known = self._pods.get(uid)
             if known is not None:
                 self._write(uid, known)

@@ -95,21 +95,22 @@ class Published:
 
     def waits_for_write(self) -> bool:
         """The API has the pod, and not yet its newest status."""
-        if self.may_be_written():
-            self.want()
-            return not self.is_shown()
-        return self.writing
+        return not self.want() if self.may_be_written() else self.writing
 
-    def want(self) -> None:
-        """Work out anew what the API is to show: while nothing was seen, what it shows, which may well be later."""
+    def want(self) -> bool:
+        """Work out anew what the API is to show: while nothing was seen, what it shows, which may well be later.
+        Whether it shows that.
+        """
         shown = None if self.api is None else self.api.status
         if shown is not None and not self.seen:
             self.wanted, self._wanted_of = shown, None
-            return
-        if self.status is self._wanted_of and self.final is self._wanted_final and shown == self.wanted:
-            return  # the API shows what was wanted for this very status: nothing else is
-        self._wanted_of, self._wanted_final = self.status, self.final
-        self.wanted = status_to_write(self.status, shown, nothing_runs=self.final)
+            return True
+        status, final = self.status, self.final
+        if status is self._wanted_of and final is self._wanted_final and shown == self.wanted:
+            return True  # it shows what was wanted for this very status: nothing else is
+        self._wanted_of, self._wanted_final = status, final
+        self.wanted = status_to_write(status, shown, nothing_runs=final)
+        return self.is_shown()
 
     def is_shown(self) -> bool:
         """The API has the wanted status, or what it makes of it: asking again for what it keeps otherwise is no use."""

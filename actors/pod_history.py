@@ -117,7 +117,7 @@ class PodHistory:
                 ended += (container.id,)
                 if container.id not in self._ended:
                     self.note(_END, *end(container), at_wall_ns=container.finished_at_ns)
-            elif container.running and not self._looked:
+            elif not self._looked and container.running:
                 self.note(_EVENT, *found(container))
         self._looked = True
         if ended or self._ended:

@@ -170,42 +170,43 @@ class SyncLoopActor(SyncPartners):
                 self._set_aside.met(before)
 
     def _meet(self, message: PodChanged) -> None:
-        uid = message.pod.metadata.uid
+        pod, operation = message.pod, message.operation
+        uid = pod.metadata.uid
         entry = self._entries.get(uid)
         if message.source == SOURCE_API:
-            if is_mirror(message.pod):
+            if is_mirror(pod):
                 self._mirror_changed(message)
                 return
             self._tell_what_the_api_shows(message, entry)
         self._unheard.discard(uid)
-        if message.operation is Operation.REMOVE:
+        if operation is Operation.REMOVE:
             if entry is not None:
-                if entry.standing is Standing.DESIRED and message.pod.metadata.deletion_timestamp is not None:
-                    entry.pod = message.pod  # its last form says how fast it is to end
+                if entry.standing is Standing.DESIRED and pod.metadata.deletion_timestamp is not None:
+                    entry.pod = pod  # its last form says how fast it is to end
                 self._remove(uid, entry)
             return
         if entry is None or (entry.pod is None and entry.worker is None):  # or it was set aside before it could begin
-            if entry is not None and entry.name != full_name(message.pod):
+            if entry is not None and entry.name != full_name(pod):
                 self._next_of(entry.name, uid)
             entry = self._entries[uid] = Entry()
-            entry.adopt(message.pod, message.source)
+            entry.adopt(pod, message.source)
             self._start_if_allowed(uid, entry)
-        elif entry.is_ending() or (entry.static and self._is_renamed(entry, message.pod)):
+        elif entry.is_ending() or (entry.static and self._is_renamed(entry, pod)):
             self._services.meters.count(names.RESTARTED_PODS, "true" if entry.static else "")
             if not entry.is_ending():
                 self._remove(uid, entry)
-            entry.restart = message.pod
+            entry.restart = pod
             entry.source = message.source
         else:
             before = entry.pod
-            if self._adopt(uid, entry, message.pod, message.source):
+            if self._adopt(uid, entry, pod, message.source):
                 self._start_if_allowed(uid, entry)
-            if message.operation is Operation.RECONCILE and not concerns_worker(before, message.pod):
+            if operation is Operation.RECONCILE and not concerns_worker(before, pod):
                 return
             if entry.static and entry.worker is not None:
                 # If it has run since before a restart of this actor, it is ahead of whoever came since.
                 self._lines.goes_first(entry.name, uid)
-            self._tell_desired(entry, message.operation)
+            self._tell_desired(entry, operation)
 
     def _leave_alone(self, change: PodChanged, failure: Exception) -> None:
         """The pod is known, has the worker that it has, and no more is done."""

@@ -14,14 +14,15 @@ from typing import Any
 import msgspec
 
 from actors.api_status.merge import NODE_CONDITIONS, NOTHING
-from actors.pod_status.conditions import by_type
+from actors.pod_status.conditions import by_type, type_of
 from config.objects import PodCondition, PodStatus
 
 _FIELDS = msgspec.structs.fields(PodStatus)
-_NAMES = tuple((field.name, field.encode_name) for field in _FIELDS)
+_NAMES = tuple(field.encode_name for field in _FIELDS)
 _values = attrgetter(*(field.name for field in _FIELDS))
-_MERGED_BY_IP = frozenset({"pod_ips", "host_ips"})
-_MAPS = frozenset({"allocated_resources", "resources"})
+_MERGED_BY_IP = frozenset({"podIPs", "hostIPs"})
+_MAPS = frozenset({"allocatedResources", "resources"})
+_REPLACED = _MERGED_BY_IP | _MAPS
 
 
 def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str, Any] | None:
@@ -32,19 +33,19 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
     before = NOTHING if api is None else api
     changes: dict[str, Any] = {}
     olds, news = _values(before), _values(wanted)
-    for (name, json_name), old, new in compress(zip(_NAMES, olds, news, strict=True), map(ne, olds, news)):
+    for name, old, new in compress(zip(_NAMES, olds, news, strict=True), map(ne, olds, news)):
         if name == "conditions":
             changed = _condition_changes(old, new)
             if changed:
-                changes[json_name] = changed
+                changes[name] = changed
         elif not new:
-            changes[json_name] = None
-        elif name in _MERGED_BY_IP and old:
-            changes[json_name] = [{"$patch": "replace"}, *new]
-        elif name in _MAPS and old:
-            changes[json_name] = {"$patch": "replace", **msgspec.to_builtins(new)}
+            changes[name] = None
+        elif not old or name not in _REPLACED:
+            changes[name] = new
+        elif name in _MERGED_BY_IP:
+            changes[name] = [{"$patch": "replace"}, *new]
         else:
-            changes[json_name] = new
+            changes[name] = {"$patch": "replace", **msgspec.to_builtins(new)}
     return {"metadata": {"uid": uid}, "status": changes} if changes else None
 
 
@@ -62,13 +63,16 @@ def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
 def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[Any]:
     before = by_type(old)
     written: list[Any] = []
-    for each in new:
-        known = before.pop(each.type, None)
+    wanted = frozenset(map(type_of, new))
+    for known, each in zip(map(before.get, map(type_of, new)), new, strict=True):
         if known is None:
             written.append(each)
-        elif known is not each and known != each:
+        elif known != each:
             written.append(_in_place_of(known, each) if known.reason or known.message else each)
-    return written + [{"$patch": "delete", "type": each} for each in before if each in NODE_CONDITIONS]
+    if wanted.issuperset(before):
+        return written
+    gone = [each for each in before if each not in wanted and each in NODE_CONDITIONS]
+    return written + [{"$patch": "delete", "type": each} for each in gone]
 
 
 def _in_place_of(known: PodCondition, condition: PodCondition) -> PodCondition | dict[str, Any]:

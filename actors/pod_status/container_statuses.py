@@ -88,8 +88,10 @@ def container_status(
         status = _of_observed(view, container, kind, group, old)
     else:
         status = _of_missing(view, container, kind, old)
+    if not view.waiting or view.ended:
+        return status
     waiting = view.waiting.get(container.name)
-    if waiting is not None and not view.ended:
+    if waiting is not None:
         status = _with_waiting(view, container, kind, status, group[0] if group else None, waiting)
     return status
 

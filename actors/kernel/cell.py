@@ -45,18 +45,22 @@ EDGE = "outside"
 
 
 class _Turn(enum.IntEnum):
-    """Where the cell is with the dispatcher: no work, in its queue, on one of its threads."""
+    """Where the cell is with the dispatcher: no work, in its queue, on one of its threads. The other two are those of
+    plain cases (see `lone_cell`): no work, and in the queue or at work.
+    """
 
     IDLE = 0
     QUEUED = 1
     RUNNING = 2
+    AT_REST = 3
+    HAS_MAIL = 4
 
 
 # The way of every message: a member of an enum costs ten times a global name.
 COALESCED = Posted.COALESCED
 TAKEN = (Posted.QUEUED, COALESCED)
 ALIVE, STOPPING, STOPPED = Life.RUNNING, Life.STOPPING, Life.STOPPED
-IDLE, IN_QUEUE, AT_WORK = _Turn
+IDLE, IN_QUEUE, AT_WORK, AT_REST, HAS_MAIL = _Turn
 
 
 class Cell:

@@ -82,6 +82,31 @@ class _Nature:
 
 
 _natures: dict[type[Any], _Nature] = {}
+PLAIN_NATURES: dict[type[Any], _Nature] = {}
+"""Of the types seen so far those that are plain: what comes alone into an open mailbox just lies there."""
+
+
+def _nature_of(message_type: type[Any]) -> _Nature:
+    """Of a type that is seen for the first time."""
+    nature = _natures[message_type] = _Nature(message_type)
+    if nature.plain:
+        PLAIN_NATURES[message_type] = nature
+    return nature
+
+
+def coalescing_key(message: Message) -> Hashable | None:
+    """Under which a message that names what it is about waits; None when it cannot tell."""
+    try:
+        own = message.coalesce_key()
+        if own is None:
+            return None
+        key = (type(message), own)
+        if type(own) is not str:
+            hash(key)
+    except Exception:
+        log_bad_key(message)
+        return None
+    return key
 
 
 class Mailbox:
@@ -135,17 +160,9 @@ class Mailbox:
         try:
             nature = _natures[message_type]
         except KeyError:
-            nature = _natures[message_type] = _Nature(message_type)
+            nature = _nature_of(message_type)
         if nature.keyed and key is None and reply_to is None:  # each question has an answer of its own
-            try:
-                own = message.coalesce_key()
-                if own is not None:
-                    key = (message_type, own)
-                    if type(own) is not str:
-                        hash(key)
-            except Exception:
-                key = None
-                log_bad_key(message)
+            key = coalescing_key(message)
         if not self.length and nature.plain:
             self.only = Item(message, reply_to, sender, now_ns, key, nature)
             self.length = 1

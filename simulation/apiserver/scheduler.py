@@ -95,19 +95,17 @@ class Scheduler:
             self._try_all()
 
     def _pod(self, kind: str, version: Version) -> None:
-        key = version.key
-        pod, node = version.object, version.node
-        gone = kind == DELETED or (pod.get("status") or {}).get("phase") in _TERMINAL
-        if not gone and self._booked.get(key) is pod["spec"]:
-            return
-        if gone or node:
-            self._waiting.pop(key, None)
-            self._in_vain.pop(key, None)
-        if gone:
+        key, pod, node = version.key, version.object, version.node
+        status = pod.get("status")
+        if kind == DELETED or (status and status.get("phase") in _TERMINAL):
+            self._tried_enough(key)
             self._booked.pop(key, None)
             if self._ledger.remove_pod(key):
                 self._try_all()
+        elif self._booked.get(key) is pod["spec"]:
+            return
         elif node:
+            self._tried_enough(key)
             self._booked[key] = pod["spec"]
             self._ledger.put_pod(key, node, demand_of(pod))
         elif _is_ours(pod):
@@ -115,6 +113,13 @@ class Scheduler:
             if tried is None or tried[0]["metadata"]["uid"] != version.uid or tried[0]["spec"] != pod["spec"]:
                 self._waiting[key] = pod
                 self._take_turn()
+
+    def _tried_enough(self, key: _Key) -> None:
+        """It has a node, or needs none any more."""
+        if self._waiting:
+            self._waiting.pop(key, None)
+        if self._in_vain:
+            self._in_vain.pop(key, None)
 
     def _try_all(self) -> None:
         """Room has come, or a node: what was in vain may not be any more."""

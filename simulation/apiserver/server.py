@@ -99,6 +99,7 @@ class ApiServer:
         assert isinstance(definitions, DefinitionRules)
         definitions.tools = Tools(add_rules=kinds.__setitem__, empty=lambda resource: self._empty(resource, ""))
         self._custom = definitions.catalog
+        self._find_custom = self._custom.find
         namespaces.resources = self._custom.one_of_each
         with self._core.lock:
             for name in FIRST:
@@ -126,7 +127,7 @@ class ApiServer:
         """The answer to a request."""
         with self._core.lock:
             try:
-                call = call_of(request, self._custom.find)
+                call = call_of(request, self._find_custom)
                 if self._checks:
                     self._context.authorizer.check(call)
                 resource = call.resource

@@ -250,13 +250,13 @@ class Collection:
         place = bisect_left(order, (namespace, ""))
         return place < len(order) and order[place][0] == namespace
 
-    def put(self, value: Json) -> Version:
-        """Store a new object or a new version. `value` and its metadata belong to the store from now on."""
+    def put(self, key: Key, value: Json) -> Version:
+        """Store a new object or a new version, which says of itself that it is `key`. `value` and its metadata belong
+        to the store from now on.
+        """
         store = self._store
         revision = store.revision = store.revision + 1
-        metadata = value["metadata"]
-        metadata["resourceVersion"] = str(revision)
-        key = (metadata.get("namespace", ""), metadata["name"])
+        value["metadata"]["resourceVersion"] = str(revision)
         version = Version(key, value, revision)
         items, by_node = self._items, self._by_node
         old = items.get(key)
@@ -476,7 +476,8 @@ class Store:
 
     def put(self, key: str, value: Json) -> Version:
         """See `Collection.put`."""
-        return self.of[key].put(value)
+        metadata = value["metadata"]
+        return self.of[key].put((metadata.get("namespace", ""), metadata["name"]), value)
 
     def remove(self, key: str, namespace: str, name: str) -> Version:
         """The object is gone; what it was last. Raises KeyError when there is none."""

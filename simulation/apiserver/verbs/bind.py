@@ -57,7 +57,7 @@ def bind(context: Context, call: Call) -> Answer:
         "status": {**status, "conditions": [*others, condition]},
     }
     if not call.dry_run:
-        context.rules(PODS).changed(old, context.core.store.put(PODS.store_key, bound))
+        context.rules(PODS).changed(old, context.core.store.of[PODS.store_key].put(old.key, bound))
     return JsonAnswer(success(PODS, name, code=201), 201)
 
 

@@ -59,11 +59,12 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     if call.request.user.node:
         check_node_object(call, None, value)
     collection = collections[resource.store_key]
-    if collection.get((metadata.get("namespace", ""), name)) is not None:
+    key = (namespace, name)
+    if collection.get(key) is not None:
         raise already_exists(resource, name)
     if call.dry_run:
         return tried(value)
-    version = collection.put(value)
+    version = collection.put(key, value)
     rules.created(version)
     return version
 

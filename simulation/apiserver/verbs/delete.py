@@ -110,7 +110,7 @@ def _marked(
         metadata["finalizers"] = list(finalizers)
     elif "finalizers" in metadata:
         del metadata["finalizers"]
-    return core.store.put(call.resource.store_key, {**old.object, "metadata": metadata})
+    return core.store.of[call.resource.store_key].put(old.key, {**old.object, "metadata": metadata})
 
 
 def _check_preconditions(call: Call, old: Version, preconditions: Json) -> None:

@@ -16,20 +16,20 @@ from actors.pod_status.ips import pod_ips
 from actors.pod_view import PodView
 from actors.start.environment import FileText, Sources
 from actors.start.outline import Outline
+from actors.worker_part import WorkerPart
 from config.objects import Container, Pod
 
 ENV_FILE_BYTES = 64 * 1024
 """A file of variables is small; what is larger is another file."""
 
 
-class ContainerSources:
+class ContainerSources(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView, references: PodReferences) -> None:
-        self._worker = worker
-        self._services = services
-        self._view = view
-        self._references = references
+    _worker: Actor
+    _services: PodServices
+    _view: PodView
+    _references: PodReferences
 
     async def of(
         self, pod: Pod, container: Container, outline: Outline, host_paths: Mapping[str, str]

@@ -28,6 +28,7 @@ from actors.observed import ObservedPod
 from actors.pod_action_types import KillCause
 from actors.pod_waits import stop_wait
 from actors.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
+from actors.worker_part import WorkerPart
 from config.objects import Container
 from config.pod_identity import containers_by_name
 from runtime.cri import CriError
@@ -81,14 +82,13 @@ class _End(msgspec.Struct):
     outlived: bool = False
 
 
-class ContainerStops:
+class ContainerStops(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, view: PodView, hooks: HookRunner) -> None:
-        self._worker = worker
-        self._view = view
-        self._hooks = hooks
-        self._ends: dict[str, _End] = {}
+    _worker: Actor
+    _view: PodView
+    _hooks: HookRunner
+    _ends: dict[str, _End] = {}
 
     @property
     def killed(self) -> dict[str, KillCause]:

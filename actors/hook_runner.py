@@ -12,6 +12,7 @@ import msgspec
 
 from actors.hook_rules import ExecHook, Hook, HookKind, HttpHook, SleepHook
 from actors.kernel import Message, Pending
+from actors.worker_part import WorkerPart
 from runtime.cri import CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ExecSyncRequest, ExecSyncResponse
@@ -52,14 +53,13 @@ class _Run(msgspec.Struct):
     sleeps: bool = False
 
 
-class HookRunner:
+class HookRunner(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices) -> None:
-        self._worker = worker
-        self._services = services
-        self._runs: dict[tuple[str, HookKind], _Run] = {}
-        self._numbers = 0
+    _worker: Actor
+    _services: PodServices
+    _runs: dict[tuple[str, HookKind], _Run] = {}
+    _numbers: int = 0
 
     def under_way(self, container_id: str, kind: HookKind) -> bool:
         return (container_id, kind) in self._runs

@@ -8,6 +8,8 @@ but after a pause that doubles. A pass that finds nothing to do ends the row.
 
 from __future__ import annotations
 
+from actors.worker_part import WorkerPart
+
 SANDBOX_PASSES = 3
 """The old one goes, what was in it goes, the new one comes."""
 FIRST_PAUSE_NS = 1_000_000_000
@@ -15,11 +17,10 @@ MAX_DOUBLINGS = 6
 """So that the longest pause is about a minute."""
 
 
-class PassesInARow:
+class PassesInARow(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self) -> None:
-        self._count = 0
+    _count: int = 0
 
     def ended(self) -> None:
         """A pass has found nothing to do."""

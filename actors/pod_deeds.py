@@ -8,9 +8,11 @@ gets `DeedEnded` and looks again; what it made is then found by looking, like ev
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from actors.kernel import Interrupted, Message, Pending
+from actors.worker_part import WorkerPart
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
     ContainerConfig,
@@ -19,6 +21,7 @@ from runtime.cri.messages import (
     RemoveContainerRequest,
     RunPodSandboxRequest,
     StartContainerRequest,
+    StartContainerResponse,
     StopContainerRequest,
     StopContainerResponse,
     StopPodSandboxRequest,
@@ -47,18 +50,17 @@ class DeedEnded(Message, frozen=True):
     name: str
 
 
-class Deeds:
+class Deeds(WorkerPart):
     """See the module. One per worker; `actor` is the worker that waits. `observer` hears of which sandbox or container
     what was seen is old from now on, and of all where the outcome of a deed is not known.
     """
 
-    def __init__(self, actor: Actor, cri: Cri, observer: PodObserver) -> None:
-        self.begun = 0
-        """How many deeds there were."""
-        self._actor = actor
-        self._cri = cri
-        self._observer = observer
-        self._under_way: dict[str, Pending[Any]] = {}
+    _actor: Actor
+    _cri: Cri
+    _observer: PodObserver
+    begun: int = 0
+    """How many deeds there were."""
+    _under_way: dict[str, Pending[Any]] = {}
 
     def under_way(self) -> frozenset[str]:
         """Names of the deeds whose outcome is not known yet."""
@@ -90,11 +92,11 @@ class Deeds:
         self._observer.doubt(response.container_id)
         return response.container_id
 
-    async def start_container(self, name: str, attempt: int, container_id: str) -> None:
+    def start_container(self, name: str, attempt: int, container_id: str) -> Awaitable[StartContainerResponse]:
         """Start a created container. Raises CriError."""
         request = StartContainerRequest(container_id=container_id)
         self._observer.doubt(container_id)
-        await self._do(container_deed(name, attempt), START_CONTAINER, request, f"the start of container {name}")
+        return self._do(container_deed(name, attempt), START_CONTAINER, request, f"the start of container {name}")
 
     def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container: after the grace it is killed. What is gone is stopped."""
@@ -113,9 +115,9 @@ class Deeds:
             if not failure.not_found:
                 raise
 
-    async def stop_sandbox(self, sandbox_id: str) -> None:
+    def stop_sandbox(self, sandbox_id: str) -> Awaitable[None]:
         """Stop a sandbox with all that is still in it. What is gone is stopped. Raises CriError."""
-        await self.sandbox_stopped(self.ask_sandbox_to_stop(sandbox_id), sandbox_id)
+        return self.sandbox_stopped(self.ask_sandbox_to_stop(sandbox_id), sandbox_id)
 
     def ask_sandbox_to_stop(self, sandbox_id: str) -> Pending[StopPodSandboxResponse]:
         """The first half of `stop_sandbox`, for whoever has something to do meanwhile."""

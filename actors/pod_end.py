@@ -116,15 +116,16 @@ class PodEnd:
 
     def waits(self, life: PodLife) -> tuple[PodWait, ...]:
         """What the end of the pod waits for, after a pass."""
-        if life.stage is TERMINATING and self._view.stops.under_way():
-            return self._view.stops.waits()
-        if life.stage is TERMINATING:
+        stage = life.stage
+        if stage is TERMINATING:
+            if self._view.stops.under_way():
+                return self._view.stops.waits()
             deeds = ", ".join(sorted(self._view.deeds.under_way()))
             return (PodWait("the pod", "Terminating", f"what was begun has to end first: {deeds}", "it ends then"),)
         if self._trouble:
             at_ns = self._worker.wall_ns() + RETRY_NS
             return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
-        if life.stage is TERMINATED and not self._released:
+        if stage is TERMINATED and not self._released:
             return (PodWait("the pod", "Terminating", "its volumes are being taken down", "its remains go then"),)
         if should_content_be_removed(life, True) and not self._collected:
             return (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)

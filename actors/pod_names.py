@@ -16,6 +16,7 @@ from actors.pod_view import PodView
 from actors.start import hosts_file, resolver
 from actors.start.refusal import StartRefusedError
 from actors.start.resolver import ClusterResolver, Formed, Resolver, ResolverError
+from actors.worker_part import WorkerPart
 from config.objects import Pod
 from runtime.cri.messages import DNSConfig
 
@@ -24,16 +25,15 @@ GOOD_FOR_NS = 10_000_000_000
 FILES = "the files of names"
 
 
-class PodNames:
+class PodNames(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
-        self._worker = worker
-        self._services = services
-        self._view = view
-        self._formed: Formed | None = None
-        self._ahead: Pending[str] | None = None
-        self._ahead_at_ns = 0
+    _worker: Actor
+    _services: PodServices
+    _view: PodView
+    _formed: Formed | None = None
+    _ahead: Pending[str] | None = None
+    _ahead_at_ns: int = 0
 
     def read_ahead(self, pod: Pod) -> None:
         """The pod will be asked for its resolver soon, for the first time: it has no sandbox yet."""

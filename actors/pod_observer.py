@@ -17,7 +17,7 @@ A failed look raises: the caller keeps what it knew, and the doubt.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
@@ -122,12 +122,12 @@ class PodObserver:
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
-    async def look(self) -> None:
+    def look(self) -> Awaitable[None]:
         """See everything of the pod, asking for no more than is in doubt. Raises CriError."""
-        if not self._complete:
-            await self.look_at_all()
-            return
-        for each in sorted(self._doubtful) if self._doubtful else ():
+        return self._look_at_what_is_doubtful() if self._complete else self.look_at_all()
+
+    async def _look_at_what_is_doubtful(self) -> None:
+        for each in sorted(self._doubtful):
             await (self.look_at_sandbox(each) if each in self._sandboxes else self.look_at_container(each))
 
     async def look_at_all(self) -> None:
@@ -152,17 +152,17 @@ class PodObserver:
         self._containers = self._those([each.id for each in containers], self._containers)
         self._complete = True
 
-    async def look_at_sandbox(self, sandbox_id: str) -> None:
+    def look_at_sandbox(self, sandbox_id: str) -> Awaitable[None]:
         """Refresh one sandbox; forget it when it is gone."""
         call = self._cri.call(POD_SANDBOX_STATUS, PodSandboxStatusRequest(pod_sandbox_id=sandbox_id))
         what = f"the status of sandbox {sandbox_id[:13]}"
-        await self._refresh(sandbox_id, self._sandboxes, observed_sandbox, call, what)
+        return self._refresh(sandbox_id, self._sandboxes, observed_sandbox, call, what)
 
-    async def look_at_container(self, container_id: str) -> None:
+    def look_at_container(self, container_id: str) -> Awaitable[None]:
         """Refresh one container; forget it when it is gone."""
         call = self._cri.call(CONTAINER_STATUS, ContainerStatusRequest(container_id=container_id))
         what = f"the status of container {container_id[:13]}"
-        await self._refresh(container_id, self._containers, observed_container, call, what)
+        return self._refresh(container_id, self._containers, observed_container, call, what)
 
     async def _refresh(
         self,

@@ -19,6 +19,7 @@ from actors.probe_messages import ContainersSeen, ProbesJudged, RunningContainer
 from actors.probe_results import ProbeResults, say_the_same
 from actors.probe_rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probe_runner import ProbeRunner, has_probes, probed_containers
+from actors.worker_part import WorkerPart
 from config.objects import Container, Pod, PodStatus
 from config.pod_identity import containers_by_name
 
@@ -30,24 +31,23 @@ MAX_HOLD_NS = 60_000_000_000
 _NOTHING = ProbeResults(active=True)
 
 
-class PodProbes:
+class PodProbes(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices) -> None:
-        self._worker = worker
-        self._services = services
-        self._runner: ActorRef | None = None
-        self._heard = False
-        self._told: ContainersSeen | None = None
-        self._pod: Pod | None = None
-        self._probed = False
-        """Whether that pod has probes."""
-        self._observed: tuple[object, ...] = ()
-        """What was taken in last: as long as it is the same, there is nothing to tell."""
-        self._adopted: dict[str, tuple[int, Container]] = {}
-        """Containers that ran before the agent and of which nothing is known, and until when they are given time."""
-        self.results = _NOTHING
-        """What decisions and the status are computed from."""
+    _worker: Actor
+    _services: PodServices
+    _runner: ActorRef | None = None
+    _heard: bool = False
+    _told: ContainersSeen | None = None
+    _pod: Pod | None = None
+    _probed: bool = False
+    """Whether that pod has probes."""
+    _observed: tuple[object, ...] = ()
+    """What was taken in last: as long as it is the same, there is nothing to tell."""
+    _adopted: dict[str, tuple[int, Container]] = {}
+    """Containers that ran before the agent and of which nothing is known, and until when they are given time."""
+    results: ProbeResults = _NOTHING
+    """What decisions and the status are computed from."""
 
     def start(self) -> None:
         """The worker is there (again). A runner that has outlived an earlier form of it tells what it knows."""

@@ -40,6 +40,7 @@ from actors.start.environment import SECRET, Data, Sources
 from actors.start.outline import Outline, shows_amounts
 from actors.start.refusal import StartRefusedError
 from actors.surroundings import Surroundings
+from actors.worker_part import WorkerPart
 from config.codec import DocumentError
 from config.docker_config import Credential, DockerConfigError, Entries, credentials_for, read_secret
 from config.objects import ConfigMap, Container, Pod, Secret
@@ -67,21 +68,18 @@ class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
     number: int
 
 
-class _Asked(Generic[Answer]):
+class _Asked(WorkerPart, Generic[Answer]):
     """One kind of question, its newest answer, and who has used that already."""
 
-    __slots__ = ("_answer", "_ask", "_at_ns", "_question", "_tag", "_used", "_worker", "waiters")
-
-    def __init__(self, worker: Actor, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> None:
-        self._worker = worker
-        self._ask = ask
-        self._question = Question(worker, what)
-        self._tag = ReferenceTag(what, 0)
-        self._answer: Answer | None = None
-        self._at_ns = 0
-        self._used: frozenset[str] = _NOBODY
-        self.waiters: frozenset[str] = _NOBODY
-        """Who waits for an answer; the question may be due again."""
+    _worker: Actor
+    _ask: Callable[[Pod, ReferenceTag], None]
+    _question: Question
+    _tag: ReferenceTag
+    _answer: Answer | None = None
+    _at_ns: int = 0
+    _used: frozenset[str] = _NOBODY
+    waiters: frozenset[str] = _NOBODY
+    """Who waits for an answer; the question may be due again."""
 
     def has_for(self, pod: Pod, user: str) -> bool:
         """Whether there is an answer for `user`; asks and lets it wait where there is none."""
@@ -139,22 +137,21 @@ class _Asked(Generic[Answer]):
         self._answer = None
 
 
-class PodReferences:
+class PodReferences(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
-        self._worker = worker
-        self._services = services
-        self._view = view
-        self._questions: dict[str, _Asked[Any]] = {}
-        """Those that were ever asked: most pods ask one of the four, or none."""
-        self._held: tuple[Reference, ...] = ()
-        self._said: tuple[str, ...] = ()
+    _worker: Actor
+    _services: PodServices
+    _view: PodView
+    _questions: dict[str, _Asked[Any]] = {}
+    """Those that were ever asked: most pods ask one of the four, or none."""
+    _held: tuple[Reference, ...] = ()
+    _said: tuple[str, ...] = ()
 
     # --- the four questions, each made when it is first asked -------------------------------------------------------
 
     def _first(self, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> _Asked[Any]:
-        asked = self._questions[what] = _Asked(self._worker, what, ask)
+        asked = self._questions[what] = _Asked(self._worker, ask, Question(self._worker, what), ReferenceTag(what, 0))
         return asked
 
     @property

@@ -17,6 +17,7 @@ from actors.hook_runner import HookEnded as HookRunEnded
 from actors.hook_runner import HookRunner, HookTimeIsUp
 from actors.observed import ObservedPod
 from actors.termination import Ending, GraceCause, grace_seconds
+from actors.worker_part import WorkerPart
 from config.objects import Container
 
 if TYPE_CHECKING:
@@ -26,15 +27,14 @@ if TYPE_CHECKING:
 POST_START_ERROR = "PostStartHookError"
 
 
-class PostStarts:
+class PostStarts(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, view: PodView, hooks: HookRunner, stops: ContainerStops) -> None:
-        self._view = view
-        self._hooks = hooks
-        self._stops = stops
-        self._containers: dict[str, Container] = {}
-        """By id, from the start of their hook to its good end or to theirs."""
+    _view: PodView
+    _hooks: HookRunner
+    _stops: ContainerStops
+    _containers: dict[str, Container] = {}
+    """By id, from the start of their hook to its good end or to theirs."""
 
     def begin(self, container: Container, container_id: str, ip: str) -> HookEnded | None:
         """The container runs now. What has become of its hook, if that is known already."""

@@ -49,7 +49,7 @@ def both(newer: Shown, older: Shown) -> Shown:
     if newer == older:
         return newer
     together = {**older, **newer}
-    for each, before in older.items():
+    for each, before in older.items() - newer.items():
         state = together[each]
         if state != before:
             together[each] = LOOK if _UNKNOWN in (state, before) else max(state, before)

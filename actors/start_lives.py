@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from actors.container_start import BEGINNING, RUNS_UNSTARTED, Event, StartLife, advance
+from actors.worker_part import WorkerPart
 
 
-class StartLives:
+class StartLives(WorkerPart):
     """See the module."""
 
-    def __init__(self) -> None:
-        self._lives: dict[str, StartLife] = {}
-        self.unstarted: frozenset[str] = frozenset()
-        """Ids of containers that run and whose postStart hook has not ended well."""
+    _lives: dict[str, StartLife] = {}
+    unstarted: frozenset[str] = frozenset()
+    """Ids of containers that run and whose postStart hook has not ended well."""
 
     def meet(self, name: str, event: Event) -> StartLife:
         """Walk one event of container `name`."""

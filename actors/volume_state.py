@@ -164,8 +164,10 @@ def advance(life: ThingLife, event: Event) -> ThingLife:
     kind = type(event)
     for rule in TABLE.get((life.stage, kind), ()):
         if rule.holds is None or rule.holds(life):
-            lost = life.lost + (kind is Late) - (kind is LostEnded)
-            return ThingLife(rule.target, lost) if lost else _WITHOUT_LOST[rule.target]
+            if kind is Late or kind is LostEnded or life.lost:
+                lost = life.lost + (kind is Late) - (kind is LostEnded)
+                return ThingLife(rule.target, lost)
+            return _WITHOUT_LOST[rule.target]
     raise IllegalTransitionError(f"{kind.__name__} cannot come to a thing that is {life}")
 
 

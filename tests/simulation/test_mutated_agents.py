@@ -17,6 +17,7 @@ import actors.pleg
 import actors.pod_probes
 from actors.container_stops import ContainerStops
 from actors.image_rules import judge_image
+from actors.observed import observed_container, observed_sandbox
 from actors.pleg import PlegActor
 from actors.pod_end import PodEnd
 from actors.pod_lifecycle import PodLife
@@ -86,8 +87,9 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
         sandbox, containers = told.pop(self._actor.ref.name)
         self._complete = True
         self._doubtful.clear()
-        self._sandboxes = {sandbox.id: sandbox}
-        self._containers = {each.id: each for each in containers}
+        self._sandboxes = {sandbox.id: observed_sandbox(sandbox)}
+        self._containers = {each.id: observed_container(each) for each in containers}
+        self._states = {each.id: each.state for each in (sandbox, *containers)}
         self.changes += 1
 
     monkeypatch.setattr(actors.pleg, "shown_by", keep)

@@ -107,14 +107,13 @@ class _Kind(msgspec.Struct, eq=False):
         return False
 
 
-class _Allowance:
+class _Allowance(msgspec.Struct, eq=False):
     """What one object may still send, as time saved up."""
 
-    __slots__ = ("_at_ns", "_saved_ns")
+    _at_ns: int
+    _saved_ns: int = FULL_NS
 
-    def __init__(self, now_ns: int) -> None:
-        self._saved_ns = FULL_NS
-        self._at_ns = now_ns
+    __repr__ = object.__repr__
 
     def take(self, now_ns: int) -> bool:
         saved_ns = min(FULL_NS, self._saved_ns + now_ns - self._at_ns)

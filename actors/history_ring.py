@@ -24,15 +24,14 @@ LAID_ASIDE = 32
 """New entries that wait to be put with the others: more than come of a pod that starts, runs and ends."""
 
 
-class HistoryRing:
+class HistoryRing(msgspec.Struct, eq=False):
     """See the module. At most `FIRST + LAST` entries."""
 
-    __slots__ = ("_dropped", "_entries", "_new")
+    _entries: list[HistoryEntry] = []
+    _new: list[HistoryEntry] = []
+    _dropped: int = 0
 
-    def __init__(self) -> None:
-        self._entries: list[HistoryEntry] = []
-        self._new: list[HistoryEntry] = []
-        self._dropped = 0
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
 
     @property
     def dropped(self) -> int:

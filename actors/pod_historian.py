@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from actors.history_messages import (
     HistorianStarted,
     HistoryEntry,
@@ -42,17 +44,19 @@ class AskWhoIsKnown(Message, frozen=True):
     """To itself: words were lost a while ago."""
 
 
-class _History:
-    __slots__ = ("gone_wall_ns", "name", "namespace", "past", "ring", "since_wall_ns", "stage", "waits")
+class _History(msgspec.Struct, eq=False):
+    """`past`: whether the time before has been told."""
 
-    def __init__(self) -> None:
-        self.ring = HistoryRing()
-        self.namespace = self.name = self.stage = ""
-        self.since_wall_ns = 0
-        self.waits: tuple[PodWait, ...] = ()
-        self.gone_wall_ns: int | None = None
-        self.past = False
-        """Whether the time before has been told."""
+    ring: HistoryRing = msgspec.field(default_factory=HistoryRing)
+    namespace: str = ""
+    name: str = ""
+    stage: str = ""
+    since_wall_ns: int = 0
+    waits: tuple[PodWait, ...] = ()
+    gone_wall_ns: int | None = None
+    past: bool = False
+
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
 
 
 class HistorianActor(Actor):

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
 from actors.observed import ObservedPod
 from actors.pod_action_types import PodActions
-from actors.pod_lifecycle import BEGINNING, Event, Step
+from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
 
 if TYPE_CHECKING:
     from actors.kernel import Actor, ActorRef
@@ -24,42 +26,27 @@ _STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
 _NOTHING: frozenset[tuple[str, str]] = frozenset()
 
 
-class PodHistory:
+class PodHistory(msgspec.Struct, eq=False):
     """See the module. One per worker."""
 
-    __slots__ = (
-        "_decided",
-        "_ended",
-        "_entries",
-        "_historian",
-        "_life",
-        "_looked",
-        "_name",
-        "_namespace",
-        "_past",
-        "_said",
-        "_seen",
-        "_uid",
-        "_waits",
-        "_worker",
-    )
+    _worker: Actor
+    _uid: str
+    _historian: ActorRef
+    _namespace: str = ""
+    _name: str = ""
+    _life: PodLife = BEGINNING
+    _entries: tuple[HistoryEntry, ...] = ()
+    _waits: tuple[PodWait, ...] = ()
+    _said: tuple[PodWait, ...] | None = None
+    _decided: str = ""
+    _looked: bool = False
+    _seen: ObservedPod | None = None
+    _past: tuple[HistoryEntry, ...] = ()
+    """What could be seen of the time before, until it is told."""
+    _ended: frozenset[str] = frozenset()
+    """Ids of containers whose end has been noted, as long as the runtime lists them."""
 
-    def __init__(self, worker: Actor, uid: str, historian: ActorRef) -> None:
-        self._worker = worker
-        self._historian = historian
-        self._uid = uid
-        self._namespace = self._name = ""
-        self._life = BEGINNING
-        self._entries: tuple[HistoryEntry, ...] = ()
-        self._waits: tuple[PodWait, ...] = ()
-        self._said: tuple[PodWait, ...] | None = None
-        self._decided = ""
-        self._looked = False
-        self._seen: ObservedPod | None = None
-        self._past: tuple[HistoryEntry, ...] = ()
-        """What could be seen of the time before, until it is told."""
-        self._ended: frozenset[str] = frozenset()
-        """Ids of containers whose end has been noted, as long as the runtime lists them."""
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
 
     def named(self, namespace: str, name: str) -> None:
         """What the pod is called."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.api_status.merge import status_to_write, with_plain_status
+from actors.api_status.merge import NOTHING, status_to_write, with_plain_status
 from actors.api_status.patch import asked_in, status_patch
 from actors.pod_status.phase import TERMINAL
 from actors.published_status import next_status
@@ -15,52 +15,34 @@ from config.objects import Pod, PodStatus
 from config.pod_identity import is_static
 
 
-class Published:
+class Published(msgspec.Struct, eq=False):
     """See the module. `version` counts the changes of `status`; `api` is the newest object that the API has shown.
 
     `seen`: its status rests on a look at the runtime. `final`: nothing of the pod runs. `finished`: nothing of it is
-    left to take down. `gone`: the API has no such pod (any more). `wanted`: what the API is to show.
+    left to take down. `gone`: the API has no such pod (any more). `wanted`: what the API is to show, once that has been
+    worked out.
     """
 
-    __slots__ = (
-        "_answer",
-        "_asked",
-        "_base",
-        "_sent",
-        "_wanted_final",
-        "_wanted_of",
-        "api",
-        "final",
-        "finished",
-        "gone",
-        "pod",
-        "refused",
-        "seen",
-        "status",
-        "version",
-        "wanted",
-        "writing",
-    )
+    pod: Pod
+    status: PodStatus
+    version: int = 0
+    seen: bool = False
+    final: bool = False
+    finished: bool = False
+    api: Pod | None = None
+    gone: bool = False
+    wanted: PodStatus = NOTHING
+    writing: bool = False
+    refused: str = ""
+    _sent: PodStatus | None = None
+    _asked: PodStatus | None = None
+    _base: Pod | None = None
+    _answer: Pod | None = None
+    _wanted_of: PodStatus | None = None
+    """The status for which `wanted` was worked out."""
+    _wanted_final: bool = False
 
-    def __init__(self, pod: Pod, status: PodStatus) -> None:
-        self.pod = pod
-        self.status = status
-        self.version = 0
-        self.seen = False
-        self.final = False
-        self.finished = False
-        self.api: Pod | None = None
-        self.gone = False
-        self.wanted = status
-        self.writing = False
-        self.refused = ""
-        self._sent: PodStatus | None = None
-        self._asked: PodStatus | None = None
-        self._base: Pod | None = None
-        self._answer: Pod | None = None
-        self._wanted_of: PodStatus | None = None
-        """The status for which `wanted` was worked out."""
-        self._wanted_final = False
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
 
     # --- what the API shows -----------------------------------------------------------------------------------------
 

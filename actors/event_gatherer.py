@@ -10,6 +10,7 @@ What is lost when this actor fails, a list finds (`actors.pleg`).
 
 from __future__ import annotations
 
+import threading
 from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
@@ -18,23 +19,57 @@ from runtime.cri.enums import ContainerEventType
 from runtime.cri.messages import ContainerEventResponse
 
 SECOND_NS = 1_000_000_000
+PODS_AT_MOST = 4096
+"""Of which something is told in one."""
 STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
 """Only what tells of this may have to be heard of at once."""
 
 
-class EventsGathered(Message, frozen=True):
-    """The stream of events -> EventGatherer -> PlegActor: by UID of a pod, what was told of it."""
+class Told:
+    """What the runtime has told, by UID of a pod. Open as long as it waits for the `EventGatherer`: till then whoever
+    reads the stream adds to it, from any thread, and tells nobody.
+    """
 
-    shown: dict[str, Shown]
+    __slots__ = ("_lock", "_open", "shown")
+
+    def __init__(self, uid: str, shown: Shown) -> None:
+        self.shown: dict[str, Shown] = {uid: shown}
+        self._open = True
+        self._lock = threading.Lock()
+
+    def add(self, uid: str, shown: Shown) -> bool:
+        """Whether that is possible still: otherwise it is to be told anew."""
+        told = self.shown
+        with self._lock:
+            if not self._open or len(told) >= PODS_AT_MOST:
+                return False
+            told[uid] = both(shown, told[uid]) if uid in told else shown
+        return True
+
+    def include(self, later: Told) -> None:
+        """What was told `later` becomes part of it."""
+        later.close()
+        told = self.shown
+        with self._lock:
+            for uid, shown in later.shown.items():
+                told[uid] = both(shown, told[uid]) if uid in told else shown
+
+    def close(self) -> None:
+        """From now on it belongs to whoever has the message."""
+        with self._lock:
+            self._open = False
+
+
+class EventsGathered(Message, frozen=True):
+    """The stream of events -> EventGatherer -> PlegActor."""
+
+    told: Told
 
     def coalesce_key(self) -> str:
         return "events"
 
     def merged(self, waiting: EventsGathered) -> EventsGathered:
-        # Nobody has seen what still waits, and in a burst a new one for each event would cost the square of them.
-        told = waiting.shown
-        for uid, shown in self.shown.items():
-            told[uid] = both(shown, told[uid]) if uid in told else shown
+        waiting.told.include(self.told)
         return waiting
 
 
@@ -50,6 +85,7 @@ class EventGatherer(Actor):
 
     @handles(EventsGathered)
     def gathered(self, message: EventsGathered) -> None:
+        message.told.close()
         self._pleg.tell(message)
 
 

@@ -10,7 +10,7 @@ What is lost when this actor fails, a list finds (`actors.pleg`).
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
@@ -19,45 +19,43 @@ from runtime.cri.enums import ContainerEventType
 from runtime.cri.messages import ContainerEventResponse
 
 SECOND_NS = 1_000_000_000
-PODS_AT_MOST = 4096
-"""Of which something is told in one."""
+TOLD_AT_MOST = 50_000
+"""In one."""
 STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
 """Only what tells of this may have to be heard of at once."""
 
 
 class Told:
-    """What the runtime has told, by UID of a pod. Open as long as it waits for the `EventGatherer`: till then whoever
-    reads the stream adds to it, from any thread, and tells nobody.
+    """What the runtime has told, one after the other. As long as it is open it waits for the `EventGatherer`: till then
+    whoever reads the stream, on whatever thread, adds to it and tells nobody.
     """
 
-    __slots__ = ("_lock", "_open", "shown")
+    __slots__ = ("_told", "open")
 
     def __init__(self, uid: str, shown: Shown) -> None:
-        self.shown: dict[str, Shown] = {uid: shown}
-        self._open = True
-        self._lock = threading.Lock()
+        self._told = deque([(uid, shown)])
+        self.open = True
 
     def add(self, uid: str, shown: Shown) -> bool:
-        """Whether that is possible still: otherwise it is to be told anew."""
-        told = self.shown
-        with self._lock:
-            if not self._open or len(told) >= PODS_AT_MOST:
-                return False
-            told[uid] = both(shown, told[uid]) if uid in told else shown
-        return True
+        """Whether that has come in time; otherwise it is to be told anew. In doubt it is told twice: so it does not
+        matter when another thread closes this.
+        """
+        if not self.open or len(self._told) >= TOLD_AT_MOST:
+            return False
+        self._told.append((uid, shown))
+        return self.open
 
     def include(self, later: Told) -> None:
         """What was told `later` becomes part of it."""
-        later.close()
-        told = self.shown
-        with self._lock:
-            for uid, shown in later.shown.items():
-                told[uid] = both(shown, told[uid]) if uid in told else shown
+        later.open = False
+        self._told.extend(tuple(later._told))
 
-    def close(self) -> None:
-        """From now on it belongs to whoever has the message."""
-        with self._lock:
-            self._open = False
+    def by_pod(self) -> dict[str, Shown]:
+        """All of it by UID, once it is closed."""
+        shown: dict[str, Shown] = {}
+        for uid, news in tuple(self._told):
+            shown[uid] = both(news, shown[uid]) if uid in shown else news
+        return shown
 
 
 class EventsGathered(Message, frozen=True):
@@ -85,7 +83,7 @@ class EventGatherer(Actor):
 
     @handles(EventsGathered)
     def gathered(self, message: EventsGathered) -> None:
-        message.told.close()
+        message.told.open = False
         self._pleg.tell(message)
 
 

@@ -349,7 +349,7 @@ class PlegActor(Actor):
     @handles(EventsGathered)
     def events_gathered(self, message: EventsGathered) -> None:
         """Of a pod that has no worker and nothing left there is nothing to find out."""
-        for uid, shown in message.told.shown.items():
+        for uid, shown in message.told.by_pod().items():
             worker = self._workers.get(uid)
             if worker is not None:
                 worker.tell(RuntimeTold(shown))

@@ -33,6 +33,12 @@ def sandbox_change(pod: Pod, observed: ObservedPod) -> SandboxChange:
     return SandboxChange(newest.id, newest.attempt + 1 if why else newest.attempt, why)
 
 
+def sandbox_serves(pod: Pod, observed: ObservedPod) -> bool:
+    """Whether there is a sandbox and no other one is needed."""
+    sandboxes = observed.sandboxes
+    return bool(sandboxes) and not _fault(pod, sandboxes[0], sandboxes)
+
+
 def _fault(pod: Pod, newest: ObservedSandbox, sandboxes: tuple[ObservedSandbox, ...]) -> str:
     if len(sandboxes) > 1:
         ready = sum([sandbox.ready for sandbox in sandboxes])

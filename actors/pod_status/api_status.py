@@ -25,11 +25,11 @@ from actors.pod_status.container_statuses import (
     container_status,
 )
 from actors.pod_status.ips import order_ips, pod_ips
-from actors.pod_status.phase import TERMINAL, pod_phase
+from actors.pod_status.phase import RUNNING, TERMINAL, all_run, pod_phase
 from actors.pod_status.times import api_time, seconds_of
 from actors.probe_results import NO_RESULTS, ProbeResults
 from actors.restart_all import has_rule, in_progress, marked
-from actors.sandbox_changes import sandbox_change
+from actors.sandbox_changes import sandbox_serves
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
 from config.pod_identity import CONFIG_SEEN, is_sidecar, qos_class
 from runtime.cri.enums import ContainerState as CriState
@@ -117,7 +117,7 @@ def compute_pod_status(
     if generation != previous.observed_generation:
         generation = _newer(generation, previous.observed_generation)
     now = api_time(wall_ns)
-    sandbox_ready = not sandbox_change(pod, observed).why
+    sandbox_ready = sandbox_serves(pod, observed)
     shown_ips = _pod_ips(pod, observed, previous.pod_ips, node.ips)
     host_ips = _host_ips(node.ips)
     same_phase = phase == previous.phase
@@ -228,7 +228,10 @@ def _phase(
         return str(pod.status.phase)
     if forced.phase:
         return forced.phase
-    started = bool(pod.spec.init_containers) and _started_here(pod, observed)
+    spec = pod.spec
+    if not spec.init_containers and all_run(spec.containers, statuses):  # as nearly all do most of the time
+        return RUNNING
+    started = bool(spec.init_containers) and _started_here(pod, observed)
     if restarted := marked(statuses.values()):
         coming |= restarted
     return pod_phase(pod, statuses, ended=ended, started_here=started, coming=coming)

@@ -5,7 +5,7 @@ The phase of a pod that has ended never changes again. That, and nothing else, i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -34,6 +34,15 @@ class _Counts(msgspec.Struct):
     restartable: int = 0
 
 
+def all_run(containers: tuple[Container, ...], statuses: Mapping[str, ContainerStatus]) -> bool:
+    """Whether each of these containers is shown to run: without init containers that makes a pod Running."""
+    for container in containers:
+        status = statuses.get(container.name)
+        if status is None or status.state is None or status.state.running is None:
+            return False
+    return bool(containers)
+
+
 def pod_phase(
     pod: Pod,
     statuses: Mapping[str, ContainerStatus],
@@ -49,10 +58,8 @@ def pod_phase(
     `ended`: nothing of the pod is started any more. `started_here`: a regular container was started in the present
     sandbox.
     """
-    spec = pod.spec
-    if not spec.init_containers and _all_run(spec.containers, statuses):
-        return RUNNING
     counts = _Counts()
+    spec = pod.spec
     for container in spec.init_containers:
         if is_sidecar(container):
             _count_sidecar(counts, statuses.get(container.name))
@@ -62,14 +69,6 @@ def pod_phase(
         _count_regular(counts, pod, container, statuses.get(container.name), coming)
     comes_again = counts.restartable > 0 and not (ended and not is_static(pod))
     return _decide(counts, comes_again, started_here)
-
-
-def _all_run(containers: Iterable[Container], statuses: Mapping[str, ContainerStatus]) -> bool:
-    for container in containers:
-        status = statuses.get(container.name)
-        if status is None or status.state is None or status.state.running is None:
-            return False
-    return True
 
 
 def _decide(counts: _Counts, comes_again: bool, started_here: bool) -> str:

@@ -46,6 +46,8 @@ class PodSeen(msgspec.Struct):
     restart_policy: str
     created_ns: int
     mix: PodMix | None = None
+    asks_of_statuses: bool = False
+    """Whether its mix asks more of them than what holds of every pod."""
     node: str = ""
     phase: str = ""
     ready: bool = False
@@ -277,6 +279,7 @@ class Chronicle:
             policy = value["spec"].get("restartPolicy", "Always")
             pod = PodSeen(version.name, policy, self._now_ns(), self.mix_of(version.name))
             pod.critical = (value["spec"].get("priority") or 0) >= SYSTEM_CRITICAL_PRIORITY
+            pod.asks_of_statuses = invariants.asks_of_statuses(pod.mix)
             self.pods[uid] = pod
         if pod.mix is not None and pod.mix.writes_until_running is not None and pod.node:
             pod.writes += 1
@@ -302,7 +305,8 @@ class Chronicle:
         pod.restarts_before, pod.restarts = pod.restarts, invariants.restarts_in(status)
         phase = status.get("phase", "")
         has_ended = phase in invariants.ENDED
-        for rule in invariants.OF_STATUSES if has_ended else invariants.OF_LIVING_STATUSES:
+        all_rules = has_ended or pod.asks_of_statuses
+        for rule in invariants.OF_STATUSES if all_rules else invariants.OF_PLAIN_STATUSES:
             fault = rule(pod, status)
             if fault:
                 self.violated(invariants.name_of(rule), fault)

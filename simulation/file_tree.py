@@ -172,7 +172,7 @@ class FileTree(SickPaths, FileFinder):
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Make or replace a file whose directory exists."""
         with self._lock:
-            file = self.open(path)
+            file = self._opened(path)
             self.take(len(data) - len(file.data))
             file.data[:] = data
             if mode is not None:
@@ -183,16 +183,19 @@ class FileTree(SickPaths, FileFinder):
     def open(self, path: str) -> File:
         """The file at `path`, made empty when there is none; its directory must exist."""
         with self._lock:
-            directory, name = self._parent(path)
-            node = directory.entries.get(name)
-            if type(node) is File:
-                return node
-            if node is not None:
-                with contextlib.suppress(FileNotFoundError):  # a link that leads nowhere is replaced
-                    return self._file(path)
-            self.version += 1
-            file = directory.entries[name] = File(self)
-            return file
+            return self._opened(path)
+
+    def _opened(self, path: str) -> File:
+        directory, name = self._parent(path)
+        node = directory.entries.get(name)
+        if type(node) is File:
+            return node
+        if node is not None:
+            with contextlib.suppress(FileNotFoundError):  # a link that leads nowhere is replaced
+                return self._file(path)
+        self.version += 1
+        file = directory.entries[name] = File(self)
+        return file
 
     def link(self, path: str, target: str) -> None:
         """Make a symbolic link, or turn the one that is there."""
@@ -302,13 +305,12 @@ class FileTree(SickPaths, FileFinder):
                 on_change()
 
     def _free(self, node: Node) -> None:
-        """It is no more, with all that is in it."""
+        """It is no more, with all that is in it; whoever takes it away says that the tree has changed."""
         gone = [node]
         for each in gone:  # it grows meanwhile
             if type(each) is File:
                 each.linked = False
                 self.used_bytes -= len(each.data)
-                self.version += 1
             elif type(each) is Directory:
                 each.linked = False
                 self._known.pop(each.known_as, None)

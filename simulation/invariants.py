@@ -236,8 +236,14 @@ OF_STATUSES: tuple[Callable[[PodSeen, Json], str | None], ...] = (
     evictions_are_published_first,
 )
 _OF_THE_ENDED = (the_ended_do_not_run, success_is_earned)
-OF_LIVING_STATUSES = tuple([rule for rule in OF_STATUSES if rule not in _OF_THE_ENDED])
-"""Those that can say something of a pod that has not ended."""
+_OF_MIXES = (the_steady_stay_ready, few_writes_on_the_way)
+OF_PLAIN_STATUSES = tuple([rule for rule in OF_STATUSES if rule not in _OF_THE_ENDED + _OF_MIXES])
+"""Those that can say something of a pod that has not ended, and of which its mix asks nothing by itself."""
+
+
+def asks_of_statuses(mix: PodMix | None) -> bool:
+    """Whether the mix asks for more than what holds of every pod."""
+    return mix is not None and (mix.steady or mix.writes_until_running is not None)
 
 
 # --- when the agent does something ------------------------------------------------------------------------------------

@@ -110,7 +110,9 @@ class ApiSourceActor(Follower):
             return
         else:
             before = self._pods[uid]
-            pod = self._pods[uid] = _sharing(pod, before)
+            if pod.spec is not before.spec:
+                pod = _sharing(pod, before)
+            self._pods[uid] = pod
             if uid not in self._changed and is_echo(before, pod):
                 if not self._echoes:
                     self.after(ECHO_NS, TellEchoes())
@@ -151,9 +153,9 @@ class ApiSourceActor(Follower):
             return
         if self._last_forms:
             self._storage.tell(SourceChanged(SOURCE_API, tuple(self._last_forms.values()), frozenset(), self.ref))
+            self._last_forms.clear()
         changed, gone = tuple(self._changed.values()), frozenset(self._gone)
         self._changed.clear()
-        self._last_forms.clear()
         self._gone.clear()
         self._storage.tell(SourceChanged(SOURCE_API, changed, gone, self.ref))
 
@@ -191,9 +193,7 @@ def _sharing(pod: Pod, before: Pod) -> Pod:
     """The new form with the spec of the form before, where that is the same: a spec is most of a pod, and nearly every
     change is one of the status. Whoever compares two forms is done at once, too.
     """
-    if pod.spec is before.spec or pod.spec != before.spec:
-        return pod
-    return msgspec.structs.replace(pod, spec=before.spec)
+    return msgspec.structs.replace(pod, spec=before.spec) if pod.spec == before.spec else pod
 
 
 def _grace_of(pod: Pod) -> int | None:

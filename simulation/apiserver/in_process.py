@@ -98,13 +98,14 @@ class InProcessApi:
             self._later(self._latency_ns, lambda: answer.set_exception(_unreachable(call.verb)))
             return answer
         fate = None if faults is None else faults.draw(kind)
-        if fate is None and not self._latency_ns and link.is_plain():
-            self._give(call, answer, self._server.handle(self._asked(call)))
-            return answer
         if timeout_ns is None:
             timeout_ns = TIMEOUT_NS
         due_ns = self._now_ns() + timeout_ns
-        sent = self._in_flight[answer] = _Sent(self, call, answer, due_ns, timeout_ns)
+        sent = _Sent(self, call, answer, due_ns, timeout_ns)
+        if fate is None and not self._latency_ns and link.is_plain():
+            sent.arrive()
+            return answer
+        self._in_flight[answer] = sent
         if self._gives_up_ns is None or due_ns < self._gives_up_ns:
             self._await_the_first()
         if fate is None:
@@ -179,12 +180,6 @@ class InProcessApi:
             watch.end(error)
 
     # --- calls ------------------------------------------------------------------------------------------------------
-
-    def _asked(self, call: ApiCall[Any]) -> Request:
-        """What comes to the server."""
-        content = call.content
-        body = b"" if content is None else content
-        return Request(call.method, call.path, call.query, body, call.content_type, self._user)
 
     def _befall(self, sent: _Sent, fate: CallFate) -> None:
         """A call that goes wrong, or takes longer."""
@@ -391,7 +386,9 @@ class _Sent(msgspec.Struct, eq=False):
             return
         if fate is not None and fate.slow_ns and self.hung_up:
             return
-        done = api._server.handle(api._asked(call))
+        content = call.content
+        body = b"" if content is None else content
+        done = api._server.handle(Request(call.method, call.path, call.query, body, call.content_type, api._user))
         late_ns = 0 if api._link.is_well else api._link.back_ns()
         if fate is not None:
             late_ns += fate.late_ns

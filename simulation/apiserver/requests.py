@@ -200,9 +200,6 @@ class Call(msgspec.Struct, eq=False):
 
     def object_body(self) -> Json:
         """The object in the body. Raises StatusError."""
-        value: Any = self.request.body
-        if type(value) is dict:
-            return value
         value = self.body()
         if not isinstance(value, dict):
             raise bad_request("the body of the request is not an object")

@@ -75,10 +75,11 @@ class KindRules:
 
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
         """The object as a struct. Raises StatusError (400) when a field has the wrong type."""
-        if self.struct is None:
+        struct = self.struct
+        if struct is None:
             return None
         try:
-            return from_builtins(value, self.struct)
+            return from_builtins(value, struct)
         except DocumentError as error:
             kind, version = resource.kind, resource.version
             raise bad_request(

@@ -22,7 +22,8 @@ _LONGEST_GENERATED = 63
 def create(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
-    value = typed(resource.kind, resource.api_version, call.object_body())
+    body = call.request.body
+    value = typed(resource.kind, resource.api_version, body if type(body) is dict else call.object_body())
     if resource.storage:
         value = context.rules(resource).stored_of(resource, value)
     return context.answer(call, create_value(context, call, value), 201)

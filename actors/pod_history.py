@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
 from actors.observed import ObservedPod
 from actors.pod_action_types import PodActions
 from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
+from actors.worker_part import WorkerPart
 
 if TYPE_CHECKING:
     from actors.kernel import Actor, ActorRef
@@ -26,7 +25,7 @@ _STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
 _NOTHING: frozenset[tuple[str, str]] = frozenset()
 
 
-class PodHistory(msgspec.Struct, eq=False):
+class PodHistory(WorkerPart):
     """See the module. One per worker."""
 
     _worker: Actor
@@ -45,8 +44,6 @@ class PodHistory(msgspec.Struct, eq=False):
     """What could be seen of the time before, until it is told."""
     _ended: frozenset[str] = frozenset()
     """Ids of containers whose end has been noted, as long as the runtime lists them."""
-
-    __repr__ = object.__repr__  # a close look shows the fields, each in short
 
     def named(self, namespace: str, name: str) -> None:
         """What the pod is called."""

@@ -33,6 +33,9 @@ from actors.kernel import (
     handles,
 )
 from actors.messages import (
+    ADD,
+    RECONCILE,
+    REMOVE,
     AnnounceYourself,
     Operation,
     PodChanged,
@@ -64,7 +67,7 @@ from actors.status_messages import (
     PodStatusChanged,
 )
 from actors.surroundings import Surroundings
-from actors.sync_entries import Entry, Standing, concerns_worker
+from actors.sync_entries import DESIRED, GOING, ORPHAN, UNHEARD, Entry, concerns_worker
 from actors.sync_notes import waits_for_its_turn, worker_failed
 from actors.sync_partners import EndOnceMore, SyncPartners
 from config.objects import Pod, PodStatus
@@ -132,9 +135,7 @@ class SyncLoopActor(SyncPartners):
         self._ask_again()
 
     def _ask_again(self) -> None:
-        desired = (
-            self._form_of(uid, entry) for uid, entry in self._entries.items() if entry.standing is Standing.DESIRED
-        )
+        desired = (self._form_of(uid, entry) for uid, entry in self._entries.items() if entry.standing is DESIRED)
         self._storage.tell(PublishAgain(tuple(pod for pod in desired if pod is not None), self._number))
 
     @handles(MailboxOverflowed)
@@ -179,9 +180,9 @@ class SyncLoopActor(SyncPartners):
                 return
             self._tell_what_the_api_shows(message, entry)
         self._unheard.discard(uid)
-        if operation is Operation.REMOVE:
+        if operation is REMOVE:
             if entry is not None:
-                if entry.standing is Standing.DESIRED and pod.metadata.deletion_timestamp is not None:
+                if entry.standing is DESIRED and pod.metadata.deletion_timestamp is not None:
                     entry.pod = pod  # its last form says how fast it is to end
                 self._remove(uid, entry)
             return
@@ -201,7 +202,7 @@ class SyncLoopActor(SyncPartners):
             before = entry.pod
             if self._adopt(uid, entry, pod, message.source):
                 self._start_if_allowed(uid, entry)
-            if operation is Operation.RECONCILE and not concerns_worker(before, pod):
+            if operation is RECONCILE and not concerns_worker(before, pod):
                 return
             if entry.static and entry.worker is not None:
                 # If it has run since before a restart of this actor, it is ahead of whoever came since.
@@ -220,7 +221,7 @@ class SyncLoopActor(SyncPartners):
             return
         entry = self._entries.setdefault(uid, Entry())
         entry.pod = entry.restart = None
-        entry.standing, entry.static, entry.name = Standing.DESIRED, is_static(pod), entry.name or full_name(pod)
+        entry.standing, entry.static, entry.name = DESIRED, is_static(pod), entry.name or full_name(pod)
         entry.worker = entry.worker or self.children.get(uid)
         self._unheard.discard(uid)
         if entry.static:
@@ -240,7 +241,7 @@ class SyncLoopActor(SyncPartners):
         which nothing is left is forgotten altogether.
         """
         status_manager = self._services.status_manager
-        if change.operation is Operation.REMOVE:
+        if change.operation is REMOVE:
             if entry is None or entry.worker is not None:
                 status_manager.tell(PodLeftApi(change.pod.metadata.uid))
         elif entry is not None:
@@ -249,7 +250,7 @@ class SyncLoopActor(SyncPartners):
     def _mirror_changed(self, message: PodChanged) -> None:
         """A mirror pod is a picture in the API: its static pod runs under another UID."""
         uid = message.pod.metadata.uid
-        if message.operation is Operation.REMOVE:
+        if message.operation is REMOVE:
             self._mirrors.pop(uid, None)
         else:
             self._mirrors[uid] = message.pod
@@ -265,7 +266,7 @@ class SyncLoopActor(SyncPartners):
         if entry.worker is None:
             self._forget(uid, entry)
         elif not entry.is_ending():
-            entry.standing = Standing.GOING
+            entry.standing = GOING
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
 
     def _tell_desired(
@@ -301,7 +302,7 @@ class SyncLoopActor(SyncPartners):
             try:
                 self._start_or_wait(uid, entry, pod)
             except Exception as failure:
-                self._leave_alone(PodChanged(Operation.ADD, pod, entry.source), failure)
+                self._leave_alone(PodChanged(ADD, pod, entry.source), failure)
             else:
                 if before is not None:
                     self._set_aside.met(before)
@@ -394,7 +395,7 @@ class SyncLoopActor(SyncPartners):
             entry.worker.tell(self._runtime)
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
         else:
-            self._tell_desired(entry, Operation.ADD, self._runtime, around)
+            self._tell_desired(entry, ADD, self._runtime, around)
 
     @handles(PodWorkerStarted)
     def worker_announced(self, message: PodWorkerStarted) -> None:
@@ -419,10 +420,10 @@ class SyncLoopActor(SyncPartners):
             self._services.status_manager.tell(PodForgotten(uid))
             # Whoever waits for the name came later than the pod that comes back: it keeps its place in the line.
             self._start_if_allowed(uid, entry)
-        elif entry.standing is Standing.DESIRED and entry.is_to_be_deleted():
+        elif entry.standing is DESIRED and entry.is_to_be_deleted():
             # Nothing is left of it; its object is about to leave the API.
             entry.ended = entry.released = entry.finished = True
-        elif entry.standing is Standing.DESIRED:
+        elif entry.standing is DESIRED:
             self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
             self._start_if_allowed(uid, entry)
         else:
@@ -430,7 +431,7 @@ class SyncLoopActor(SyncPartners):
 
     def _forget(self, uid: str, entry: Entry) -> None:
         del self._entries[uid]
-        if entry.standing is Standing.ORPHAN:
+        if entry.standing is ORPHAN:
             self.after(HOUSEKEEPING_NS, TellKnownPods())
         if self._unknown:
             self._unknown = tuple(pod for pod in self._unknown if pod.uid != uid)
@@ -475,7 +476,7 @@ class SyncLoopActor(SyncPartners):
         if not self._all_ready and self._sources <= self._ready:
             self._all_ready = True
             for uid, entry in list(self._entries.items()):
-                if entry.standing is Standing.UNHEARD:
+                if entry.standing is UNHEARD:
                     self._unheard.discard(uid)
                     self._remove(uid, entry)
             if self._services.mirrors is not None:
@@ -519,7 +520,7 @@ class SyncLoopActor(SyncPartners):
         )
         self._services.meters.count(names.ORPHANED_PODS)
         entry = self._entries[pod.uid] = Entry()
-        entry.standing = Standing.ORPHAN
+        entry.standing = ORPHAN
         entry.orphan = pod
         entry.name = f"{pod.name}_{pod.namespace}"
         # Ahead of whoever waits for the name: it runs already.

@@ -52,6 +52,10 @@ class _Stretch(enum.Enum):
     OVER = enum.auto()
 
 
+_NODES_BEGIN, _THINGS_HAPPEN, _HEALED, _OVER = _Stretch
+"""The same by name: a member of an enum costs ten times a global name, and every event of the world asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a play came to. Times in ns; `startups_ns` sorted."""
@@ -117,7 +121,7 @@ class Play:
         self._heal_by_ns = 0
         self.converged = False
         self.world.start()
-        self._stretch = _Stretch.NODES_BEGIN
+        self._stretch = _NODES_BEGIN
         self._began_ns = self.world.now_ns()
         self._look_ns = self._began_ns
         """When the world is looked at next, and what comes then is decided."""
@@ -127,7 +131,7 @@ class Play:
     @property
     def done(self) -> bool:
         """Whether it is over."""
-        return self._stretch is _Stretch.OVER
+        return self._stretch is _OVER
 
     def advance(self, ns: int) -> None:
         """Play on for `ns` ns of virtual time, or until it is over."""
@@ -149,7 +153,7 @@ class Play:
 
     def share(self) -> float:
         """How much of it is over, from 0 to 1."""
-        if self._stretch is _Stretch.NODES_BEGIN:
+        if self._stretch is _NODES_BEGIN:
             return 0.0
         if self._lasts_ns:
             return min(1.0, (self.world.now_ns() - self._began_ns) / self._lasts_ns)
@@ -158,9 +162,9 @@ class Play:
 
     def _look_if_due(self) -> None:
         while not self.done and self.world.now_ns() >= self._look_ns:
-            if self._stretch is _Stretch.NODES_BEGIN:
+            if self._stretch is _NODES_BEGIN:
                 self._await_nodes()
-            elif self._stretch is _Stretch.THINGS_HAPPEN:
+            elif self._stretch is _THINGS_HAPPEN:
                 self._go_on()
             else:
                 self._settle()
@@ -172,7 +176,7 @@ class Play:
         if not ready and world.now_ns() < self._began_ns + UNTIL_NODES_ARE_READY_NS:
             self._look_ns = world.now_ns() + LOOK_AT_NODES_EVERY_NS
             return
-        self._stretch = _Stretch.THINGS_HAPPEN
+        self._stretch = _THINGS_HAPPEN
         self._began_ns = world.now_ns()
         if any(volume.kind in ("configMap", "secret") for mix in self.scenario.pods for volume in mix.volumes):
             world.create_settings(SETTINGS)
@@ -209,7 +213,7 @@ class Play:
         if self._lasts_ns is None and (self._to_come or self._to_go):
             self._look_ns += LOOK_EVERY_NS
             return
-        self._stretch = _Stretch.HEALED
+        self._stretch = _HEALED
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
         if self._misfortunes is not None:
             self._misfortunes.heal()
@@ -219,10 +223,10 @@ class Play:
         """Healed: every second, whether anything is left to be done."""
         world = self.world
         if not any(True for rule in invariants.AT_THE_END for _ in rule(world)):
-            self._stretch = _Stretch.OVER
+            self._stretch = _OVER
             self.converged = True
         elif world.now_ns() >= self._heal_by_ns:
-            self._stretch = _Stretch.OVER
+            self._stretch = _OVER
             for rule in invariants.AT_THE_END:
                 for number, fault in enumerate(rule(world)):
                     if number < TOLD_AT_MOST:
@@ -264,7 +268,7 @@ class Play:
 
     def _come(self, mix: PodMix, names: Sequence[str]) -> None:
         self._to_come -= len(names)
-        if self._stretch is not _Stretch.THINGS_HAPPEN:
+        if self._stretch is not _THINGS_HAPPEN:
             return
         for name in names:
             self._create(mix, name)
@@ -289,13 +293,13 @@ class Play:
 
     def _gone(self, pod: PodSeen) -> None:
         mix = self._mixes.pop(pod.name, None)
-        if mix is not None and (mix.replaced or mix.replaced_hourly) and self._stretch is _Stretch.THINGS_HAPPEN:
+        if mix is not None and (mix.replaced or mix.replaced_hourly) and self._stretch is _THINGS_HAPPEN:
             self._followers += 1
             self._let_come(mix, [f"{mix.name}-n{self._followers}"], 0)
 
     def _begin_hour(self, mix: PodMix) -> None:
         """Draw when pods of the mix are replaced in the hour that begins now."""
-        if self._stretch is not _Stretch.THINGS_HAPPEN:
+        if self._stretch is not _THINGS_HAPPEN:
             return
         for _ in range(round(mix.count * mix.replaced_hourly)):
             self.world.after(self.world.chance.between(0, HOUR_NS), lambda: self._replace_one(mix))
@@ -304,7 +308,7 @@ class Play:
     def _replace_one(self, mix: PodMix) -> None:
         """Whose turn it is is drawn, too."""
         names = self._staying[mix.name]
-        if names and self._stretch is _Stretch.THINGS_HAPPEN:
+        if names and self._stretch is _THINGS_HAPPEN:
             name = list(names)[self.world.chance.between(0, len(names) - 1)]
             del names[name]
             self.world.delete_pod(name)
@@ -328,12 +332,12 @@ class Play:
 
     def _write(self, mix: PodMix, name: str, node: str) -> None:
         self._to_come -= 1
-        if self._stretch is _Stretch.THINGS_HAPPEN:
+        if self._stretch is _THINGS_HAPPEN:
             self._came += 1
             self.world.static_pods.put(mix, name, node)
 
     def _change(self, name: str, node: str) -> None:
-        if self._stretch is _Stretch.THINGS_HAPPEN:
+        if self._stretch is _THINGS_HAPPEN:
             self.world.static_pods.change(name, node)
 
     def _remove(self, name: str, node: str) -> None:

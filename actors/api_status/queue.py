@@ -38,8 +38,10 @@ class WriteQueue:
 
     def drop(self, uid: str) -> None:
         """It waits no more, nor is it kept back."""
-        self.waiting.pop(uid, None)
-        self._kept.pop(uid, None)
+        if self.waiting:
+            self.waiting.pop(uid, None)
+        if self._kept:
+            self._kept.pop(uid, None)
 
     def take(self) -> str | None:
         """The next one, which waits no more."""

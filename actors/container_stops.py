@@ -178,7 +178,8 @@ class ContainerStops(WorkerPart):
             if end.outlived:
                 self._worker.cancel_timer(f"stop {container_id}")
         if decided.ends or decided.killed:
-            decided.forget_others_than(known, {group[0].id for group in observed.by_name.values()})
+            newest = {group[0].id for group in observed.by_name.values()} if decided.killed else _NOBODY
+            decided.forget_others_than(known, newest)
 
     def _look_when_due(self, container_id: str, end: _End) -> None:
         """It is seen to run. Where its stop has ended, somebody looks when that is to be tried again."""

@@ -140,7 +140,7 @@ def plan_orphan_ending(
 
 def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:
     """Ids of all sandboxes of the pod: stopping one twice is no error, and one that is not ready may hold a network."""
-    return tuple(sandbox.id for sandbox in observed.sandboxes)
+    return tuple([sandbox.id for sandbox in observed.sandboxes])
 
 
 def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:

@@ -99,9 +99,10 @@ class ActualWorld:
         """The record of a thing, made where there is none."""
         if isinstance(key, Device):
             return self.devices.setdefault(key.name, Thing())
-        things = self.pods.get(key.uid)
+        uid = key.uid
+        things = self.pods.get(uid)
         if things is None:
-            things = self.pods[key.uid] = PodThings()
+            things = self.pods[uid] = PodThings()
         if isinstance(key, PodDirectory):
             return things.directory
         if key not in things.volumes:

@@ -112,17 +112,26 @@ class _Plan(msgspec.Struct):
             self.begins_calls = self.begins_calls or may_begin
 
 
+def _plan_directory(do: Do, uid: str, directory: Thing, names: Iterable[str], now_ns: int) -> PodPlan:
+    """Where nothing but the directory of the pod is in question; `names` of what waits for that."""
+    if directory.retry_at_ns <= now_ns and not is_under_way(directory.life):
+        may_begin = may_unmake(directory.life) if do in TAKING_DOWN else may_make(directory.life)
+        return PodPlan((Step(do if may_begin else _SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin)
+    plan = _Plan(now_ns)
+    plan.attempt(do, PodDirectory(uid), directory, None, names)
+    return plan.made()
+
+
 def plan_wanted(uid: str, volumes: Sequence[DesiredVolume], actual: ActualWorld, now_ns: int) -> PodPlan:
     """For a pod that is to have these volumes."""
     things = actual.pod(uid)
     usable = is_usable(things.directory.life)
     if usable and not volumes:
         return NOTHING_TO_DO
-    plan = _Plan(now_ns)
     if not usable:
-        names = [volume.name for volume in volumes] if volumes else [POD_ITSELF]
-        plan.attempt(Do.MAKE_DIRECTORY, PodDirectory(uid), things.directory, None, names)
-        return plan.made()
+        names = [volume.name for volume in volumes] if volumes else (POD_ITSELF,)
+        return _plan_directory(Do.MAKE_DIRECTORY, uid, things.directory, names, now_ns)
+    plan = _Plan(now_ns)
     for volume in volumes:
         _plan_volume(plan, volume, actual)
     return plan.made()
@@ -176,18 +185,20 @@ def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
     Names of volumes are those on disk here.
     """
     things = actual.pod(uid)
-    if not things.volumes and things.directory.life.stage is _ABSENT:
-        return NOTHING_TO_DO
+    directory = things.directory
+    gone = directory.life.stage is _ABSENT
+    if not things.volumes:
+        names = (POD_ITSELF,)
+        return NOTHING_TO_DO if gone else _plan_directory(Do.REMOVE_DIRECTORY, uid, directory, names, now_ns)
     plan = _Plan(now_ns)
     left = False
     for place, thing in things.volumes.items():
         if thing.life.stage is not _ABSENT:
             left = True
             plan.attempt(Do.UNMAKE, place, thing, None, (place.name,))
-    directory = things.directory
     if is_under_way(directory.life):
         plan.busy = True
-    elif not left and directory.life.stage is not _ABSENT:
+    elif not left and not gone:
         plan.attempt(Do.REMOVE_DIRECTORY, PodDirectory(uid), directory, None, (POD_ITSELF,))
     return plan.made()
 

@@ -37,6 +37,7 @@ from actors.log_rotation_hands import (
     MeasureLogs,
     TendLog,
 )
+from actors.log_rotation_rules import all_below
 
 SECOND_NS = 1_000_000_000
 ROTATORS = 4
@@ -104,11 +105,9 @@ class LogRotationActor(Actor):
         if self._reopened:
             lost = zip(message.logs, message.sizes, strict=True)
             self._reopened &= {log.container_id for log, size_bytes in lost if size_bytes is None}
-        max_bytes, quiet = self._tools.limits.max_bytes, True
-        for log, size_bytes in zip(message.logs, message.sizes, strict=True):
-            if size_bytes is not None and size_bytes < max_bytes and not first:
-                continue
-            quiet = False
+        max_bytes = self._tools.limits.max_bytes
+        quiet = not first and all_below(max_bytes, message.sizes)
+        for log, size_bytes in () if quiet else zip(message.logs, message.sizes, strict=True):
             if size_bytes is None:
                 if log.container_id not in self._reopened:
                     self._tend(TendLog(log, LogDeed.REOPEN))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -41,9 +42,9 @@ COMPRESS_LIMIT_NS = 600 * SECOND_NS
 """A log that was not looked at for long may be huge."""
 
 Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
-_RUNNING = ListContainersRequest(
-    filter=ContainerFilter(state=ContainerStateValue(state=ContainerState.CONTAINER_RUNNING))
-)
+_path_of = attrgetter("path")
+_RUNS = ContainerState.CONTAINER_RUNNING
+_RUNNING = ListContainersRequest(filter=ContainerFilter(state=ContainerStateValue(state=_RUNS)))
 
 
 class LogTools(msgspec.Struct, frozen=True):
@@ -134,7 +135,7 @@ class LogSurveyor(LogHand):
         self._listed: ListContainersResponse | None = None
         self._logs: tuple[RunningLog, ...] = ()
         self._paths: tuple[str, ...] = ()
-        self._known: dict[str, tuple[Container, RunningLog | None]] = {}
+        self._known: dict[str, RunningLog | None] = {}
         self._told = LogsMeasured(())
 
     @handles(MeasureLogs)
@@ -146,7 +147,7 @@ class LogSurveyor(LogHand):
             if listed is not self._listed:
                 # A runtime that hands out the list of before (a simulated one does) has the same logs.
                 self._listed, self._logs = listed, self._logs_of(listed.containers)
-                self._paths = tuple([log.path for log in self._logs])
+                self._paths = tuple(map(_path_of, self._logs))
             logs = self._logs
             # One call for all of them: a look is cheap as long as it is not many.
             sizes = await self.on_disk(self.path, tools.files.sizes, self._paths) if logs else ()
@@ -159,17 +160,12 @@ class LogSurveyor(LogHand):
             self.parent.tell(self._told)
 
     def _logs_of(self, containers: tuple[Container, ...]) -> tuple[RunningLog, ...]:
-        """Those of containers that are listed as the very same as before are known already."""
-        before, known = self._known, {}
-        for container in containers:
-            same = before.get(container.id)
-            known[container.id] = (
-                same
-                if same is not None and same[0] is container
-                else (container, running_log(container, self.tools.pod_logs))
-            )
-        self._known = known
-        return tuple([log for _, log in known.values() if log is not None])
+        """Those of containers that ran before are known already."""
+        before, pod_logs = self._known, self.tools.pod_logs
+        self._known = {
+            each.id: before.get(each.id) or running_log(each, pod_logs) for each in containers if each.state == _RUNS
+        }
+        return tuple(filter(None, self._known.values()))
 
 
 class LogRotator(LogHand):

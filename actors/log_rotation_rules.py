@@ -78,6 +78,12 @@ def running_log(container: Container, pod_logs: str) -> RunningLog | None:
     return RunningLog(container.id, directory, f"{directory}/{name}/{metadata.attempt}.log")
 
 
+def all_below(max_bytes: int, sizes: Sequence[int | None]) -> bool:
+    """Whether each log is there and has less than that."""
+    there = [*filter(None, sizes)]  # an empty one is small
+    return None not in sizes and max(there, default=0) < max_bytes
+
+
 def rotated_path(log: str, names: Sequence[str], wall_ns: int) -> str:
     """The name under which `log` is set aside now, given the `names` beside it."""
     now = datetime.fromtimestamp(min(wall_ns // SECOND_NS, _LAST_SECOND), UTC).strftime(_NAME_TIME)

@@ -10,9 +10,10 @@ state; so a picture is made from the one before, and of what is as it was nothin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from itertools import filterfalse
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress, filterfalse
+from operator import attrgetter, not_
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +21,8 @@ from actors.count_messages import RunningCount
 from actors.messages import RuntimePod
 from actors.runtime_shown import GONE, Shown
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
+
+Of = TypeVar("Of", PodSandbox, Container)
 
 POD_UID_LABEL = "io.kubernetes.pod.uid"
 POD_NAME_LABEL = "io.kubernetes.pod.name"
@@ -44,13 +47,13 @@ class Picture(msgspec.Struct, frozen=True):
     """
 
     entries: Mapping[str, Listed]
+    states: dict[str, int]
     new: tuple[str, ...]
 
 
-NOTHING = Picture({}, ())
+NOTHING = Picture({}, {}, ())
 
-_runs = attrgetter("running")
-_uid_of = attrgetter("uid")
+_id_of, _uid_of, _state_of, _runs = map(attrgetter, ("id", "uid", "state", "running"))
 
 _STATES = {each.value: each.name.removeprefix("CONTAINER_").lower() for each in ContainerState}
 
@@ -71,41 +74,42 @@ class Difference(msgspec.Struct, frozen=True):
     died: tuple[tuple[str, str], ...]
 
 
-def picture_of(sandboxes: Iterable[PodSandbox], containers: Iterable[Container], before: Picture = NOTHING) -> Picture:
+def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container], before: Picture = NOTHING) -> Picture:
     """Put the two lists together; `before` itself when they say what it says. What carries no pod UID is not ours and
     is left out.
     """
-    old = before.entries
-    entries: dict[str, Listed] = {}
-    new: list[str] = []
-    for sandbox in sandboxes:
-        was = old.get(sandbox.id)
-        if was is not None and was.state == sandbox.state:
-            entries[sandbox.id] = was
-            continue
+    new: dict[str, Listed] = {}
+    for sandbox in _changed(sandboxes, before):
         meta = sandbox.metadata
         if meta is not None and meta.uid:
             ready = sandbox.state == PodSandboxState.SANDBOX_READY
-            entries[sandbox.id] = Listed(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
-            new.append(sandbox.id)
-    for container in containers:
-        was = old.get(container.id)
-        if was is not None and was.state == container.state:
-            entries[container.id] = was
-            continue
+            new[sandbox.id] = Listed(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
+    for container in _changed(containers, before):
         labels = container.labels
         uid = labels.get(POD_UID_LABEL)
         if uid:
             pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
             runs = container.state == ContainerState.CONTAINER_RUNNING
             name = labels.get(CONTAINER_NAME_LABEL, "")
-            entries[container.id] = Listed(uid, pod, namespace, name, runs, int(container.state))
-            new.append(container.id)
-    return Picture(entries, tuple(new)) if new or len(entries) != len(old) else before
+            new[container.id] = Listed(uid, pod, namespace, name, runs, int(container.state))
+    listed = {*map(_id_of, sandboxes), *map(_id_of, containers)}
+    gone = [*filterfalse(listed.__contains__, before.entries)]
+    if not new and not gone:
+        return before
+    entries = {**before.entries, **new}
+    for each in gone:
+        del entries[each]
+    return Picture(entries, dict(zip(entries, map(_state_of, entries.values()), strict=True)), tuple(new))
+
+
+def _changed(listed: Sequence[Of], before: Picture) -> Iterator[Of]:
+    """Those that are new, or in another state than before. Nearly all are not, so no code of ours looks at each."""
+    is_known = before.states.items().__contains__
+    return compress(listed, map(not_, map(is_known, zip(map(_id_of, listed), map(_state_of, listed), strict=True))))
 
 
 def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
-    """Pods of which something runs and whose UID is not known, in the order of listing."""
+    """Pods of which something runs and whose UID is not known, in the order in which they were listed first."""
     entries = picture.entries.values()
     running = set(map(_uid_of, filter(_runs, entries))).difference(known)
     if not running:

@@ -119,10 +119,13 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
 
 
 _is_ready = attrgetter("ready")
+_NONE = (None,)
 
 
 class ObservedPod(msgspec.Struct, frozen=True):
-    """`sandboxes` newest first; `by_name`: the containers of each name, newest first, ephemeral ones included."""
+    """`sandboxes` newest first; `by_name`: the containers of each name that has any, newest first, ephemeral ones
+    included.
+    """
 
     uid: str
     sandboxes: tuple[ObservedSandbox, ...] = ()
@@ -130,8 +133,7 @@ class ObservedPod(msgspec.Struct, frozen=True):
 
     def newest(self, name: str) -> ObservedContainer | None:
         """The last container of that name, in whatever sandbox."""
-        containers = self.by_name.get(name)
-        return containers[0] if containers else None
+        return self.by_name.get(name, _NONE)[0]
 
     def containers(self) -> Iterable[ObservedContainer]:
         """All of them."""

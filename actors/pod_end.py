@@ -22,9 +22,11 @@ from actors.volume_messages import ReleaseVolumes, VolumesReleased
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
-_SANDBOX_STOPS = PodWait(
-    "the pod", "Terminating", "its sandbox and its network are being taken down", "nothing of it runs then"
+_SANDBOX_STOPS = (
+    PodWait("the pod", "Terminating", "its sandbox and its network are being taken down", "nothing of it runs then"),
 )
+_VOLUMES_GO = (PodWait("the pod", "Terminating", "its volumes are being taken down", "its remains go then"),)
+_REMAINS_GO = (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)
 
 
 class PodEnd:
@@ -80,7 +82,7 @@ class PodEnd:
         stopping = deeds.ask_sandbox_to_stop(sandbox_id)
         if not stopping.done() or stopping.exception() is not None:
             await self._show.publish(observed, life)
-            self._view.history.waits((_SANDBOX_STOPS,))
+            self._view.history.waits(_SANDBOX_STOPS)
             self._view.history.tell()
         await deeds.sandbox_stopped(stopping, sandbox_id)
 
@@ -126,9 +128,9 @@ class PodEnd:
             at_ns = self._worker.wall_ns() + RETRY_NS
             return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
         if stage is TERMINATED and not self._released:
-            return (PodWait("the pod", "Terminating", "its volumes are being taken down", "its remains go then"),)
+            return _VOLUMES_GO
         if should_content_be_removed(life, True) and not self._collected:
-            return (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)
+            return _REMAINS_GO
         return ()
 
     # --- TERMINATED -------------------------------------------------------------------------------------------------

@@ -35,15 +35,14 @@ def put_over(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Sche
     if _NESTED.isdisjoint(map(type, patch.values())):
         return result
     for name, value in patch.items():
-        kind = type(value)
-        if kind is dict:
-            current, rule = original.get(name), schema.get(name, NO_RULE)
-            if type(current) is dict and not rule.replace:
-                result[name] = put_over(current, value, rule.schema)
-        elif kind is list:
-            rule = schema.get(name, NO_RULE)
+        if type(value) not in _NESTED:
+            continue
+        current, rule = original.get(name), schema.get(name, NO_RULE)
+        if type(value) is list:
             if rule.merge:
-                result[name] = _items_put_over(original.get(name), value, rule)
+                result[name] = _items_put_over(current, value, rule)
+        elif type(current) is dict and not rule.replace:
+            result[name] = put_over(current, value, rule.schema)
     return result
 
 

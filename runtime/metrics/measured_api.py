@@ -15,6 +15,11 @@ from runtime.metrics.meters import NS_PER_SECOND, Meters
 from runtime.pending import Pending, Subscription
 
 _NO_ANSWER = "<error>"
+_Told = tuple[Callable[[float], object], Callable[[], object]]
+
+
+def _nobody(_: float = 0.0) -> None:
+    """Is told nothing."""
 
 
 class MeasuredApi:
@@ -25,7 +30,7 @@ class MeasuredApi:
         self._host = host
         self._meters = meters
         self._now_ns = now_ns
-        self._series: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._series: dict[tuple[str, str], _Told] = {}
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
         """See `Api.call`."""
@@ -48,11 +53,14 @@ class MeasuredApi:
 
         return self._api.watch(call, on_event, end)
 
-    def _find_series(self, method: str, code: str) -> tuple[Any, Any]:
-        """How long calls of that method took, and how many had that code: once for all calls that are alike."""
+    def _find_series(self, method: str, code: str) -> _Told:
+        """Who is told how long a call of that method took, and who counts those that had that code: once for all calls
+        that are alike. Nobody where there are too many series already.
+        """
         times = self._meters.series(names.REST_DURATION, self._host, method)
-        found = times, self._meters.series(names.REST_REQUESTS, code, self._host, method)
-        if None not in found:
+        counts = self._meters.series(names.REST_REQUESTS, code, self._host, method)
+        found = (_nobody if times is None else times.observe), (_nobody if counts is None else counts.inc)
+        if _nobody not in found:
             self._series[method, code] = found
         return found
 
@@ -72,11 +80,9 @@ class _Begun(msgspec.Struct, eq=False):
             code = _NO_ANSWER
         else:
             code = "200" if failure is None else _code(failure)
-        times, count = api._series.get((method, code)) or api._find_series(method, code)
-        if times is not None:
-            times.observe((api._now_ns() - self.began_ns) / NS_PER_SECOND)
-        if count is not None:
-            count.inc()
+        took, counted = api._series.get((method, code)) or api._find_series(method, code)
+        took((api._now_ns() - self.began_ns) / NS_PER_SECOND)
+        counted()
 
 
 def measured_lines(lines: ApiLines, meters: Meters, now_ns: Callable[[], int]) -> ApiLines:

@@ -85,15 +85,16 @@ def strip_new(metadata: Json) -> None:
         del metadata[name]
 
 
-def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patched: bool = False) -> None:
-    """Check the preconditions that the metadata `new` makes; then put back in it what a write cannot change.
+def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patched: bool = False) -> bool:
+    """Check the preconditions that the metadata `new` makes; then put back in it what a write cannot change. Whether
+    anything there was or is another.
 
     A foreign UID is a conflict in an object that is sent whole; `patched`: in a patch it is a field that cannot change.
     """
     if new.setdefault("name", name) != name:
         raise bad_request(f"the name of the object ({new['name']}) does not match the name on the URL ({name})")
     if new == old:
-        return
+        return False
     uid = new.get("uid")
     if uid and uid != old["uid"]:
         if patched:
@@ -114,6 +115,7 @@ def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patch
         if added:
             why = f"no new finalizers can be added if the object is being deleted, found new finalizers {added}"
             raise invalid(resource, name, [forbidden_field("metadata.finalizers", why)])
+    return True
 
 
 def check_metadata(resource: ServedResource, metadata: Json, before: Json = _NOTHING) -> None:

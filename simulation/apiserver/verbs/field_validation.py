@@ -14,8 +14,7 @@ _DIRECTIVES = ("Ignore", "Warn", "Strict")
 
 def check_fields(call: Call, rules: KindRules, value: Json) -> None:
     """Checks the types of all known fields, too. Raises StatusError (400)."""
-    directive = call.query.get("fieldValidation", "Warn") if call.query else "Warn"
-    if directive not in _DIRECTIVES:
+    if call.query and (directive := call.query.get("fieldValidation", "Warn")) not in _DIRECTIVES:
         raise bad_request(f'fieldValidation: Unsupported value: "{directive}": supported values: Ignore, Strict, Warn')
     read = rules.read(call.resource, value)
     if getattr(read, "unknown", None) is not None:

@@ -39,22 +39,22 @@ APPLIED_AT_MOST = 10_000
 
 def patch(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
-    media = media_of(call.request.content_type)
-    accepted = PATCH_TYPES if call.resource.custom is None else CUSTOM_PATCH_TYPES
+    resource, media = call.resource, media_of(call.request.content_type)
+    accepted = PATCH_TYPES if resource.custom is None else CUSTOM_PATCH_TYPES
     if media not in accepted:
         raise unsupported_media_type(media, accepted)
     document = call.body()
-    rules = context.kinds[call.resource.store_key]
-    old = context.core.store.of[call.resource.store_key].get((call.namespace, call.name))
+    rules = context.kinds[resource.store_key]
+    old = context.core.store.of[resource.store_key].get((call.namespace, call.name))
     if old is None:
         if media != APPLY or call.target.sub is not None:
-            raise not_found(call.resource, call.name)
+            raise not_found(resource, call.name)
         return context.answer(call, _create_applied(context, call, document), 201)
     try:
         if media == APPLY and isinstance(document, dict):
             patched = _applied(context, call, old, document)
         else:
-            before = (rules.seen_in(call.resource, old) if call.resource.storage else old).object
+            before = (rules.seen_in(resource, old) if resource.storage else old).object
             text = call.request.body
             bare = isinstance(text, bytes) and is_bare(text)
             patched = _patched(call, media, before, document, bare=bare)
@@ -62,9 +62,9 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None
         raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None
-    value = typed(call.resource.kind, call.resource.api_version, patched)
-    if call.resource.storage:
-        value = rules.stored_of(call.resource, value)
+    value = typed(resource.kind, resource.api_version, patched)
+    if resource.storage:
+        value = rules.stored_of(resource, value)
     version = change(context, call, old, value)
     if media == APPLY:
         _remember(context, call, version, document)

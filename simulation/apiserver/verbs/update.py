@@ -11,6 +11,7 @@ from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.metadata import check_metadata, check_namespace, keep_old, typed
 from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
+from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
 from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.context import Context, tried
@@ -43,7 +44,7 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     rules = context.kinds[resource.store_key]
     before = old.object
     metadata: Json = new["metadata"]
-    keep_old(resource, call.name, before["metadata"], metadata, patched=call.request.method == "PATCH")
+    is_other = keep_old(resource, call.name, before["metadata"], metadata, patched=call.request.method == "PATCH")
     part = call.target.subresource
     if part == "status":
         new = _with_status(before, new)
@@ -57,9 +58,8 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
         rules.change(call, before, new)
     if new == before:
         return old
-    check_metadata(resource, metadata, before["metadata"])
-    if context.core.collects_garbage and metadata.get("ownerReferences") != before["metadata"].get("ownerReferences"):
-        check_owners(resource, metadata)
+    if is_other:
+        _check_other(context, resource, metadata, before["metadata"])
     if call.request.user.node:
         check_node_object(call, before, new)
     if rules.has_generation and new.get("spec") != before.get("spec"):
@@ -73,6 +73,13 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     version = context.core.store.put(resource.store_key, new)
     rules.changed(old, version)
     return version
+
+
+def _check_other(context: Context, resource: ServedResource, metadata: Json, before: Json) -> None:
+    """What a write may decide in the metadata. Raises StatusError."""
+    check_metadata(resource, metadata, before)
+    if context.core.collects_garbage and metadata.get("ownerReferences") != before.get("ownerReferences"):
+        check_owners(resource, metadata)
 
 
 def _is_over(metadata: Json) -> bool:

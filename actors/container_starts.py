@@ -52,9 +52,10 @@ from actors.pod_mounts import PodMounts
 from actors.pod_names import PodNames
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
+from actors.pod_sub_paths import PodSubPaths
 from actors.pod_users import PodUsers
 from actors.pod_view import PodView, Question
-from actors.pod_volume_images import VolumeImageRefusedError
+from actors.pod_volume_images import PodVolumeImages, VolumeImageRefusedError
 from actors.pod_waits import StartsUnderWay
 from actors.start.container_config import Making, container_config, message_file
 from actors.start.identity import field_path
@@ -123,7 +124,7 @@ class ContainerStarts:
         self._names = names
         self._users = users
         self._sources = ContainerSources(worker, services, view, references)
-        self.mounts = PodMounts(worker, services, references)
+        self.mounts = PodMounts(PodVolumeImages(worker, services, references), PodSubPaths(worker, services.volumes))
         self._lives = view.start_lives
         self._pulls: dict[str, Question] = {}
         self._queued: dict[str, str] = {}

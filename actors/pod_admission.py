@@ -14,20 +14,21 @@ from actors.pod_services import PodServices
 from actors.pod_status.api_status import Forced
 from actors.pod_status.phase import FAILED
 from actors.pod_view import Question
+from actors.worker_part import WorkerPart
 from config.objects import Pod
 
 
-class PodAdmission:
+class PodAdmission(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices) -> None:
-        self._worker = worker
-        self._services = services
-        self._question = Question(worker, "admission")
-        self._answer: PodAdmitted | None = None
-        self._held_up = self._used = False
-        self._groups_policy = True
-        self._waits_for = ""
+    _worker: Actor
+    _services: PodServices
+    _question: Question
+    _answer: PodAdmitted | None = None
+    _held_up: bool = False
+    _used: bool = False
+    _groups_policy: bool = True
+    _waits_for: str = ""
 
     def is_taken(self, pod: Pod, *, runs: bool, groups_policy: bool) -> bool:
         """Whether the pod may be made; asks where that is not known. What was taken once is not asked about again."""

@@ -19,6 +19,7 @@ from actors.pod_view import PodView, Question, RetryLaterError
 from actors.start.logs import link_path
 from actors.termination import left_of, overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
 from actors.volume_messages import ReleaseVolumes, VolumesReleased
+from actors.worker_part import WorkerPart
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
@@ -29,25 +30,24 @@ _VOLUMES_GO = (PodWait("the pod", "Terminating", "its volumes are being taken do
 _REMAINS_GO = (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)
 
 
-class PodEnd:
+class PodEnd(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView, show: PodShow) -> None:
-        self._worker = worker
-        self._services = services
-        self._view = view
-        self._show = show
-        self._grace: int | None = None
-        self._since_ns = 0
-        self._release = Question(worker, "release")
-        self._released = False
-        self._collect = Question(worker, "collect")
-        self._collected = False
-        self._overdue = False
-        self.failed = ""
-        """What keeps the remains from going, until it is tried again."""
-        self._trouble = ""
-        """What failed the last time, until it goes well."""
+    _worker: Actor
+    _services: PodServices
+    _view: PodView
+    _show: PodShow
+    _release: Question
+    _collect: Question
+    _released: bool = False
+    _collected: bool = False
+    _grace: int | None = None
+    _since_ns: int = 0
+    _overdue: bool = False
+    failed: str = ""
+    """What keeps the remains from going, until it is tried again."""
+    _trouble: str = ""
+    """What failed the last time, until it goes well."""
 
     # --- TERMINATING ------------------------------------------------------------------------------------------------
 

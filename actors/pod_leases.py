@@ -9,25 +9,24 @@ that is mounted as a volume no list of containers tells.
 from __future__ import annotations
 
 from actors.image_messages import ImagesLeased, LeaseImages, ReleaseImages
-from actors.kernel import Actor
-from actors.pod_services import PodServices
+from actors.kernel import Actor, ActorRef
 from actors.pod_view import Question
+from actors.worker_part import WorkerPart
 from config.objects import Container, EphemeralContainer, Pod, PodSpec
 from config.once_per_spec import once_per_spec
 
 _NONE: frozenset[str] = frozenset()
 
 
-class PodLeases:
-    """See the module. One per worker."""
+class PodLeases(WorkerPart):
+    """See the module. One per worker; without `image_gc` nothing is ever removed."""
 
-    def __init__(self, worker: Actor, services: PodServices) -> None:
-        self._worker = worker
-        self._image_gc = services.image_gc
-        self._wanted = _NONE
-        self._leased = _NONE
-        self._held_up = False
-        self._question = Question(worker, "image leases")
+    _worker: Actor
+    _image_gc: ActorRef | None
+    _question: Question
+    _wanted: frozenset[str] = _NONE
+    _leased: frozenset[str] = _NONE
+    _held_up: bool = False
 
     def pod_desired(self, pod: Pod) -> None:
         """Lease what the pod names, where that is new."""

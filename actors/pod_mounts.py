@@ -9,13 +9,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.kernel import Actor
-from actors.pod_references import PodReferences
-from actors.pod_services import PodServices
 from actors.pod_sub_paths import PodSubPaths
 from actors.pod_volume_images import PodVolumeImages
 from actors.start.environment import Sources, environment
 from actors.start.sub_paths import has_expressions, wanted_sub_paths
+from actors.worker_part import WorkerPart
 from config.objects import Container, Pod
 from runtime.cri.messages import ImageSpec
 
@@ -32,14 +30,13 @@ class MountParts(msgspec.Struct, frozen=True):
 _NO_PARTS = MountParts({}, {})
 
 
-class PodMounts:
+class PodMounts(WorkerPart):
     """See the module. One per worker."""
 
-    def __init__(self, worker: Actor, services: PodServices, references: PodReferences) -> None:
-        self.images = PodVolumeImages(worker, services, references)
-        self.sub_paths = PodSubPaths(worker, services)
-        self.waits: dict[str, str] = {}
-        """Container -> what of its mounts it waits for."""
+    images: PodVolumeImages
+    sub_paths: PodSubPaths
+    waits: dict[str, str] = {}
+    """Container -> what of its mounts it waits for."""
 
     async def of(self, pod: Pod, container: Container, path: str, sources: Sources) -> MountParts | None:
         """For one start; None: it has to wait. `path`: of the container in the pod; `sources`: of its variables.

@@ -8,25 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from actors.kernel import Actor
-from actors.pod_services import PodServices
+from actors.kernel import Actor, ActorRef
 from actors.pod_view import Question
 from actors.start.refusal import StartRefusedError
 from actors.start.sub_paths import WantedSubPath
 from actors.volume_messages import PrepareSubPaths, SubPathsPrepared
+from actors.worker_part import WorkerPart
 
 _NONE: Mapping[int, str] = {}
 _NOBODY: frozenset[str] = frozenset()
 
 
-class PodSubPaths:
-    """See the module. One per worker."""
+class PodSubPaths(WorkerPart):
+    """See the module. One per worker; `owner` has the volumes."""
 
-    def __init__(self, worker: Actor, services: PodServices) -> None:
-        self._worker = worker
-        self._owner = services.volumes
-        self._questions: dict[str, Question] = {}
-        self._answers: dict[str, SubPathsPrepared] = {}
+    _worker: Actor
+    _owner: ActorRef
+    _questions: dict[str, Question] = {}
+    _answers: dict[str, SubPathsPrepared] = {}
 
     def waiting(self) -> frozenset[str]:
         """Names of containers that wait for an answer."""

@@ -31,7 +31,7 @@ from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_status.phase import TERMINAL
 from actors.pod_users import PodUsers, check_handler
-from actors.pod_view import PodView, RetryLaterError
+from actors.pod_view import PodView, Question, RetryLaterError
 from actors.pod_volumes import PodVolumes
 from actors.pod_waits import container_waits
 from actors.restart_all import Reset
@@ -80,11 +80,11 @@ class PodSync:
         self._view = view
         self._show = show
         self._references = references
-        self.users = PodUsers(worker, services)
+        self.users = PodUsers(worker, services.ids, Question(worker, "ids"))
         self._names = PodNames(worker, services, view)
         self._runtime = RuntimeStateObserved("", "")
         self.starts = ContainerStarts(worker, services, view, references, self._names, self.users)
-        self.volumes = PodVolumes(worker, services, view, self._ask_ahead)
+        self.volumes = PodVolumes(worker, services, view, self._ask_ahead, Question(worker, "volumes"))
         self._backing_off: dict[str, int] = {}
         self._held_up: PodWait | None = None
         self._said = ("", "")
@@ -92,8 +92,8 @@ class PodSync:
         self._row = PassesInARow()
         self._checked: Pod | None = None
         self._warned: tuple[str, ...] = ()
-        self.admission = PodAdmission(worker, services)
-        self.leases = PodLeases(worker, services)
+        self.admission = PodAdmission(worker, services, Question(worker, "admission"))
+        self.leases = PodLeases(worker, services.image_gc, Question(worker, "image leases"))
 
     def let_go(self) -> None:
         """The worker has ended: of the part that calls this one."""

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from actors.id_messages import AssignIds, IdsAssigned, ReleaseIds
 from actors.id_ranges import IdRange
-from actors.kernel import Actor
+from actors.kernel import Actor, ActorRef
 from actors.messages import RuntimeStateObserved
-from actors.pod_services import PodServices
 from actors.pod_view import Question
 from actors.start.refusal import StartRefusedError
+from actors.worker_part import WorkerPart
 from config.objects import Pod
 
 _FIELD = "$.spec.hostUsers"
 
 
-class PodUsers:
-    """See the module. One per worker."""
+class PodUsers(WorkerPart):
+    """See the module. One per worker; `owner` assigns the ids."""
 
-    def __init__(self, worker: Actor, services: PodServices) -> None:
-        self._worker = worker
-        self._owner = services.ids
-        self._question = Question(worker, "ids")
-        self._answer: IdsAssigned | None = None
+    _worker: Actor
+    _owner: ActorRef
+    _question: Question
+    _answer: IdsAssigned | None = None
 
     @staticmethod
     def wanted(pod: Pod) -> bool:

@@ -15,6 +15,7 @@ from actors.pod_services import PodServices
 from actors.pod_view import PodView, Question, RetryLaterError
 from actors.volume_messages import PrepareVolumes, VolumesPrepared
 from actors.volume_payloads import has_config_volumes
+from actors.worker_part import WorkerPart
 from config.objects import Pod
 from runtime.volumes.pod_volumes import used_volumes
 
@@ -24,22 +25,21 @@ VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
 NONE_YET = VolumesPrepared({})
 
 
-class PodVolumes:
+class PodVolumes(WorkerPart):
     """See the module. One per worker.
 
     `ahead`: asks for what the pod will need once they are there, so that both are waited for at a time.
     """
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView, ahead: Callable[[Pod], None]) -> None:
-        self._worker = worker
-        self._services = services
-        self._view = view
-        self._ahead = ahead
-        self._question = Question(worker, "volumes")
-        self._answer: VolumesPrepared | None = None
-        self.made = NONE_YET
-        """What the containers are started with; nothing where nothing is known."""
-        self._answered_at_ns = 0
+    _worker: Actor
+    _services: PodServices
+    _view: PodView
+    _ahead: Callable[[Pod], None]
+    _question: Question
+    _answer: VolumesPrepared | None = None
+    made: VolumesPrepared = NONE_YET
+    """What the containers are started with; nothing where nothing is known."""
+    _answered_at_ns: int = 0
 
     @property
     def unknown(self) -> bool:

@@ -66,7 +66,7 @@ from actors.pod_show import PodShow
 from actors.pod_status.api_status import Forced
 from actors.pod_status.phase import FAILED, TERMINAL
 from actors.pod_sync import PodSync
-from actors.pod_view import PodView, RetryLaterError
+from actors.pod_view import PodView, Question, RetryLaterError
 from actors.probe_messages import ProbeRunnerStarted, ProbesJudged
 from actors.reference_messages import ObjectsChanged, ObjectsRead, RuntimeClassRead, SurroundingsRead
 from actors.restart_all import without_rules
@@ -115,7 +115,7 @@ class PodWorker(Actor):
         self._show = PodShow(self, services, self._view, self._probes)
         self._references = PodReferences(self, services, self._view)
         self._sync = PodSync(self, services, self._view, self._show, self._references, self._probes)
-        self._end = PodEnd(self, services, self._view, self._show)
+        self._end = PodEnd(self, services, self._view, self._show, Question(self, "release"), Question(self, "collect"))
         self._runtime = RuntimeStateObserved("", "")
         self._last_trouble = ""
         self._given_back_ns: int | None = None

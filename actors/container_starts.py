@@ -74,6 +74,8 @@ from runtime.metrics import kubelet as names
 from runtime.pod_files import StartFiles
 
 _NOBODY: frozenset[str] = frozenset()
+_SAID = ("false", "true")
+"""How labels of metrics say a fact."""
 REFUSED_RETRY_NS = 10_000_000_000
 """What is wrong with a container may be mended from outside: an image arrives, a file appears."""
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
@@ -253,7 +255,7 @@ class ContainerStarts:
             return ImageFound()
         verdict = judge_image(image, policy, this.image is not None)
         present, pulls = this.image is not None, verdict.deed is PULL
-        self._services.meters.count(names.ENSURE_IMAGE, policy, _said(present), _said(pulls))
+        self._services.meters.count(names.ENSURE_IMAGE, policy, _SAID[present], _SAID[pulls])
         if verdict.deed is REFUSE:
             return self._refused_image(name, verdict)
         if pulls:
@@ -385,7 +387,3 @@ _DEEDS: Mapping[Stage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]
     Stage.HOOKED: ContainerStarts._begin_hook,
 }
 """What each stage asks for."""
-
-
-def _said(fact: bool) -> str:
-    return "true" if fact else "false"

@@ -139,8 +139,9 @@ class PodWorker(Actor):
         del self._view, self._probes, self._show, self._references, self._sync, self._end
 
     def _say_started(self) -> None:
-        for listener in (self._services.pleg, self._services.container_gc):
-            listener.tell(PodWorkerStarted(self._uid, self.ref))
+        services, started = self._services, PodWorkerStarted(self._uid, self.ref)
+        services.pleg.tell(started)
+        services.container_gc.tell(started)
 
     @handles(AnnounceYourself)
     def announce(self, _: AnnounceYourself) -> None:
@@ -334,9 +335,11 @@ class PodWorker(Actor):
         """What the node had promised the pod is free. Told with the first pass, and again to whoever was restarted."""
         if self._given_back_ns is None or self.now_ns() - self._given_back_ns >= RETRY_NS:
             self._given_back_ns = self.now_ns()
-            for listener in (self._services.resources, self._services.sync_loop, self._services.cgroups):
-                if listener is not None:
-                    listener.tell(AllocationReleased(self._uid))
+            services, released = self._services, AllocationReleased(self._uid)
+            services.resources.tell(released)
+            services.sync_loop.tell(released)
+            if services.cgroups is not None:
+                services.cgroups.tell(released)
 
     def _say_trouble(self, text: str) -> None:
         """An event for each new trouble, not for each retry; none where the whole runtime is away."""

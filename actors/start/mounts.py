@@ -133,6 +133,8 @@ def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
 
 def container_devices(pod: Pod, container: Container, path: str, paths: Mapping[str, str]) -> tuple[Device, ...]:
     """The block volumes of a container, in the order of the spec. `paths`: as above. Raises StartRefusedError."""
+    if not container.volume_devices:
+        return ()
     claims = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}
     devices: list[Device] = []
     for index, device in enumerate(container.volume_devices):

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -208,8 +208,9 @@ BEGINNING = StartLife()
 
 # --- rules ----------------------------------------------------------------------------------------------------------
 
-Condition: TypeAlias = Callable[[StartLife, Event], bool]
-Effect: TypeAlias = Callable[[StartLife, Event], dict[str, object]]
+Condition: TypeAlias = Callable[[StartLife, Any], bool]
+Effect: TypeAlias = Callable[[StartLife, Any], dict[str, object]]
+"""Both of a life and an event of the type under which the rule stands in the table."""
 _replace = msgspec.structs.replace
 
 
@@ -226,41 +227,37 @@ class Rule(msgspec.Struct, frozen=True):
     effect: Effect | None
 
 
-def _is_made(life: StartLife, event: Event) -> bool:
-    return isinstance(event, Wanted) and bool(event.made)
+def _is_made(life: StartLife, event: Wanted) -> bool:
+    return bool(event.made)
 
 
-def _too_early(life: StartLife, event: Event) -> bool:
+def _too_early(life: StartLife, event: PullNeeded) -> bool:
     failed = life.failed
-    same = failed is not None and failed.image == life.image
-    return failed is not None and same and isinstance(event, PullNeeded) and event.now_ns < failed.retry_at_ns
+    return failed is not None and failed.image == life.image and event.now_ns < failed.retry_at_ns
 
 
-def _has_hook(life: StartLife, event: Event) -> bool:
-    return isinstance(event, Running) and event.hooked
+def _has_hook(life: StartLife, event: Running) -> bool:
+    return event.hooked
 
 
-def _of_another(life: StartLife, event: Event) -> bool:
-    return isinstance(event, HookEnded | Gone) and event.id != life.id
+def _of_another(life: StartLife, event: HookEnded | Gone) -> bool:
+    return event.id != life.id
 
 
-def _hook_failed(life: StartLife, event: Event) -> bool:
-    return isinstance(event, HookEnded) and event.error is not None
+def _hook_failed(life: StartLife, event: HookEnded) -> bool:
+    return event.error is not None
 
 
-def _begun(life: StartLife, event: Event) -> dict[str, object]:
+def _begun(life: StartLife, event: Wanted) -> dict[str, object]:
     """From the first step; why the last try has failed is shown until this one says something else."""
-    assert isinstance(event, Wanted)
     return {"image": event.image, "id": event.made, "retry_at_ns": None}
 
 
-def _at_rest(life: StartLife, event: Event) -> dict[str, object]:
-    assert isinstance(event, Pulled)
+def _at_rest(life: StartLife, event: Pulled) -> dict[str, object]:
     return {"pulled": event.image, "failed": None}
 
 
-def _unpulled(life: StartLife, event: Event) -> dict[str, object]:
-    assert isinstance(event, PullFailed)
+def _unpulled(life: StartLife, event: PullFailed) -> dict[str, object]:
     shown = {"reason": event.reason, "message": event.message, "retry_at_ns": event.retry_at_ns}
     return {**shown, "failed": event, "pulled": ""}
 
@@ -275,13 +272,11 @@ def _pulling(life: StartLife, event: Event) -> dict[str, object]:
     return {"failed": None, "pulled": ""}
 
 
-def _made(life: StartLife, event: Event) -> dict[str, object]:
-    assert isinstance(event, Created)
+def _made(life: StartLife, event: Created) -> dict[str, object]:
     return {"id": event.id, "pulled": ""}
 
 
-def _refused(life: StartLife, event: Event) -> dict[str, object]:
-    assert isinstance(event, Refused)
+def _refused(life: StartLife, event: Refused) -> dict[str, object]:
     return {"reason": event.reason, "message": event.message, "retry_at_ns": event.retry_at_ns}
 
 
@@ -289,8 +284,7 @@ def _running(life: StartLife, event: Event) -> dict[str, object]:
     return {"reason": "", "message": "", "failed": None}
 
 
-def _spoiled(life: StartLife, event: Event) -> dict[str, object]:
-    assert isinstance(event, HookEnded | Gone)
+def _spoiled(life: StartLife, event: HookEnded | Gone) -> dict[str, object]:
     if event.error is None:
         return {}
     reason, message = event.error

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -184,7 +184,8 @@ def kill_requested(
 
 # --- rules ----------------------------------------------------------------------------------------------------------
 
-Condition: TypeAlias = Callable[[PodLife, Event], bool]
+Condition: TypeAlias = Callable[[PodLife, Any], bool]
+"""Of a life and an event of the type under which the rule stands in the table."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -198,24 +199,24 @@ class Rule(msgspec.Struct, frozen=True):
     """The pod was brought anew: this life goes on to its end, and another is asked for."""
 
 
-def _ended_before(life: PodLife, event: Event) -> bool:
-    return isinstance(event, Desired) and event.over and event.nothing_runs
+def _ended_before(life: PodLife, event: Desired) -> bool:
+    return event.over and event.nothing_runs
 
 
-def _must_end(life: PodLife, event: Event) -> bool:
-    return isinstance(event, Desired) and (event.deleting or event.over)
+def _must_end(life: PodLife, event: Desired) -> bool:
+    return event.deleting or event.over
 
 
 def _name_taken(life: PodLife, event: Event) -> bool:
     return life.name_taken
 
 
-def _brought_anew(life: PodLife, event: Event) -> bool:
-    return isinstance(event, Desired) and (event.created or life.runtime_only)
+def _brought_anew(life: PodLife, event: Desired) -> bool:
+    return event.created or life.runtime_only
 
 
-def _terminal(life: PodLife, event: Event) -> bool:
-    return isinstance(event, Synced) and event.terminal
+def _terminal(life: PodLife, event: Synced) -> bool:
+    return event.terminal
 
 
 def _runtime_only(life: PodLife, event: Event) -> bool:

@@ -209,7 +209,7 @@ class Misfortunes:
         def trouble(kind: str, directory: str) -> None:
             self._trouble(name, kind, directory)
 
-        volumes.before = before_deed
+        volumes.before = before_deed if self._kills else world.disk_deed
         if self._volumes:
             volumes.trouble = trouble
         if self._kills:

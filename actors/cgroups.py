@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, TypeVar
+
+import msgspec
 
 from actors import cgroup_outcomes as outcomes
 from actors.admission_messages import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
@@ -73,8 +74,7 @@ _NEXT_TO_NOTHING = CgroupLimits(cpu_shares=MINIMUM_SHARES)
 _TIERS = (QosClass.GUARANTEED, QosClass.BURSTABLE, QosClass.BEST_EFFORT)
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupTools:
+class CgroupTools(msgspec.Struct, frozen=True):
     """What the actor works with."""
 
     tree: CgroupTree

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from actors.count_messages import PodCount
 from config.objects import Pod
@@ -13,8 +14,7 @@ _CONFIGS = {"DESIRED": "desired", "GOING": "orphan", "UNHEARD": "desired", "ORPH
 _ENDED = ("Failed", "Succeeded")
 
 
-@dataclass(frozen=True, slots=True)
-class CountedPod:
+class CountedPod(msgspec.Struct, frozen=True):
     """A pod as the sync loop knows it. `standing`: what the sources say of it. `pod` None: only the runtime has it."""
 
     pod: Pod | None

@@ -9,7 +9,6 @@ its manifest alone: handing over the same one again changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, TypeVar
 
@@ -43,8 +42,7 @@ _Answer = TypeVar("_Answer", bound=ManifestsTaken | ManifestsRefused)
 _SUFFIX = ".json"
 
 
-@dataclass(frozen=True, slots=True)
-class PushTools:
+class PushTools(msgspec.Struct, frozen=True):
     """What it works with. `path`: of its directory, absolute."""
 
     directory: ManifestDirectory
@@ -52,8 +50,7 @@ class PushTools:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """One pod of a manifest: who it is, and its manifest as JSON."""
 
     taken: TakenManifest

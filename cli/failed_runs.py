@@ -12,8 +12,9 @@ import gc
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TextIO
+
+import msgspec
 
 from cli.file_errors import why, write_whole
 from cli.main import own_version
@@ -27,8 +28,7 @@ from simulation.saved_run import FoundIn, written
 LINES_SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(msgspec.Struct, frozen=True):
     """What is being played, and where failures of it go. `again`: the command that plays a seed of it again."""
 
     name: str

@@ -8,7 +8,8 @@ import gc
 import logging
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from cli.play_bars import PlayBars, now_s
 from simulation.play import Play
@@ -18,8 +19,7 @@ SLICE_NS = SECOND_NS // 2
 """Virtual time between two looks at the bar and at the signal."""
 
 
-@dataclass(slots=True)
-class Interrupt:
+class Interrupt(msgspec.Struct):
     """Whether somebody wants it to end."""
 
     came: bool = False

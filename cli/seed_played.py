@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from cli.simulation_report import Json, report_of
 from simulation.failure import Failure, first_failure
@@ -17,8 +18,7 @@ from simulation.play import Outcome, Play
 from simulation.scenario import Scenario
 
 
-@dataclass(frozen=True, slots=True)
-class PartPlayed:
+class PartPlayed(msgspec.Struct, frozen=True):
     """`failure`: what went wrong first, None: nothing. `turns`: of actors, all that it took.
     `peak_rss_bytes`: the most memory of the process that has played it.
     """
@@ -30,8 +30,7 @@ class PartPlayed:
     peak_rss_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class SeedPlayed:
+class SeedPlayed(msgspec.Struct, frozen=True):
     """See the module. `failure` and `turns`: of the first part in which something went wrong; `within` says which."""
 
     seed: int

@@ -10,10 +10,11 @@ known, and what it took is free when it is over; one that dies is told with its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from cli.failed_runs import shrunk_quietly
 from cli.play_bars import PlayBars, now_s
@@ -32,16 +33,14 @@ LOOKED_EVERY_S = 0.1
 """For an interrupt, and how far all of it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeedLost:
+class SeedLost(msgspec.Struct, frozen=True):
     """Its process has died; `how`."""
 
     seed: int
     how: str
 
 
-@dataclass(slots=True, eq=False)
-class _UnderWay:
+class _UnderWay(msgspec.Struct, eq=False):
     """A process, and its bar. `ended`: told what it gave, or how it failed."""
 
     process: SideProcess[Any]
@@ -50,8 +49,7 @@ class _UnderWay:
     ended: Callable[[Any], None]
 
 
-@dataclass(slots=True, eq=False)
-class _Seed:
+class _Seed(msgspec.Struct, eq=False):
     """How far a seed is. `given`: by the number of its part, what it came to."""
 
     seed: int
@@ -59,7 +57,7 @@ class _Seed:
     began_s: float
     ended_s: float = 0.0
     begun: int = 0
-    given: dict[int, PartPlayed | Exception] = field(default_factory=dict)
+    given: dict[int, PartPlayed | Exception] = msgspec.field(default_factory=dict)
 
     def has_more(self) -> bool:
         return self.begun < len(self.parts)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import yaml
 
 from config.codec import DocumentError
@@ -39,13 +39,12 @@ def _line_of(event: Any) -> int:
     return int(event.start_mark.line) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """One document: its value, its faults, and path -> line (from 1) where the text is YAML."""
 
     value: object
     faults: tuple[DocumentError, ...] = ()
-    lines: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     def line_of(self, path: str) -> int | None:
         """The line of the place, or of the nearest place around it."""

@@ -6,8 +6,9 @@ so two nodes in one process may run with different gates. It refuses to know wha
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from config.codec import DocumentError
 
@@ -19,8 +20,7 @@ class Stage(StrEnum):
     DEPRECATED = "Deprecated"
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     name: str
     stage: Stage
     since: str
@@ -171,8 +171,7 @@ def _rows(table: str, default: bool) -> Iterator[Gate]:
 GATES: Mapping[str, Gate] = {gate.name: gate for gate in (*_rows(_ON, True), *_rows(_OFF, False))}
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureGates:
+class FeatureGates(msgspec.Struct, frozen=True):
     """The gates in force; `chosen` is what the user said, faults excepted."""
 
     chosen: Mapping[str, bool]
@@ -190,8 +189,7 @@ class FeatureGates:
         return gate.default
 
 
-@dataclass(frozen=True, slots=True)
-class GateChoice:
+class GateChoice(msgspec.Struct, frozen=True):
     """What choosing gave: the gates in force, what was wrong, and what will be wrong in a later release."""
 
     gates: FeatureGates

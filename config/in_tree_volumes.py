@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -28,8 +27,7 @@ UNSPECIFIED = "UNSPECIFIED"
 _AZURE_ACCOUNT = re.compile("azure-storage-account-(.+)-secret")
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
+class _About(msgspec.Struct, frozen=True):
     """What else handles are made of, of the persistent volume or the pod's. `namespace`: of who claims it."""
 
     name: str
@@ -38,8 +36,7 @@ class _About:
     annotations: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(msgspec.Struct, frozen=True):
     """`plugin`: its name in old kubelets; `read`: the driver's view of a source."""
 
     plugin: str

@@ -9,7 +9,6 @@ fault in it none of its pods is used.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -55,8 +54,7 @@ class ManifestError(ValueError):
         return hash(self.args)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a manifest was found: `source` is "file", "http" or "http-push"; `location` the path, or the URL."""
 
     source: str
@@ -71,8 +69,7 @@ class Origin:
         return Origin(SOURCE_HTTP, url)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadManifest:
+class ReadManifest(msgspec.Struct, frozen=True):
     """The pods of a manifest, or else its errors. Warnings name fields that are kept but not known here."""
 
     pods: tuple[Pod, ...] = ()

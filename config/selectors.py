@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from config.name_rules import Refusal, label_value, qualified_name
 from config.objects import LabelSelector
@@ -40,8 +41,7 @@ class Operator(StrEnum):
     BELOW = "<"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRequirement:
+class LabelRequirement(msgspec.Struct, frozen=True):
     """One condition on one label."""
 
     key: str
@@ -77,8 +77,7 @@ class LabelRequirement:
         return f"{self.key} {self.operator} ({','.join(sorted(self.values))})"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelQuery:
+class LabelQuery(msgspec.Struct, frozen=True):
     """All requirements together; without any it matches everything, unless `nothing`."""
 
     requirements: tuple[LabelRequirement, ...] = ()
@@ -95,8 +94,7 @@ class LabelQuery:
         return ",".join(map(str, self.requirements))
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRequirement:
+class FieldRequirement(msgspec.Struct, frozen=True):
     """The field at a dotted path has this value, or (`equal` false) any other."""
 
     path: str
@@ -111,8 +109,7 @@ class FieldRequirement:
         return f"{self.path}{'=' if self.equal else '!='}{escape_field_value(self.value)}"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldQuery:
+class FieldQuery(msgspec.Struct, frozen=True):
     """All requirements together; without any it matches everything."""
 
     requirements: tuple[FieldRequirement, ...] = ()

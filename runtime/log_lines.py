@@ -7,7 +7,6 @@ is read as well. What is no such line is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
@@ -16,8 +15,7 @@ SECOND_NS = 10**9
 STDOUT, STDERR = b"stdout", b"stderr"
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(msgspec.Struct, frozen=True):
     """What to show. None: no such limit. `since_ns`: wall time; `stream`: one of `STDOUT`, `STDERR`.
 
     `tail_lines` counts lines of the file.
@@ -31,8 +29,7 @@ class LogOptions:
     stream: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(msgspec.Struct, frozen=True):
     """`text` with its end of line, when the line ends with it."""
 
     time: bytes

@@ -8,7 +8,6 @@ rules themselves are in `simulation.invariants`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -77,8 +76,7 @@ class PodSeen(msgspec.Struct):
         return {each for seen in self.containers.values() for each in seen.live}
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """What must not be, and was."""
 
     invariant: str

@@ -8,8 +8,9 @@ many turns of actors as `COSTS_AT_MOST` runs like the first, however many candid
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from simulation.play import Play
 from simulation.saved_run import FORMAT, FoundIn, SavedRun, Violated
@@ -27,8 +28,7 @@ SEEDS_TRIED = (1, 6)
 """For each candidate, in the first search and in the second, which begins with what the first has found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """See the module."""
 
     scenario: Scenario

@@ -6,8 +6,9 @@ anything of it, the node itself has to ask, and has two rounds of asking for tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
+
+import msgspec
 
 from actors.kernel import ActorSystem
 from actors.kernel.heartbeat import is_asked
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 SECOND_NS = 10**9
 
 
-@dataclass(slots=True)
-class Frozen:
+class Frozen(msgspec.Struct):
     """See the module. Times in ns; `asked_by_ns`: by when the node has asked it, None: it may rest; `wanted_ns` None:
     nobody waits for it.
     """

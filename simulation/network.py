@@ -8,7 +8,8 @@ deadline. What is sent while the way is cut arrives when it is whole again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from simulation.chance import Chance
 
@@ -16,8 +17,7 @@ RESENT_AFTER_NS = 200 * 10**6
 RESENT_AT_MOST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class LinkFaults:
+class LinkFaults(msgspec.Struct, frozen=True):
     """Each message takes from the shortest to the longest delay, in ns, more than it must; `loss`: chance, below 1."""
 
     delay_ns: tuple[int, int] = (0, 0)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import merge
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from simulation.chronicle import VIOLATIONS_KEPT
@@ -27,8 +27,7 @@ SEEDS_APART = 1009
 """More than there may be nodes: no part of one seed has the seed of a part of another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """What is played in a world of its own."""
 
     scenario: Scenario

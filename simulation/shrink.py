@@ -9,7 +9,6 @@ for twice. The same scenario and answers give the same result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -29,8 +28,7 @@ _AMOUNTS_OF_FAULTS = ("leaves",)
 """Two that belong together, as drawn between: neither can go, and which is simpler nobody knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shrunk:
+class Shrunk(msgspec.Struct, frozen=True):
     """`runs`: how many candidates were asked about."""
 
     scenario: Scenario

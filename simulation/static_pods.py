@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from runtime.cri.enums import ContainerState
 from simulation import invariants
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 
-@dataclass(slots=True)
-class StaticPod:
+class StaticPod(msgspec.Struct):
     """One manifest, and what runs of it. `version` None: it was removed."""
 
     name: str
@@ -32,8 +32,8 @@ class StaticPod:
     """When it was written or removed the last time, or the agent began that is to see it."""
     runs: bool = False
     """Whether this version has been seen to run."""
-    uids: set[str] = field(default_factory=set)
-    live: dict[str, dict[str, int]] = field(default_factory=dict)
+    uids: set[str] = msgspec.field(default_factory=set)
+    live: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     """Container name -> id -> version, of those that run."""
 
 

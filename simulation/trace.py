@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -24,8 +23,7 @@ Line = tuple[int, str, str, str, str]
 """Now in ns, node (or who else), actor, message, outcome."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """Where a world stood: after so many turns of actors, at what time, with what behind it (hash, newest lines)."""
 
     step: int

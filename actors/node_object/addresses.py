@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from config.objects import NodeAddress
 from runtime.host_network import NetworkFacts
@@ -23,8 +24,7 @@ _OF_PODS = ("veth", "cni", "br", "docker", "virbr", "flannel", "cali", "lxc")
 Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-@dataclass(frozen=True, slots=True)
-class NodeIps:
+class NodeIps(msgspec.Struct, frozen=True):
     """The node's own addresses, primary family first; `fault` says why an address that was asked for cannot be it.
 
     `given`: a person chose them. `instead`: with these the node may go on where it has published them, because the

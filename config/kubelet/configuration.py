@@ -10,7 +10,6 @@ takes the default; a field marked explicit keeps its zero, because zero says som
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -26,8 +25,7 @@ HOUR_NS = 60 * MINUTE_NS
 _NO_STRINGS: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """How a field is written.
 
     `duration`: as Go's text. `explicit`: its zero is kept and written. `bits`: the width of an integer.

@@ -3,7 +3,7 @@
 The schedule itself (doubling, reset) belongs to the back-off of the actors; here are only its three numbers.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from config.feature_gates import FeatureGates
 from config.kubelet.configuration import SECOND_NS, KubeletConfiguration
@@ -12,8 +12,7 @@ RESET_AFTER_NS = 600 * SECOND_NS
 """A container that ran this long since its last failure starts again at the initial period."""
 
 
-@dataclass(frozen=True, slots=True)
-class CrashLoopPeriods:
+class CrashLoopPeriods(msgspec.Struct, frozen=True):
     """First and longest wait between restarts of one container, and the quiet time that forgets its failures."""
 
     initial_ns: int

@@ -5,7 +5,6 @@ look at other fields. Faults are collected, never raised, so that a person mends
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 import yaml
@@ -26,8 +25,7 @@ DEPRECATED_FIELDS: Mapping[str, tuple[str, str]] = {
 """Known fields that do nothing: why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadConfiguration:
+class ReadConfiguration(msgspec.Struct, frozen=True):
     """What reading gave; with faults the configuration holds defaults where they are."""
 
     configuration: KubeletConfiguration

@@ -7,7 +7,6 @@ know any field by name, and what values make sense.
 
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import UnionType
 
@@ -24,33 +23,28 @@ _PLAIN = Form()
 _FAULTY = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(msgspec.Struct, frozen=True):
     type: type
     form: Form
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(msgspec.Struct, frozen=True):
     item: "Shape"
     form: Form
 
 
-@dataclass(frozen=True, slots=True)
-class MapOf:
+class MapOf(msgspec.Struct, frozen=True):
     item: "Shape"
 
 
-@dataclass(frozen=True, slots=True)
-class PartOf:
+class PartOf(msgspec.Struct, frozen=True):
     type: type[msgspec.Struct]
 
 
 Shape = Scalar | ListOf | MapOf | PartOf
 
 
-@dataclass(frozen=True, slots=True)
-class FieldShape:
+class FieldShape(msgspec.Struct, frozen=True):
     """One field: its Python name, its name in documents, its shape, whether it may be absent, and its default."""
 
     attribute: str

@@ -6,9 +6,10 @@ those that look at two fields or into a text. It refuses to know the host, but f
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
+
+import msgspec
 
 from config.codec import DocumentError
 from config.durations import format_duration_ns
@@ -32,8 +33,7 @@ IPC_SYSCTLS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Validated:
+class Validated(msgspec.Struct, frozen=True):
     """Every fault, every warning, and the gates in force."""
 
     faults: tuple[DocumentError, ...]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import msgspec
 
 # sun_path of sockaddr_un holds 108 bytes with the zero at its end.
 _PATH_BYTES_MAX = 107
@@ -20,8 +21,7 @@ class EndpointError(ValueError):
     """The text names no endpoint."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """`path` of a unix socket, or None and `address` (host:port) of TCP."""
 
     path: str | None

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
+
+import msgspec
 
 from runtime.cri.endpoint import Endpoint
 from runtime.cri.messages import RuntimeCondition, StatusResponse, VersionResponse
@@ -80,8 +81,7 @@ def version_fault(endpoint: Endpoint | str, version: VersionResponse) -> OtherVe
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeReport:
+class RuntimeReport(msgspec.Struct, frozen=True):
     """A runtime that answers: who it is, and the conditions it gives."""
 
     name: str

@@ -6,7 +6,8 @@ The names of a kubelet are fixed (spec 11.7), also where today's rules of naming
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+import msgspec
 
 DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SERIES_AT_MOST = 500
@@ -20,8 +21,7 @@ class Kind(enum.StrEnum):
     HISTOGRAM = "histogram"
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """See the module. `at_most`: combinations of labels; what comes beyond is counted and not kept."""
 
     name: str

@@ -10,7 +10,8 @@ into the store. Refuses to know RBAC.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from config.pod_identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
@@ -27,8 +28,7 @@ _KNOWN_AT_LEAST = 1000
 _RESTRICTED = "node-restriction.kubernetes.io/"
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True):
     """What is asked for."""
 
     verb: str

@@ -8,9 +8,10 @@ or they are orphaned first, which is another finalizer. `garbage_collector` does
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
+
+import msgspec
 
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, invalid, invalid_value, required
@@ -122,8 +123,7 @@ class State(Enum):
     """It is there until its dependents have gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What is to become of a dependent: `forget` these owners, or `delete` by this policy; else nothing.
 
     `unblock`: its owners are not to wait for it any more, before it is deleted.

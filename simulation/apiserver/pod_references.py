@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from simulation.apiserver.status import Json
 
 Key = tuple[str, str]
 
 
-@dataclass(slots=True)
-class References:
+class References(msgspec.Struct):
     """Namespace and name of each."""
 
-    secrets: set[Key] = field(default_factory=set)
-    config_maps: set[Key] = field(default_factory=set)
-    claims: set[Key] = field(default_factory=set)
-    accounts: set[Key] = field(default_factory=set)
+    secrets: set[Key] = msgspec.field(default_factory=set)
+    config_maps: set[Key] = msgspec.field(default_factory=set)
+    claims: set[Key] = msgspec.field(default_factory=set)
+    accounts: set[Key] = msgspec.field(default_factory=set)
 
     def by_kind(self) -> tuple[tuple[str, set[Key]], ...]:
         """With the name of the kind, for messages."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -51,17 +50,15 @@ DEMANDS_AT_MOST = 1024
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True):
     """What a pod asks of a node. `spec`: where it may run."""
 
-    amounts: Amounts = field(default_factory=dict)
+    amounts: Amounts = msgspec.field(default_factory=dict)
     ports: tuple[Port, ...] = ()
     spec: PodSpec = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """What a node offers. `taints`: those that keep pods away, with the one of a node that is not ready."""
 
     name: str

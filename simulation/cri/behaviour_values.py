@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TypeVar
+
+import msgspec
 
 from config.durations import parse_duration_ns
 from config.quantity import Quantity, parse_quantity
@@ -38,8 +39,7 @@ class CallKind(Enum):
     """Done at once, answered later."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallRule:
+class CallRule(msgspec.Struct, frozen=True):
     """One rule on the calls of a verb: the first `times` of them, or all when it is None."""
 
     kind: CallKind
@@ -109,8 +109,7 @@ def cpu_milli(text: str) -> int:
     return _amount(text).milli_value()
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True):
     """An amount that changes while a container runs: `points` are (ns since its start, amount), in order of time.
     Between two points it goes straight, before the first and after the last it stays.
     """

@@ -13,8 +13,9 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from actors.kernel.dispatcher import Cancellable, Dispatcher
 from actors.kernel.promise import Promise
@@ -29,8 +30,7 @@ LOG = logging.getLogger(__name__)
 FIRST_PID = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """What a simulated runtime is like before anybody calls it."""
 
     seed: int = 0

@@ -7,7 +7,8 @@ where definitions come from and what becomes of objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from simulation.apiserver.custom.resources import priority, resources_of
 from simulation.apiserver.resources import SERVED, ServedResource
@@ -22,8 +23,7 @@ _FIELDS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NameConflict:
+class NameConflict(msgspec.Struct, frozen=True):
     """A name that somebody else has. `reason` as in the condition NamesAccepted."""
 
     reason: str

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from simulation.apiserver.custom.formats import number_fits, text_fits
 from simulation.apiserver.custom.patterns import matches
@@ -25,8 +26,7 @@ LIST_TYPE, LIST_KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
 INVALID, TYPE_INVALID = "FieldValueInvalid", "FieldValueTypeInvalid"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """What is wrong at a place. `reason` and `message` as in the causes of a Status."""
 
     at: At

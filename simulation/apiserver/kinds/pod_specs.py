@@ -7,7 +7,6 @@ and is replaced, never changed. A bounded number is remembered, the newest ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -28,8 +27,7 @@ FORMS_AT_MOST, NODES_AT_MOST = 32, 256
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class WorkedSpec:
+class WorkedSpec(msgspec.Struct, frozen=True):
     """A spec with its defaults. `faults` in the document of a pod; `qos`: as in its status."""
 
     spec: Json

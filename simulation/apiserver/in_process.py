@@ -81,7 +81,7 @@ class InProcessApi:
         self._later = dispatcher.schedule
         self._now_ns = dispatcher.now_ns
         self._in_flight: dict[Promise[Any], _Sent] = {}
-        self._gives_up_ns: int | None = None
+        self._gives_up_ns: float = _NEVER
         """When the timer of those calls is due: there is one for all of them, at the time of the first."""
         self._watches: dict[_Watch, None] = {}
         self.calls: dict[str, int] = {}
@@ -106,7 +106,7 @@ class InProcessApi:
             sent.arrive()
             return answer
         self._in_flight[answer] = sent
-        if self._gives_up_ns is None or due_ns < self._gives_up_ns:
+        if due_ns < self._gives_up_ns:
             self._await_the_first()
         if fate is None:
             self._later(link.latency_ns if link.is_well else link.there_ns(), sent.arrive)
@@ -204,8 +204,10 @@ class InProcessApi:
         through only when that time has come.
         """
         with self._lock:
-            due_ns = self._gives_up_ns = min((each.due_ns for each in tuple(self._in_flight.values())), default=None)
-        if due_ns is not None:
+            in_flight = tuple(self._in_flight.values())
+            due_ns = min([each.due_ns for each in in_flight], default=0)
+            self._gives_up_ns = due_ns if in_flight else _NEVER
+        if in_flight:
             self._later(due_ns - self._now_ns(), lambda: self._give_up(due_ns))
 
     def _give_up(self, due_ns: int) -> None:
@@ -345,13 +347,10 @@ class _Watch:
             api._later(delay_ns, self._flush)
 
     def _flush(self) -> None:
+        """The time of the first has come."""
         api, waiting = self._api, self._waiting
-        now_ns = api._now_ns()
         while True:
-            due_ns, kind, what = waiting[0]
-            if due_ns > now_ns:
-                api._later(due_ns - now_ns, self._flush)
-                return
+            _, kind, what = waiting[0]
             if kind is _END:
                 self._tell_end(what)
             else:
@@ -360,9 +359,14 @@ class _Watch:
                 waiting.popleft()
                 if not waiting:
                     return
+            later_ns = waiting[0][0] - api._now_ns()
+            if later_ns > 0:
+                api._later(later_ns, self._flush)
+                return
 
 
 _END = "END"
+_NEVER = float("inf")
 
 
 class _Sent(msgspec.Struct, eq=False):

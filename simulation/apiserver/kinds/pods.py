@@ -13,9 +13,11 @@ from config.objects import ApiStruct, ObjectMeta, Pod
 from config.pod_defaults import default_pod
 from config.pod_identity import CONFIG_MIRROR
 from config.pod_validation import validate_metadata, validate_pod
+from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
+from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.pod_admission import admit
 from simulation.apiserver.kinds.pod_changes import check_container_states, check_spec_change
-from simulation.apiserver.kinds.pod_specs import work_out
+from simulation.apiserver.kinds.pod_specs import WorkedSpec, work_out
 from simulation.apiserver.kinds.rules import KindRules, faults_as_invalid
 from simulation.apiserver.reading import read_change_of_pod
 from simulation.apiserver.requests import Call
@@ -24,6 +26,7 @@ from simulation.apiserver.status import Json, forbidden_field, invalid, required
 from simulation.apiserver.store import Version
 
 DEFAULT_GRACE_S = 30
+SENT_AT_MOST = 256
 _TERMINAL = ("Succeeded", "Failed")
 
 
@@ -35,21 +38,44 @@ class PodRules(KindRules):
     has_generation = True
     answers_with_object = True
 
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._sent: ByIdentity[tuple[Version, WorkedSpec]] = ByIdentity(SENT_AT_MOST)
+        """What becomes of a spec that was sent as a document, for the pods of that service account."""
+
     def prepare(self, call: Call, value: Json) -> None:
-        name = value["metadata"]["name"]
+        metadata = value["metadata"]
         if not isinstance(value.get("spec"), dict):
-            raise invalid(PODS, name, [required("spec")])
-        mirror = CONFIG_MIRROR in (value["metadata"].get("annotations") or {})
-        value["spec"] = admit(self.core, name, value["metadata"]["namespace"], value["spec"], mirror=mirror)
-        worked = work_out(value["spec"])
+            raise invalid(PODS, metadata["name"], [required("spec")])
+        worked = self._worked_out(call, metadata, value["spec"])
         faults = worked.faults
-        if value["metadata"].get("ownerReferences"):
+        if metadata.get("ownerReferences"):
             # All else in the metadata has been checked already, as it is for every kind.
-            faults = (*validate_metadata(from_builtins(value["metadata"], ObjectMeta)), *faults)
+            faults = (*validate_metadata(from_builtins(metadata, ObjectMeta)), *faults)
         if faults:
+            name = metadata["name"]
             raise faults_as_invalid(PODS, name, faults)
         value["spec"] = worked.spec
         value["status"] = {"phase": "Pending", "qosClass": worked.qos}
+
+    def _worked_out(self, call: Call, metadata: Json, spec: Json) -> WorkedSpec:
+        """With what admission adds. Who stands beside the server sends the same spec for all pods of a template, and
+        nobody changes it: it is worked out once, unless something in it is another one for each pod.
+        """
+        name, namespace = metadata["name"], metadata["namespace"]
+        if CONFIG_MIRROR in (metadata.get("annotations") or ()):
+            return work_out(admit(self.core, name, namespace, spec, mirror=True))
+        accounts = self.core.store.of["serviceaccounts"]
+        known = self._sent.get(id(spec), NOT_KNOWN)[1]
+        if known is not None and accounts.get((namespace, known[0].name)) is known[0]:
+            return known[1]
+        admitted = admit(self.core, name, namespace, spec, mirror=False)
+        worked = work_out(admitted)
+        if type(call.request.body) is dict and admitted.get("containers") is spec.get("containers"):
+            account = accounts.get((namespace, admitted["serviceAccountName"]))
+            assert account is not None, "admission has found it"
+            self._sent.put(spec, (account, worked))
+        return worked
 
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
         try:

@@ -76,7 +76,7 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
         return context.answer(call, marked)
     if rules.is_told_first(old):
         old = _marked(context, call, old, 0, options, finalizers)
-    last = context.core.store.remove(call.resource.store_key, old.namespace, old.name)
+    last = context.core.store.of[call.resource.store_key].remove(old.key).gone()
     rules.removed(last)
     return _gone(context, call, rules, last)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from simulation.apiserver.core import Options
 from simulation.apiserver.kinds.pod_specs import NODES_AT_MOST, on_node
-from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, STRATEGIC, Server, pod
+from simulation.apiserver.requests import Request
+from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, STRATEGIC, Asked, Server, pod
 
 CORE = "/api/v1/namespaces/default"
 
@@ -69,6 +71,31 @@ def test_the_token_volume_is_left_out_where_nobody_wants_it(server: Server, wher
         server.ask("PATCH", path, {"automountServiceAccountToken": False}, content_type=MERGE)
     made = server.make_pod(**({"automountServiceAccountToken": False} if where == "pod" else {}))
     assert "volumes" not in made["spec"]
+
+
+def from_template(server: Server, name: str, spec: Any) -> Asked:
+    """A pod that is sent as a document, as who stands beside the server sends it."""
+    body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": spec}
+    return Asked(server.server.handle(Request("POST", PODS, (), body)))
+
+
+def test_pods_of_one_template_get_what_their_service_account_says_when_they_come(server: Server) -> None:
+    template = pod(automountServiceAccountToken=False)["spec"]
+    before, account = copy.deepcopy(template), f"{CORE}/serviceaccounts/default"
+    made = [from_template(server, name, template).value["spec"] for name in "ab"]
+    assert made[0] == made[1]
+    assert "imagePullSecrets" not in made[0]
+    assert server.ask("PATCH", account, {"imagePullSecrets": [{"name": "key"}]}, content_type=MERGE).code == 200
+    assert from_template(server, "c", template).value["spec"]["imagePullSecrets"] == [{"name": "key"}]
+    assert server.ask("DELETE", account).code == 200
+    assert from_template(server, "d", template).code == 403
+    assert template == before
+
+
+def test_pods_of_one_template_have_token_volumes_of_their_own(server: Server) -> None:
+    template = pod()["spec"]
+    made = [from_template(server, name, template).value["spec"] for name in "abc"]
+    assert len({spec["volumes"][0]["name"] for spec in made}) == 3
 
 
 def test_a_service_account_that_is_not_there_is_named(server: Server) -> None:

@@ -116,7 +116,9 @@ class _Allowance(msgspec.Struct, eq=False):
     __repr__ = object.__repr__
 
     def take(self, now_ns: int) -> bool:
-        saved_ns = min(FULL_NS, self._saved_ns + now_ns - self._at_ns)
+        saved_ns = self._saved_ns + now_ns - self._at_ns
+        if saved_ns > FULL_NS:
+            saved_ns = FULL_NS
         self._at_ns = now_ns
         may = saved_ns >= REFILL_NS
         self._saved_ns = saved_ns - REFILL_NS if may else saved_ns

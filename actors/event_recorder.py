@@ -139,9 +139,11 @@ class EventRecorderActor(Actor):
         if self._terminating and not series.known and self._is_terminating(series.event.namespace):
             return
         if not series.name:
-            # No two of this node are the same, whatever the clock does.
-            self._last_stamp_ns = max(self.wall_ns(), self._last_stamp_ns + 1)
-            series.name = event_name(series.event.name, self._last_stamp_ns, self.new_uid)
+            stamp_ns = self.wall_ns()
+            if stamp_ns <= self._last_stamp_ns:  # no two of this node are the same, whatever the clock does
+                stamp_ns = self._last_stamp_ns + 1
+            self._last_stamp_ns = stamp_ns
+            series.name = event_name(series.event.name, stamp_ns, self.new_uid)
         created = not series.known
         call = creation(series, self._node_name) if created else raising(series)
         series.sending, series.raised = True, False

@@ -152,7 +152,9 @@ class PodView:
         if observed is not self._settled:
             self.stops.settle(observed)
             self.post_starts.settle(observed)
-            observed = self._settled = self.seen()  # how far a start has come is part of what is seen
+            if self._seen_starting is not self.start_lives.unstarted:  # how far a start has come is part of it
+                observed = self.seen()
+            self._settled = observed
         return observed
 
     def settle_anew(self) -> None:

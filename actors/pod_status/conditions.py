@@ -62,7 +62,7 @@ def pod_conditions(
     )
     if restarting_all is not None:
         kinds, verdicts = (*kinds, ALL_RESTARTING), (*verdicts, _YES if restarting_all else _NO)
-    return (*_conditions(kinds, verdicts, previous, generation, now), *others)
+    return _conditions(kinds, verdicts, previous, generation, now) + others
 
 
 _OF_EVERY_POD = (READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED)
@@ -161,7 +161,7 @@ def with_disruption(
     """With the word of this node that it has ended the pod for its own reasons."""
     verdict = (_TRUE, "TerminationByKubelet", message)
     others = tuple(each for each in conditions if each.type != DISRUPTION_TARGET)
-    return (*others, *_conditions((DISRUPTION_TARGET,), (verdict,), previous, generation, now))
+    return others + _conditions((DISRUPTION_TARGET,), (verdict,), previous, generation, now)
 
 
 def _foreign(pod: Pod, previous: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
@@ -183,22 +183,23 @@ def _conditions(
     previous: tuple[PodCondition, ...],
     generation: int | None,
     now: str | None,
-) -> list[PodCondition]:
+) -> tuple[PodCondition, ...]:
     """What was published where it says the same."""
-    told: list[PodCondition] = []
+    told: tuple[PodCondition, ...] = ()
     for kind, verdict, was in zip(kinds, verdicts, map(by_type(previous).get, kinds), strict=True):
         if was is not None and was.observed_generation == generation and _said_by(was) == verdict:
-            told.append(was)
+            told += (was,)
             continue
         status, reason, message = verdict
-        told.append(
+        since = now if was is None or was.status != status else was.last_transition_time or now
+        told += (
             PodCondition(
                 type=kind,
                 status=status,
                 reason=reason,
                 message=message,
                 observed_generation=generation,
-                last_transition_time=now if was is None or was.status != status else was.last_transition_time or now,
-            )
+                last_transition_time=since,
+            ),
         )
     return told

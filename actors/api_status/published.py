@@ -131,18 +131,25 @@ class Published(msgspec.Struct, eq=False):
         if self.api is None or self.api.metadata.uid != pod.metadata.uid:
             return
         self.note(pod)
-        if self.api.metadata.resource_version == pod.metadata.resource_version and self._was_asked_for_all():
-            self._answer, self._asked = self.api, self._sent
+        api = self.api
+        if api.metadata.resource_version != pod.metadata.resource_version:
+            return
+        if api.status == self._sent:
+            # Kept once, and the same from now on at the first look: it is compared with what is wanted again and again.
+            api = self.api = msgspec.structs.replace(api, status=self._sent)
+        elif not self._was_asked_for_all(api):
+            return
+        self._answer, self._asked = api, self._sent
 
-    def _was_asked_for_all(self) -> bool:
+    def _was_asked_for_all(self, api: Pod) -> bool:
         """Whether what the API shows otherwise than it was asked to is something that it was asked for.
 
         What it was thought to show already was left out; somebody else may have changed that meanwhile.
         """
-        if self.api is None or self._base is None or self._sent is None or self.api.status == self._sent:
+        if self._base is None or self._sent is None:
             return True
-        uid = self.api.metadata.uid
-        return asked_in(status_patch(uid, self.api.status, self._sent)) <= asked_in(
+        uid = api.metadata.uid
+        return asked_in(status_patch(uid, api.status, self._sent)) <= asked_in(
             status_patch(uid, self._base.status, self._sent)
         )
 

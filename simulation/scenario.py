@@ -7,8 +7,8 @@ names its place. Refuses to know how any of it is played. `docs/simulate.md` has
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Annotated, Any
 
 import msgspec
@@ -28,6 +28,7 @@ from simulation.scenario_words import Duration, Part, Size, faults_in_words
 from simulation.sometimes import KNOWN
 
 DEFAULT = "everyday"
+_LIBRARY = os.path.join(os.path.dirname(__file__), "scenarios")
 
 
 class ScenarioError(ValueError):
@@ -99,15 +100,15 @@ def read_scenario(data: bytes) -> Scenario:
 
 def library() -> tuple[str, ...]:
     """The names of the scenarios that come along."""
-    folder = files("simulation.scenarios")
-    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")))
+    return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(_LIBRARY) if name.endswith(".yaml")))
 
 
 def library_scenario(name: str) -> Scenario:
     """Raises `ScenarioError` when there is none of that name."""
     if name not in library():
         raise ScenarioError(f"there is no scenario {name!r}; there are {', '.join(library())}")
-    return read_scenario((files("simulation.scenarios") / f"{name}.yaml").read_bytes())
+    with open(os.path.join(_LIBRARY, f"{name}.yaml"), "rb") as file:
+        return read_scenario(file.read())
 
 
 def schema() -> dict[str, Any]:

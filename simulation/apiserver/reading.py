@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from config.codec import from_builtins
+from config.codec import DocumentError, from_builtins
 from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
 from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.status import Json
@@ -45,6 +45,17 @@ def read_change_of_pod(value: Json) -> Pod:
     """A pod that somebody has sent or changed: its spec may have been read before, or may never be seen again."""
     read = _specs.get(id(value.get("spec")), NOT_KNOWN)[1]
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
+
+
+def knows_change_of_status(old: Version, status: Any) -> bool:
+    """Whether all of a pod is known that is as `old` was but for its status, so that no more of it need be read."""
+    try:
+        if read_version(old, Pod).unknown is not None:
+            return False
+        _read_status(status)
+    except (DocumentError, msgspec.ValidationError, RecursionError):
+        return False
+    return True
 
 
 _specs: ByIdentity[PodSpec] = ByIdentity(SPECS_AT_MOST)

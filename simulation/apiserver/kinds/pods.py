@@ -8,6 +8,8 @@ ended them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from config.codec import DocumentError, from_builtins, to_builtins
 from config.objects import ApiStruct, ObjectMeta, Pod
 from config.pod_defaults import default_pod
@@ -19,7 +21,7 @@ from simulation.apiserver.kinds.pod_admission import admit
 from simulation.apiserver.kinds.pod_changes import check_container_states, check_spec_change
 from simulation.apiserver.kinds.pod_specs import WorkedSpec, work_out
 from simulation.apiserver.kinds.rules import KindRules, faults_as_invalid
-from simulation.apiserver.reading import read_change_of_pod
+from simulation.apiserver.reading import knows_change_of_status, read_change_of_pod
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import PODS, ServedResource
 from simulation.apiserver.status import Json, forbidden_field, invalid, required
@@ -82,6 +84,9 @@ class PodRules(KindRules):
             return read_change_of_pod(value)
         except DocumentError:
             return super().read(resource, value)
+
+    def knows_change_of_status(self, old: Version, status: Any) -> bool:
+        return knows_change_of_status(old, status)
 
     def change(self, call: Call, old: Json, new: Json) -> None:
         if new.get("spec") == old["spec"]:

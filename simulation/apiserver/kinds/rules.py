@@ -46,6 +46,10 @@ class KindRules:
     def change_status(self, call: Call, old: Json, new: Json) -> None:
         """A change of the part `call.target.subresource`; all but status and metadata are those of `old` already."""
 
+    def knows_change_of_status(self, old: Version, status: Any) -> bool:
+        """Whether an object that is as `old` was but for its status has no unknown field, and none of a wrong type."""
+        return False
+
     def created(self, version: Version) -> None:
         """An object is there, and the caller will be told."""
 

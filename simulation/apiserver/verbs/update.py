@@ -45,11 +45,16 @@ def change(context: Context, call: Call, old: Version, new: Json) -> Version:
     before = old.object
     metadata: Json = new["metadata"]
     is_other = keep_old(resource, call.name, before["metadata"], metadata, patched=call.request.method == "PATCH")
+    if not is_other:
+        metadata = new["metadata"] = before["metadata"].copy()
     part = call.target.subresource
+    is_known = False
     if part == "status":
         new = _with_status(before, new)
-    # First of all: the rules of the kind rely on the types of the fields.
-    check_fields(call, rules, new)
+        is_known = not (is_other or call.query) and rules.knows_change_of_status(old, new.get("status"))
+    if not is_known:
+        # First of all: the rules of the kind rely on the types of the fields.
+        check_fields(call, rules, new)
     if part:
         rules.change_status(call, before, new)
     else:

@@ -54,6 +54,14 @@ def test_a_status_of_the_wrong_type_is_refused_each_time() -> None:
         assert server.ask("PATCH", STATUS, {"status": {"phase": 7}}, content_type=MERGE).code == 400
 
 
+def test_whoever_changes_a_status_is_warned_of_what_nobody_knows_in_the_rest_of_the_pod() -> None:
+    server = Server()
+    server.make_pod(newField=1)
+    answer = server.ask("PATCH", STATUS, {"status": {"phase": "Running"}}, content_type=MERGE)
+    assert answer.code == 200
+    assert answer.answer.warnings == ('unknown field "spec.newField"',)  # type: ignore[union-attr]  # of an object
+
+
 def test_what_is_known_is_of_that_very_part_and_bounded() -> None:
     known: ByIdentity[str] = ByIdentity(3)
     part: dict[str, Any] = {"a": 1}

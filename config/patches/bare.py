@@ -8,6 +8,7 @@ is the same either way, and most of the looking is spared here. Neither input ev
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -54,7 +55,7 @@ def _items_put_over(current: Any, patch: list[Any], rule: FieldRule) -> list[Any
     before = current if type(current) is list else []
     try:
         ours = dict(zip(map(key_of, patch), patch, strict=True))
-        places = dict(zip(map(key_of, before), range(len(before)), strict=True))
+        places = dict(zip(map(key_of, before), range(len(before)), strict=True)) if before else {}
     except (KeyError, TypeError):
         raise UnusualError from None
     if len(ours) < len(patch) or not _KEYS.issuperset(map(type, ours)):
@@ -66,6 +67,7 @@ def _items_put_over(current: Any, patch: list[Any], rule: FieldRule) -> list[Any
     # Those that the patch does not name come before what stood behind them, otherwise as late as they can.
     others = [place for name, place in places.items() if name not in ours]
     others.reverse()
+    plain = _NESTED.isdisjoint(map(type, chain.from_iterable(map(dict.values, patch))))
     result: list[Any] = []
     for name, item in ours.items():
         place = places.get(name)
@@ -74,7 +76,8 @@ def _items_put_over(current: Any, patch: list[Any], rule: FieldRule) -> list[Any
             continue
         while others and others[-1] < place:
             result.append(before[others.pop()])
-        result.append(put_over(before[place], item, rule.schema))
+        mine = before[place]
+        result.append({**mine, **item} if plain else put_over(mine, item, rule.schema))
     while others:
         result.append(before[others.pop()])
     return result

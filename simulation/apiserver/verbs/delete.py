@@ -43,15 +43,17 @@ def delete_collection(context: Context, call: Call) -> ListAnswer:
 def options_of(call: Call) -> Json:
     """The DeleteOptions in body and query. Raises StatusError (400)."""
     options = asked_options(call)
-    grace = call.query.get("gracePeriodSeconds")
-    if grace is not None:
-        if not grace.removeprefix("-").isdecimal():
-            raise bad_request(f'Invalid value: "{grace}": gracePeriodSeconds is no number')
-        options["gracePeriodSeconds"] = int(grace)
-    if "propagationPolicy" in call.query:
-        options["propagationPolicy"] = call.query["propagationPolicy"]
-    if "orphanDependents" in call.query:
-        options["orphanDependents"] = call.flag("orphanDependents")
+    query = call.query
+    if query:
+        grace = query.get("gracePeriodSeconds")
+        if grace is not None:
+            if not grace.removeprefix("-").isdecimal():
+                raise bad_request(f'Invalid value: "{grace}": gracePeriodSeconds is no number')
+            options["gracePeriodSeconds"] = int(grace)
+        if "propagationPolicy" in query:
+            options["propagationPolicy"] = query["propagationPolicy"]
+        if "orphanDependents" in query:
+            options["orphanDependents"] = call.flag("orphanDependents")
     if "propagationPolicy" in options:
         check_policy(options)
     if options.get("dryRun"):
@@ -61,7 +63,9 @@ def options_of(call: Call) -> Json:
 
 def delete_object(context: Context, call: Call, old: Version, options: Json) -> Answer:
     """Raises StatusError (409) when a precondition does not hold."""
-    _check_preconditions(call, old, options.get("preconditions") or {})
+    preconditions = options.get("preconditions")
+    if preconditions:
+        _check_preconditions(call, old, preconditions)
     rules = context.kinds[call.resource.store_key]
     grace_s = rules.grace(old, options)
     if call.dry_run:

@@ -10,7 +10,6 @@ What is lost when this actor fails, a list finds (`actors.pleg`).
 
 from __future__ import annotations
 
-from collections import deque
 from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
@@ -19,55 +18,23 @@ from runtime.cri.enums import ContainerEventType
 from runtime.cri.messages import ContainerEventResponse
 
 SECOND_NS = 1_000_000_000
-TOLD_AT_MOST = 50_000
-"""In one."""
 STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
 """Only what tells of this may have to be heard of at once."""
 
 
-class Told:
-    """What the runtime has told, one after the other. As long as it is open it waits for the `EventGatherer`: till then
-    whoever reads the stream, on whatever thread, adds to it and tells nobody.
-    """
-
-    __slots__ = ("_told", "open")
-
-    def __init__(self, uid: str, shown: Shown) -> None:
-        self._told = deque([(uid, shown)])
-        self.open = True
-
-    def add(self, uid: str, shown: Shown) -> bool:
-        """Whether that has come in time; otherwise it is to be told anew. In doubt it is told twice: so it does not
-        matter when another thread closes this.
-        """
-        if not self.open or len(self._told) >= TOLD_AT_MOST:
-            return False
-        self._told.append((uid, shown))
-        return self.open
-
-    def include(self, later: Told) -> None:
-        """What was told `later` becomes part of it."""
-        later.open = False
-        self._told.extend(tuple(later._told))
-
-    def by_pod(self) -> dict[str, Shown]:
-        """All of it by UID, once it is closed."""
-        shown: dict[str, Shown] = {}
-        for uid, news in tuple(self._told):
-            shown[uid] = both(news, shown[uid]) if uid in shown else news
-        return shown
-
-
 class EventsGathered(Message, frozen=True):
-    """The stream of events -> EventGatherer -> PlegActor."""
+    """The stream of events -> EventGatherer -> PlegActor: by UID of a pod, what was told of it."""
 
-    told: Told
+    shown: dict[str, Shown]
 
     def coalesce_key(self) -> str:
         return "events"
 
     def merged(self, waiting: EventsGathered) -> EventsGathered:
-        waiting.told.include(self.told)
+        # Nobody has seen what still waits, and in a burst a new one for each event would cost the square of them.
+        told = waiting.shown
+        for uid, shown in self.shown.items():
+            told[uid] = both(shown, told[uid]) if uid in told else shown
         return waiting
 
 
@@ -83,7 +50,6 @@ class EventGatherer(Actor):
 
     @handles(EventsGathered)
     def gathered(self, message: EventsGathered) -> None:
-        message.told.open = False
         self._pleg.tell(message)
 
 

@@ -20,7 +20,7 @@ import logging
 from typing import Any, ClassVar
 
 from actors.count_messages import CountRunning, RunningCount
-from actors.event_gatherer import STOPPED, EventGatherer, EventsGathered, Told, can_wait
+from actors.event_gatherer import STOPPED, EventGatherer, EventsGathered, can_wait
 from actors.kernel import (
     Actor,
     ActorRef,
@@ -313,17 +313,13 @@ class PlegActor(Actor):
         ref, gatherer = self.ref, self.children[GATHERER]
         # The end of an effect is never refused: nobody would open the stream again that has ended unheard.
         end: Promise[StreamEnded] = Promise()
-        told: Told | None = None
 
         def on_item(event: ContainerEventResponse) -> None:
-            nonlocal told
             status = event.pod_sandbox_status
             meta = None if status is None else status.metadata
             uid, shown = "" if meta is None else meta.uid, shown_by(event)
             if uid and shown is not None and (event.container_event_type != STOPPED or can_wait(event)):
-                if told is None or not told.add(uid, shown):
-                    told = Told(uid, shown)
-                    gatherer.tell(EventsGathered(told))
+                gatherer.tell(EventsGathered({uid: shown}))
             else:
                 ref.tell(EventHint(uid, shown))
 
@@ -349,7 +345,7 @@ class PlegActor(Actor):
     @handles(EventsGathered)
     def events_gathered(self, message: EventsGathered) -> None:
         """Of a pod that has no worker and nothing left there is nothing to find out."""
-        for uid, shown in message.told.by_pod().items():
+        for uid, shown in message.shown.items():
             worker = self._workers.get(uid)
             if worker is not None:
                 worker.tell(RuntimeTold(shown))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from actors.event_gatherer import EventsGathered, Told
 from actors.kernel import ActorRef, ActorSystem, MailboxOverflowed, Promise, SimulatedDispatcher, kept
 from actors.messages import (
     ContainersDied,
@@ -349,14 +348,6 @@ def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themse
     world.event("1", of="a", kind=ContainerEventType.CONTAINER_DELETED_EVENT)
     world.run(SECOND_NS)
     assert told[1:] == [RuntimeTold({"a": GONE})]
-
-
-def test_what_two_streams_tell_while_the_first_word_waits_is_one_word_and_the_second_stream_tells_on():
-    first, second = Told("1", {"a": RUNNING}), Told("1", {"b": RUNNING})
-    waiting = EventsGathered(second).merged(EventsGathered(first))
-    assert first.add("2", {"c": RUNNING})
-    assert not second.add("2", {"d": RUNNING}), "it was taken already: nobody would hear of what is added"
-    assert waiting.told.by_pod() == {"1": {"a": RUNNING, "b": RUNNING}, "2": {"c": RUNNING}}
 
 
 @pytest.mark.parametrize("told_before", [RUNNING, EXITED, None])

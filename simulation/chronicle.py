@@ -267,11 +267,11 @@ class Chronicle:
 
     def pod_changed(self, kind: str, version: Version) -> None:
         """Told by the store."""
-        uid = version.uid
+        value = version.object
+        uid = value["metadata"]["uid"]
         if kind == DELETED:
             self._gone(uid)
             return
-        value = version.object
         pod = self.pods.get(uid)
         if pod is None:
             policy = value["spec"].get("restartPolicy", "Always")

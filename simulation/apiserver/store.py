@@ -81,7 +81,8 @@ class Version(msgspec.Struct, eq=False):
         Whoever does gets the object read anew.
         """
         self._body = self._body or _encode(self.object)
-        self.twin = None
+        if self.twin is not None:
+            self.twin = None
         self.__class__ = _WrittenDown
         del self.object
 
@@ -257,8 +258,9 @@ class Collection:
         store = self._store
         revision = store.revision = store.revision + 1
         value["metadata"]["resourceVersion"] = str(revision)
-        version = Version(key, value, revision)
         items, by_node = self._items, self._by_node
+        node = "" if by_node is None else value["spec"].get("nodeName") or ""
+        version = Version(key, value, revision, node)
         old = items.get(key)
         items[key] = version
         if old is None:
@@ -267,10 +269,8 @@ class Collection:
             else:
                 self._order.append(key)
                 self._is_in_order = False
-        if by_node is not None:
-            node = version.node = value["spec"].get("nodeName") or ""
-            if old is None or old.node != node:
-                self._index(by_node, key, old, version)
+        if by_node is not None and (old is None or old.node != node):
+            self._index(by_node, key, old, version)
         self._tell(Change(revision, old, version))
         if self._in_writing:
             if self._newest is not None:

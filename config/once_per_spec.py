@@ -62,12 +62,15 @@ def _forget(number: int) -> None:
 
 class OncePerSpecAnd(Generic[T]):
     """Answers to one question that other objects decide beside the spec, known by identity, and facts, by what they
-    are. Objects never change, and none may hold the spec, nor may an answer. What it gives is shared.
+    are. Objects never change, and none may hold the spec, nor may an answer. What it gives is shared. `at_most`: how
+    many are kept of one spec.
     """
 
-    __slots__ = ("_answers",)
+    __slots__ = ("_answers", "_at_most")
 
-    def __init__(self) -> None:
+    def __init__(self, at_most: int = FACTS_AT_MOST) -> None:
+        self._at_most = at_most
+
         @once_per_spec
         def answers(_: PodSpec) -> dict[tuple[Hashable, ...], tuple[tuple[object, ...], T]]:
             return {}
@@ -82,7 +85,7 @@ class OncePerSpecAnd(Generic[T]):
         if kept is not None:
             return kept[1]
         value = work()
-        if len(answers) >= FACTS_AT_MOST:
+        if len(answers) >= self._at_most:
             answers.clear()
         answers[key] = objects, value  # with the objects: else others may come where they were in memory
         return value

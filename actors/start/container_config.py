@@ -123,7 +123,9 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
     )
 
 
-_envs_of_services: OncePerSpecAnd[tuple[KeyValue, ...]] = OncePerSpecAnd()
+# Whenever a service of the cluster changes, the variables of all namespaces are others: a container that is restarted
+# for days would keep as many forms of them, each of which may be large.
+_envs_of_services: OncePerSpecAnd[tuple[KeyValue, ...]] = OncePerSpecAnd(at_most=8)
 
 
 def _envs_of(pod: Pod, container: Container, variables: Mapping[str, str], sources: Sources) -> tuple[KeyValue, ...]:

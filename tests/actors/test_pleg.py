@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from actors.event_gatherer import EventGatherer, EventsGathered
 from actors.kernel import ActorRef, ActorSystem, MailboxOverflowed, Promise, SimulatedDispatcher, kept
 from actors.messages import (
     ContainersDied,
@@ -348,6 +349,27 @@ def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themse
     world.event("1", of="a", kind=ContainerEventType.CONTAINER_DELETED_EVENT)
     world.run(SECOND_NS)
     assert told[1:] == [RuntimeTold({"a": GONE})]
+
+
+def test_a_gatherer_that_fails_loses_what_it_had_and_hears_what_comes_after_that(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    handlers = dict(EventGatherer._handlers)
+    gathered, failures = handlers[EventsGathered], ["a bug"]
+
+    def fails_once(actor: Any, message: EventsGathered) -> Any:
+        if failures:
+            raise RuntimeError(failures.pop())
+        return gathered(actor, message)
+
+    monkeypatch.setitem(EventGatherer._handlers, EventsGathered, fails_once)  # type: ignore[arg-type]
+    told = world.worker("1")
+    world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
+    world.run(SECOND_NS)
+    assert (told, failures) == ([], [])
+    world.event("1", ContainerStatus(id="b", state=RUNNING), of="b")
+    world.run(2 * SECOND_NS)
+    assert told == [RuntimeTold({"b": RUNNING})]
 
 
 @pytest.mark.parametrize("told_before", [RUNNING, EXITED, None])

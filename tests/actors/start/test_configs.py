@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 import msgspec
 import pytest
 
 from actors.id_ranges import IdRange
 from actors.start.container_config import Making, NodeRules, container_config
+from actors.start.environment import Sources
 from actors.start.hostname import pod_hostname
 from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from actors.start.logs import link_path, log_path
@@ -246,6 +248,24 @@ def test_sandboxes_of_pods_that_share_a_spec_differ_in_what_is_their_own() -> No
 
     different = [made(), made(name="b"), made(ids=IdRange(1, 2)), made(rules=ResourceRules(cpu_quota=False))]
     assert len({repr(each) for each in different}) == len(different)
+
+
+class Variables(dict[str, str]):
+    """Of services; one can be told from another."""
+
+
+def test_a_container_that_is_restarted_while_services_come_and_go_keeps_few_forms_of_their_variables() -> None:
+    the_pod = pod("a")
+    [app] = the_pod.spec.containers
+    forms = []
+    for number in range(100):
+        services = Variables(WEB_PORT=str(number))
+        forms.append(ref(services))
+        config = container_config(
+            the_pod, app, Making(number, 0, Image(id="i"), sources=Sources(services=services)), NODE
+        )
+        assert [(each.key, each.value) for each in config.envs] == [("WEB_PORT", str(number).encode())]
+    assert len([each for each in forms if each() is not None]) < 10
 
 
 def test_groups_of_volumes_make_another_spec_once() -> None:

@@ -294,7 +294,7 @@ class StatusManagerActor(Actor):
         queue = self._queue
         while queue.waiting and self._may_write() and (uid := queue.take()) is not None:
             known = self._pods.get(uid)
-            if known is not None:
+            if known is not None and known.may_be_written():  # its object may have gone while it waited
                 self._write(uid, known)
 
     def _write(self, uid: str, known: Published) -> None:

@@ -40,6 +40,8 @@ class WriteQueue:
         """It waits no more, nor is it kept back."""
         if self.waiting:
             self.waiting.pop(uid, None)
+            if not self.waiting:
+                self._heap.clear()
         if self._kept:
             self._kept.pop(uid, None)
 

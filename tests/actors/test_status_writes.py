@@ -322,6 +322,23 @@ def test_the_status_of_a_static_pod_is_written_to_its_mirror(world: World):
     assert json.loads(world.api.calls[0].body or b"")["metadata"] == {"uid": "uid-mirror"}
 
 
+def test_a_mirror_may_go_while_a_status_of_its_static_pod_is_written_in_vain(
+    world: World, caplog: pytest.LogCaptureFixture
+):
+    world.tell("static", ready(), source="file")
+    mirror = api_pod("static", version=7)
+    world.manager.tell(MirrorPodSeen("uid-static", mirror))
+    world.run()
+    world.manager.tell(MirrorPodSeen("uid-static", None))
+    world.run()
+    world.api.fail(unreachable())
+    world.run(SECOND_NS)
+    assert (len(world.api.calls), "failed on" in caplog.text) == (1, False)
+    world.manager.tell(MirrorPodSeen("uid-static", mirror))
+    world.run()
+    assert len(world.api.calls) == 2
+
+
 @pytest.mark.parametrize("mirror_first", [True, False])
 @pytest.mark.parametrize("unknown_first", [True, False])
 def test_after_a_restart_a_static_pod_keeps_what_its_mirror_shows(

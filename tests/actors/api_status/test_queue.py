@@ -46,6 +46,14 @@ def test_who_is_dropped_waits_no_more_and_may_come_again_at_the_end():
     assert taken(queue) == ["b", "a"]
 
 
+def test_of_those_that_were_dropped_before_their_turn_nothing_is_kept():
+    queue = WriteQueue()
+    for _ in range(3):
+        queue.put("a", Urgency.READY)
+        queue.drop("a")
+    assert not queue._heap
+
+
 def test_who_is_kept_back_is_due_once_in_the_order_of_coming():
     queue = WriteQueue()
     queue.keep_back("a", 10)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from actors.kernel.system import ActorSystem
 
 OPEN_LOCK = threading.RLock()
+_plain_nature = PLAIN_NATURES.get
 
 
 class LoneCell(Cell):
@@ -57,7 +58,7 @@ class LoneCell(Cell):
         mailbox = self.mailbox
         state = self.turn_state
         if state is AT_REST:
-            nature = PLAIN_NATURES.get(type(message))
+            nature = _plain_nature(type(message))
             if nature is not None:  # as `Mailbox.post` does where nothing waits
                 if nature.keyed and key is None and reply_to is None:
                     key = coalescing_key(message)

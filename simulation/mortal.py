@@ -58,7 +58,7 @@ class MortalDispatcher(Dispatcher):
         # The ways of every message: no call of ours between.
         self.now_ns = world.now_ns  # type: ignore[method-assign]
         self.wall_ns = world.wall_ns  # type: ignore[method-assign]
-        self.enqueue = world.enqueue  # type: ignore[method-assign]
+        self.enqueue = world.enqueue
         self._world = world
         self._life = life
 
@@ -108,7 +108,7 @@ class MortalDispatcher(Dispatcher):
             way = self._waiting.append
         elif self._frozen:
             way = self._enqueue_unless_frozen
-        self.enqueue = way  # type: ignore[method-assign,assignment]
+        self.enqueue = way
 
     def _enqueue_unless_frozen(self, cell: Cell) -> None:
         if cell.path == self._frozen:
@@ -131,9 +131,6 @@ class MortalDispatcher(Dispatcher):
 
     def handlers_of(self, actor_class: type[Actor]) -> Handlers:
         return actor_class._handlers if self.failing is None else self.failing.handlers_of(actor_class)
-
-    def enqueue(self, cell: Cell) -> None:
-        self._world.enqueue(cell)
 
     def now_ns(self) -> int:
         return self._world.now_ns()

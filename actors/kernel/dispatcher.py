@@ -61,12 +61,10 @@ class Dispatcher(abc.ABC):
     """Of a world of one thread in which no time passes during a turn: cells need no lock there (`lone_cell`), turns are
     not worth measuring, and the time is there to be read. None: time passes, and turns are taken on several threads.
     """
+    enqueue: Callable[[Cell], object]
+    """`enqueue(cell)`: it has work, give it a slice of a thread soon. Called at most once until its slice begins."""
     chance: random.Random
     """What actors draw from. Not what orders them: the two streams do not disturb each other."""
-
-    @abc.abstractmethod
-    def enqueue(self, cell: Cell) -> None:
-        """`cell` has work: give it a slice of a thread soon. Called at most once until its slice begins."""
 
     @abc.abstractmethod
     def now_ns(self) -> int:

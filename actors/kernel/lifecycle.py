@@ -55,7 +55,7 @@ def construct(cell: Cell) -> None:
         cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         actor = cell.actor_class(*cell.args, **(cell.kwargs or {}))
-        if actor.__dict__.get("_cell") is not cell:
+        if getattr(actor, "_cell", None) is not cell:
             raise TypeError(f"{cell.actor_class.__name__}.__init__ must call super().__init__() first")
     except BaseException as failure:
         constructing.cell = None

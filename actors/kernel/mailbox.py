@@ -180,7 +180,6 @@ class Mailbox:
                     except Exception:
                         logger.exception("%s.merged failed; the newer message waits on", nature.name)
                 waiting.message = message
-                waiting.nature = nature
                 return _COALESCED
         if only is not None:
             self._make_lane(only)

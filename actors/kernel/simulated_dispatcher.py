@@ -42,7 +42,7 @@ class SimulatedDispatcher(Dispatcher):
         self._order = random.Random(f"order {seed}")
         self._names = random.Random(f"names {seed}")
         self._ready: list[Cell] = []  # all of them `LoneCell`s
-        self.enqueue = self._ready.append  # type: ignore[method-assign,assignment]  # no call between
+        self.enqueue = self._ready.append  # no call between
         self._timers = TimerHeap()
         self._lanes: dict[str, SimulatedLane] = {}
         # One of each for all actors, who ask them without a call between.
@@ -50,9 +50,6 @@ class SimulatedDispatcher(Dispatcher):
         self.wall_ns = self.wall_ns  # type: ignore[method-assign]
 
     # --- the dispatcher's interface ---------------------------------------------------------------------------------
-
-    def enqueue(self, cell: Cell) -> None:
-        self._ready.append(cell)
 
     def now_ns(self) -> int:
         return self.clock.now_ns

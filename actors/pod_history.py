@@ -14,8 +14,7 @@ from actors.history_messages import HistoryEntry, HistoryKind, NoteHistory, PodW
 from actors.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
 from actors.observed import ObservedPod
 from actors.pod_action_types import PodActions
-from actors.pod_lifecycle import BEGINNING, Event, PodLife, Step
-from actors.worker_part import WorkerPart
+from actors.pod_lifecycle import BEGINNING, Event, Step
 
 if TYPE_CHECKING:
     from actors.kernel import Actor, ActorRef
@@ -25,25 +24,41 @@ _STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
 _NOTHING: frozenset[tuple[str, str]] = frozenset()
 
 
-class PodHistory(WorkerPart):
+class PodHistory:
     """See the module. One per worker."""
 
-    _worker: Actor
-    _uid: str
-    _historian: ActorRef
-    _namespace: str = ""
-    _name: str = ""
-    _life: PodLife = BEGINNING
-    _entries: tuple[HistoryEntry, ...] = ()
-    _waits: tuple[PodWait, ...] = ()
-    _said: tuple[PodWait, ...] | None = None
-    _decided: str = ""
-    _looked: bool = False
-    _seen: ObservedPod | None = None
-    _past: tuple[HistoryEntry, ...] = ()
-    """What could be seen of the time before, until it is told."""
-    _ended: frozenset[str] = frozenset()
-    """Ids of containers whose end has been noted, as long as the runtime lists them."""
+    __slots__ = (
+        "_decided",
+        "_ended",
+        "_entries",
+        "_historian",
+        "_life",
+        "_looked",
+        "_name",
+        "_namespace",
+        "_past",
+        "_said",
+        "_seen",
+        "_uid",
+        "_waits",
+        "_worker",
+    )
+
+    def __init__(self, worker: Actor, uid: str, historian: ActorRef) -> None:
+        self._worker = worker
+        self._historian = historian
+        self._uid = uid
+        self._namespace = self._name = self._decided = ""
+        self._life = BEGINNING
+        self._entries: tuple[HistoryEntry, ...] = ()
+        self._waits: tuple[PodWait, ...] = ()
+        self._said: tuple[PodWait, ...] | None = None
+        self._looked = False
+        self._seen: ObservedPod | None = None
+        self._past: tuple[HistoryEntry, ...] = ()
+        """What could be seen of the time before, until it is told."""
+        self._ended: frozenset[str] = frozenset()
+        """Ids of containers whose end has been noted, as long as the runtime lists them."""
 
     def named(self, namespace: str, name: str) -> None:
         """What the pod is called."""

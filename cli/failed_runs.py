@@ -116,11 +116,14 @@ def _size(failure: Failure) -> str:
 
 @contextlib.contextmanager
 def _status(quiet: bool) -> Iterator[Callable[[int], object]]:
-    from rich.console import Console  # as in `cli.play_bars`: not for who has no failure, or sees nothing
+    if quiet:
+        yield lambda _: None
+        return
+    from rich.console import Console  # slow to import, and only for who has a failure
     from rich.status import Status
 
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda _: None
         return
     with Status("shrinking the failure", console=console) as status:

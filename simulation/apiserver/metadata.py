@@ -65,6 +65,12 @@ def without_nulls(value: Json) -> Json:
     return value.copy()
 
 
+def check_name(name: str, metadata: Json) -> None:
+    """The name of the path goes; another one in the object is an error."""
+    if metadata.setdefault("name", name) != name:
+        raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
+
+
 def check_namespace(resource: ServedResource, namespace: str, metadata: Json) -> None:
     """The namespace of the path goes; another one in the object is an error."""
     if metadata.get("namespace") == namespace and namespace:
@@ -91,10 +97,10 @@ def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patch
 
     A foreign UID is a conflict in an object that is sent whole; `patched`: in a patch it is a field that cannot change.
     """
-    if new.setdefault("name", name) != name:
-        raise bad_request(f"the name of the object ({new['name']}) does not match the name on the URL ({name})")
-    if new == old:
+    if new == old and new.get("ownerReferences") is old.get("ownerReferences"):  # in which 1 is equal to true
         return False
+    check_namespace(resource, old.get("namespace", ""), new)
+    check_name(name, new)
     uid = new.get("uid")
     if uid and uid != old["uid"]:
         if patched:

@@ -21,7 +21,7 @@ from config.patches import (
     schema_for,
 )
 from simulation.apiserver.custom.merging import merged_lists
-from simulation.apiserver.metadata import typed
+from simulation.apiserver.metadata import check_name, typed
 from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer, media_of
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError, bad_request, not_found, unsupported_media_type
@@ -115,7 +115,7 @@ def _create_applied(context: Context, call: Call, document: Any) -> Version:
     if not isinstance(document, dict):
         raise bad_request("the body of the request is not an object")
     value = typed(call.resource.kind, call.resource.api_version, document)
-    value["metadata"].setdefault("name", call.name)
+    check_name(call.name, value["metadata"])
     version = create_value(context, call, context.rules(call.resource).stored_of(call.resource, value))
     _remember(context, call, version, document)
     return version

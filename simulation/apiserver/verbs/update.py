@@ -8,7 +8,7 @@ nothing makes no new version.
 from __future__ import annotations
 
 from simulation.apiserver.authorization import check_node_object
-from simulation.apiserver.metadata import check_metadata, check_namespace, keep_old, typed
+from simulation.apiserver.metadata import check_metadata, check_name, check_namespace, keep_old, typed
 from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import ServedResource
@@ -29,7 +29,7 @@ def update(context: Context, call: Call) -> ObjectAnswer:
     if old is None:
         if not rules.create_on_update or call.target.sub is not None:
             raise not_found(resource, call.name)
-        value["metadata"].setdefault("name", call.name)
+        check_name(call.name, value["metadata"])
         value["metadata"].pop("resourceVersion", None)
         return context.answer(call, create_value(context, call, value), 201)
     if not value["metadata"].get("resourceVersion") and not rules.unconditional_update:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulation.apiserver.requests import APPLY, JSON
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.store import Watcher
 from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server, pod
@@ -92,6 +93,61 @@ def test_a_patch_for_another_uid_is_refused(server: Server) -> None:
     answer = server.ask("PATCH", f"{PODS}/web/status", {"metadata": {"uid": "other"}}, content_type=STRATEGIC)
     assert (answer.code, answer.value["reason"]) == (422, "Invalid")
     assert 'metadata.uid: Invalid value: "other": field is immutable' in answer.message
+
+
+@pytest.mark.parametrize("part", ["", "/status"])
+@pytest.mark.parametrize("media", [MERGE, STRATEGIC, APPLY])
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("namespace", "the namespace of the provided object does not match the namespace sent on the request"),
+        ("name", "the name of the object (other) does not match the name on the URL (web)"),
+    ],
+)
+def test_a_patch_moves_no_object(server: Server, part: str, media: str, field: str, told: str) -> None:
+    made = server.make_pod()
+    server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
+    answer = server.ask("PATCH", f"{PODS}/web{part}", {"metadata": {field: "other"}}, content_type=media)
+    assert (answer.code, answer.message) == (400, told)
+    assert server.get("/api/v1/pods").value["items"] == [made]
+
+
+@pytest.mark.parametrize("said", ["", None])
+def test_a_patch_that_takes_the_namespace_away_leaves_it(server: Server, said: str | None) -> None:
+    made = server.make_pod()
+    assert server.ask("PATCH", f"{PODS}/web", {"metadata": {"namespace": said}}, content_type=MERGE).code == 200
+    assert [one["metadata"] for one in server.get("/api/v1/pods").value["items"]] == [made["metadata"]]
+
+
+def test_what_has_no_namespace_gets_none_by_a_patch(server: Server) -> None:
+    server.ask("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
+    patch = {"metadata": {"namespace": "default", "labels": {"a": "b"}}}
+    assert server.ask("PATCH", "/api/v1/nodes/n", patch, content_type=STRATEGIC).code == 200
+    [node] = server.get("/api/v1/nodes").value["items"]
+    assert node["metadata"]["labels"] == {"a": "b"}
+    assert "namespace" not in node["metadata"]
+
+
+@pytest.mark.parametrize(("method", "media"), [("PATCH", APPLY), ("PUT", JSON)])
+def test_what_is_made_at_a_path_has_the_name_in_it(server: Server, method: str, media: str) -> None:
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    answer = server.ask(method, f"{leases}/web", {"metadata": {"name": "other"}}, content_type=media)
+    assert (answer.code, answer.message) == (
+        400,
+        "the name of the object (other) does not match the name on the URL (web)",
+    )
+    assert server.get(leases).value["items"] == []
+
+
+@pytest.mark.parametrize("part", ["", "/status"])
+@pytest.mark.parametrize("media", [MERGE, STRATEGIC])
+def test_an_owner_that_is_equal_and_of_another_type_is_refused(server: Server, part: str, media: str) -> None:
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u", "controller": True}
+    server.ask("POST", PODS, {**pod(), "metadata": {"name": "web", "ownerReferences": [owner]}})
+    owners = {"metadata": {"ownerReferences": [{**owner, "controller": 1}]}}
+    answer = server.ask("PATCH", f"{PODS}/web{part}", owners, content_type=media)
+    assert answer.code == 400
+    assert "metadata.ownerReferences[0].controller" in answer.message
 
 
 def test_a_watch_tells_what_comes_goes_and_changes_its_selection(server: Server) -> None:

@@ -89,7 +89,7 @@ def test_pods_come_by_curl_survive_a_restart_and_go_by_curl(agent: Agent, kubect
 
 
 def _held(curl: Curl) -> list[Any]:
-    status, told = curl("/manifests")
+    status, told = curl("/manifests", "--retry", "8", "--retry-connrefused")  # it may have begun just now
     assert status == 200
     items: list[Any] = told["items"]
     return items

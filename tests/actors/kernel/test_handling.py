@@ -161,4 +161,4 @@ def test_ten_thousand_idle_actors_cost_no_thread(driver: Driver):
     assert refs[-1].ask(Say("here")) == "here"
     driver.settle()
     assert {actor.state for actor in driver.system.report().actors} == {"idle"}
-    assert threading.active_count() <= before
+    driver.until(lambda: threading.active_count() <= before)  # one that a busy machine held up is replaced, and ends

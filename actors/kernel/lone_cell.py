@@ -65,8 +65,7 @@ class LoneCell(Cell):
                 mailbox.only = Item(message, reply_to, sender, clock.now_ns, key, nature)
                 mailbox.length = 1
                 self.turn_state = HAS_MAIL
-                enqueue = self.dispatcher.enqueue
-                enqueue(self)
+                self.dispatcher.enqueue(self)
                 return
         posted = mailbox.post(message, reply_to, sender, clock.now_ns, key)
         if posted is COALESCED and self.lingers and self.task is None:
@@ -76,8 +75,7 @@ class LoneCell(Cell):
             plain = self.task is None and self.life is ALIVE
             if (plain or self.has_work()) and (not self.linger_ns or not self._lets_wait(reply_to)):
                 self.turn_state = HAS_MAIL if plain else IN_QUEUE
-                enqueue = self.dispatcher.enqueue
-                enqueue(self)
+                self.dispatcher.enqueue(self)
         if posted not in TAKEN:
             self._not_taken(posted, message, reply_to, sender, clock.now_ns)
 
@@ -96,8 +94,7 @@ class LoneCell(Cell):
         self.lingers = False
         if self.turn_state is IDLE and self.has_work():
             self.turn_state = HAS_MAIL if self.task is None and self.life is ALIVE else IN_QUEUE
-            enqueue = self.dispatcher.enqueue
-            enqueue(self)
+            self.dispatcher.enqueue(self)
 
     def resume(self, token: object, result: Any) -> None:
         """See `Cell.resume`."""
@@ -106,8 +103,7 @@ class LoneCell(Cell):
             task.come(result)
             if self.turn_state is IDLE:
                 self.turn_state = IN_QUEUE
-                enqueue = self.dispatcher.enqueue
-                enqueue(self)
+                self.dispatcher.enqueue(self)
 
     def task_ended(self) -> None:
         """See `Cell.task_ended`."""
@@ -170,14 +166,12 @@ class LoneCell(Cell):
             if self.task is None and self.life is ALIVE and not self.stop_requested:
                 if mailbox.length:
                     self.turn_state = HAS_MAIL
-                    enqueue = self.dispatcher.enqueue
-                    enqueue(self)
+                    self.dispatcher.enqueue(self)
                 else:
                     self.turn_state = self._rest
             elif self.has_work():
                 self.turn_state = IN_QUEUE
-                enqueue = self.dispatcher.enqueue
-                enqueue(self)
+                self.dispatcher.enqueue(self)
             else:
                 self.turn_state = IDLE
 

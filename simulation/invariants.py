@@ -8,12 +8,13 @@ removed; `at_the_end` is asked of a world that was healed and given its time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from config.quantity import parse_quantity
 from runtime.cri.enums import PodSandboxState
 from runtime.log_files import HALF
-from runtime.pod_logs import pod_log_directory
+from runtime.pod_logs import pod_log_directory, uid_of_log_directory
 from simulation.cri.behaviour_values import duration_ns
 from simulation.simulated_node import ROOT
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from simulation.chronicle import ContainerSeen, PodSeen
     from simulation.cri.state import ContainerRecord
     from simulation.scenario_pods import PodMix
+    from simulation.simulated_node import SimulatedNode
     from simulation.static_pods import StaticPod
     from simulation.world import World
 
@@ -390,6 +392,18 @@ def left_behind(world: World) -> Iterator[str]:
         for path in sorted(node.volumes.mounted):
             if path.startswith(f"{directory}/") and path.removeprefix(f"{directory}/").partition("/")[0] not in there:
                 yield f"{path}, a mount of a pod that is gone, is left on {name}"
+        yield from _logs_left(node, name, there)
+
+
+def _logs_left(node: SimulatedNode, name: str, there: AbstractSet[str]) -> Iterator[str]:
+    tree, logs = node.host.tree, node.plan.configuration.pod_logs_dir
+    if tree.is_directory(logs):
+        for directory in tree.names_in(logs):
+            if uid_of_log_directory(directory) not in there:
+                yield f"{logs}/{directory}, logs of a pod that is gone, are left on {name}"
+    links = node.plan.facts.container_logs_directory
+    for link in tree.dead_links_in(links, f"{logs}/"):
+        yield f"{links}/{link}, which leads to a log that is gone, is left on {name}"
 
 
 def out_of_bounds(world: World) -> Iterator[str]:

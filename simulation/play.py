@@ -1,7 +1,7 @@
 """A scenario played in a world: pods come and go, things go wrong, then all is healed and must become as desired.
 
-Three stretches of virtual time: until the nodes are ready; what the scenario lasts; and then, healed, until nothing is
-left to be done. The first and the last have a bound.
+Stretches of virtual time: until the nodes are ready; what the scenario lasts; then, healed, until nothing is left to be
+done; until newcomers run; and until they have gone. All have a bound but what the scenario lasts.
 All of it is one world: a scenario whose nodes are apart is played by its `simulation.parts`.
 `Play.advance` plays on for a while and `Play.step` does the next thing alone, so that whoever drives it can show how
 far it is, look around, and stop. The world is looked at from outside at times of its own, so that it makes no
@@ -21,6 +21,7 @@ from simulation import invariants
 from simulation.chronicle import PodSeen
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.misfortunes import Misfortunes, actor_failures, api_plan, link_faults, lost_messages, runtime_plan
+from simulation.newcomers import NEWCOMER, Newcomers
 from simulation.scenario import NodeRules, Scenario, configuration_of
 from simulation.scenario_faults import FrozenActor, names_of_nodes
 from simulation.scenario_pods import SETTINGS, PodMix, body_of, images_of, metadata_of
@@ -49,10 +50,12 @@ class _Stretch(enum.Enum):
     NODES_BEGIN = enum.auto()
     THINGS_HAPPEN = enum.auto()
     HEALED = enum.auto()
+    NEWCOMERS_RUN = enum.auto()
+    NEWCOMERS_GO = enum.auto()
     OVER = enum.auto()
 
 
-_NODES_BEGIN, _THINGS_HAPPEN, _HEALED, _OVER = _Stretch
+_NODES_BEGIN, _THINGS_HAPPEN, _HEALED, _NEWCOMERS_RUN, _NEWCOMERS_GO, _OVER = _Stretch
 """The same by name: a member of an enum costs ten times a global name, and every event of the world asks."""
 
 
@@ -118,6 +121,9 @@ class Play:
         self._to_come = 0
         self._to_go = 0
         self._misfortunes: Misfortunes | None = None
+        self._newcomers = Newcomers(self.world, _form_of(NEWCOMER))
+        self._startups_ns: Sequence[int] = self.world.chronicle.startups_ns
+        """How long the pods of the scenario took to start."""
         self._heal_by_ns = 0
         self.converged = False
         self.world.start()
@@ -223,8 +229,7 @@ class Play:
         """Healed: every second, whether anything is left to be done."""
         world = self.world
         if not any(True for rule in invariants.AT_THE_END for _ in rule(world)):
-            self._stretch = _OVER
-            self.converged = True
+            self._all_is_as_desired()
         elif world.now_ns() >= self._heal_by_ns:
             self._stretch = _OVER
             for rule in invariants.AT_THE_END:
@@ -233,6 +238,24 @@ class Play:
                         world.chronicle.violated(invariants.name_of(rule), fault)
         else:
             self._look_ns += LOOK_EVERY_NS
+
+    def _all_is_as_desired(self) -> None:
+        """And is so once more when newcomers have come, and when they have gone?"""
+        world = self.world
+        if self._stretch is _HEALED:
+            self._stretch = _NEWCOMERS_RUN
+            self._startups_ns = tuple(world.chronicle.startups_ns)
+            self._mixes.update(dict.fromkeys(self._newcomers.draw_up(), NEWCOMER))
+            self._newcomers.come()
+        elif self._stretch is _NEWCOMERS_RUN:
+            self._stretch = _NEWCOMERS_GO
+            self._newcomers.go()
+        else:
+            self._stretch = _OVER
+            self.converged = True
+            return
+        self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
+        self._look_ns += LOOK_EVERY_NS
 
     def outcome(self) -> Outcome:
         """What it has come to so far."""
@@ -249,7 +272,7 @@ class Play:
             trace_hash=trace_hash,
             violations=violations,
             sometimes=world.sometimes(),
-            startups_ns=tuple(sorted(world.chronicle.startups_ns)),
+            startups_ns=tuple(sorted(self._startups_ns)),
             converged=self.converged,
             broken_at=world.broken_at,
         )

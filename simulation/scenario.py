@@ -25,6 +25,7 @@ from simulation.scenario_objects import refused_pods
 from simulation.scenario_pods import PodMix
 from simulation.scenario_pods import faults_in as faults_of_mix
 from simulation.scenario_words import Duration, Part, Size, faults_in_words
+from simulation.simulated_node import MAX_PODS
 from simulation.sometimes import KNOWN
 
 DEFAULT = "everyday"
@@ -182,6 +183,7 @@ def configuration_of(node: NodeRules) -> tuple[KubeletConfiguration, list[str]]:
     plain = {
         "clusterDNS": ["10.0.0.10"],
         "clusterDomain": "cluster.local",
+        "maxPods": MAX_PODS,
         "serializeImagePulls": node.serialize_image_pulls,
         **node.configuration,
     }

@@ -96,7 +96,7 @@ class World:
         actor_failures: Sequence[ActorFailures] = (),
         sink: Callable[[str], object] | None = None,
         options: Options | None = None,
-        max_pods: int = MAX_PODS,
+        max_pods: int | None = None,
         late_calls: float = 1.0,
     ) -> None:
         self.seed = seed
@@ -135,9 +135,11 @@ class World:
         self._disk_sizes: dict[str, int | None] = {}
         """By node: how large its disk is while it is full."""
         self._disks_full_until_ns = self._runtimes_away_until_ns = 0
-        base = configuration or KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local")
+        base = configuration or KubeletConfiguration(
+            cluster_dns=("10.0.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS
+        )
         self.configuration = base
-        self._configuration = msgspec.structs.replace(base, max_pods=max_pods)
+        self._configuration = base if max_pods is None else msgspec.structs.replace(base, max_pods=max_pods)
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
         self._follow("leases.coordination.k8s.io", self.chronicle.lease_changed)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from actors.list_watch import Follower
+from runtime.api import ApiError
+from simulation.host import SimulatedPodLogs
 from simulation.play import Outcome, Play
 from simulation.scenario import NodeRules, Scenario
 from simulation.scenario_faults import AgentKills, AgentPauses, AnyFault, ApiOutage, DiskFull, FrozenActor
@@ -20,8 +24,8 @@ def scenario(*faults: AnyFault, lasts: str = "20s", **rest: Any) -> Scenario:
     return Scenario(about="few pods", pods=FEW, faults=faults, lasts=lasts, **rest)
 
 
-def played(wanted: Scenario) -> Outcome:
-    play = Play(wanted, 1)
+def played(wanted: Scenario, sink: Callable[[str], object] | None = None) -> Outcome:
+    play = Play(wanted, 1, sink=sink)
     while not play.done:
         play.advance(SECOND)
     return play.outcome()
@@ -120,3 +124,82 @@ def test_pods_that_are_for_ever_and_have_ended_are_not_as_desired():
     outcome = played(Scenario(about="a deadline", pods=(short,), lasts="20s", converges_within="30s"))
     assert [each["invariant"] for each in outcome.violations] == ["unsettled"]
     assert "nobody had ended what is to run for ever" in outcome.violations[0]["what"]
+
+
+# --- newcomers --------------------------------------------------------------------------------------------------------
+
+
+def test_an_agent_that_hears_of_no_new_pods_is_found_out_though_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch):
+    """It has lost its way to the API server, where it listens; what it says itself still comes through."""
+    ended = Follower._ended
+
+    def gives_up(self: Follower, key: Any, followed: Any, outcome: Any, error: ApiError | None) -> None:
+        if error is None:
+            ended(self, key, followed, outcome, error)
+
+    monkeypatch.setattr(Follower, "_ended", gives_up)
+    outcome = played(scenario(ApiOutage(at="5s", lasts="2s"), converges_within="30s"))
+    assert not outcome.converged
+    assert [each["what"] for each in outcome.violations] == ["newcomer-node-0 is Pending, not ready"]
+
+
+def test_newcomers_are_no_pods_of_the_scenario():
+    lines: list[str] = []
+    outcome = played(scenario(nodes=2), lines.append)
+    assert outcome.converged
+    assert (outcome.pods, len(outcome.startups_ns)) == (3, 3)
+    deeds = [line.split(maxsplit=2)[2] for line in "".join(lines).splitlines() if " world " in line]
+    assert deeds[-5:] == [
+        "is healed",
+        "creates newcomer-node-0",
+        "creates newcomer-node-1",
+        "deletes newcomer-node-0",
+        "deletes newcomer-node-1",
+    ]
+
+
+@pytest.mark.parametrize(("most", "creates"), [(3, []), (4, ["creates newcomer-node-0"])])
+def test_a_node_that_is_full_gets_none(most: int, creates: list[str]):
+    lines: list[str] = []
+    outcome = played(scenario(node=NodeRules(configuration={"maxPods": most})), lines.append)
+    assert (outcome.converged, outcome.pods) == (True, 3)
+    assert [line.split(maxsplit=2)[2] for line in "".join(lines).splitlines() if "creates newcomer" in line] == creates
+
+
+def test_a_pod_of_the_scenario_may_have_the_name_of_a_newcomer():
+    mix = PodMix(name="newcomer-node", count=1, arrives=("0s", "1s"))
+    outcome = played(Scenario(about="one pod", pods=(mix,), lasts="5s"))
+    assert (outcome.converged, outcome.pods, outcome.violations) == (True, 1, ())
+
+
+def test_nodes_that_take_only_what_tolerates_them_get_one(monkeypatch: pytest.MonkeyPatch):
+    taints = [{"key": "mine", "effect": "NoExecute"}, {"key": "mine", "effect": "NoSchedule"}]
+    mine = PodMix(name="a", count=1, arrives=("0s", "1s"), spec={"tolerations": [{"key": "mine"}]})
+    node = NodeRules(configuration={"registerWithTaints": taints})
+    outcome = played(Scenario(about="one pod", pods=(mine,), lasts="5s", node=node))
+    assert (outcome.converged, outcome.violations) == (True, ())
+
+
+# --- logs -------------------------------------------------------------------------------------------------------------
+
+
+def left_behind() -> str:
+    """The first of what is left three minutes after the world was healed."""
+    gone = PodMix(name="a", count=1, arrives=("0s", "1s"), lives=("3s", "4s"))
+    outcome = played(Scenario(about="one pod", pods=(gone,), lasts="20s", converges_within="3m"))
+    assert {each["invariant"] for each in outcome.violations} == {"left-behind"}
+    what: str = outcome.violations[0]["what"]
+    return what
+
+
+def test_logs_of_pods_that_are_gone_are_found(monkeypatch: pytest.MonkeyPatch):
+    """Those of an agent that passes over them."""
+    monkeypatch.setattr(SimulatedPodLogs, "remove_pod", lambda self, directory, links=(): None)
+    assert "logs of a pod that is gone, are left on node-0" in left_behind()
+
+
+def test_links_to_logs_that_are_gone_are_found(monkeypatch: pytest.MonkeyPatch):
+    remove = SimulatedPodLogs.remove_pod
+    monkeypatch.setattr(SimulatedPodLogs, "remove_pod", lambda self, directory, links=(): remove(self, directory))
+    monkeypatch.setattr(SimulatedPodLogs, "remove_link", lambda self, path: None)
+    assert "which leads to a log that is gone, is left on node-0" in left_behind()

@@ -8,6 +8,7 @@ not counted, and how soon they start is not either.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from config.quantity import parse_quantity
@@ -35,22 +36,22 @@ class Newcomers:
 
     def draw_up(self) -> tuple[str, ...]:
         """Names for one to each node with room, which nobody has."""
-        world = self._world
-        taken = {pod.name for pod in world.chronicle.pods.values()}
-        for node in world.nodes:
-            if self._has_room(node):
+        pods = self._world.chronicle.pods.values()
+        taken = {pod.name for pod in pods}
+        there = Counter(pod.node for pod in pods if pod.phase not in ENDED)
+        for node in self._world.nodes:
+            if there[node] < self._takes(node):
                 name = f"{NEWCOMER.name}-{node}"
                 while name in taken:
                     name = f"{name}-more"
                 self.names[node] = name
         return tuple(self.names.values())
 
-    def _has_room(self, node: str) -> bool:
-        world = self._world
-        shown = world.server.store.get("nodes", "", node)
+    def _takes(self, node: str) -> int:
+        """So many pods at a time, as the cluster is told."""
+        shown = self._world.server.store.get("nodes", "", node)
         allocatable = {} if shown is None else (shown.object.get("status") or {}).get("allocatable") or {}
-        there = sum(pod.node == node and pod.phase not in ENDED for pod in world.chronicle.pods.values())
-        return there < parse_quantity(str(allocatable.get("pods", 0))).value()
+        return parse_quantity(str(allocatable.get("pods", 0))).value()
 
     def come(self) -> None:
         """All of them at one moment, each to its node."""

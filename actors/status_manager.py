@@ -336,7 +336,7 @@ class StatusManagerActor(Actor):
 
     def _wrote(self, uid: str, known: Published, pod: Pod | None) -> None:
         if pod is None:
-            known.gone = True
+            known.gone = known.removed = True
             self.log.debug("pod %s has left the API", display_name(known.pod))
             return
         known.wrote(pod)

@@ -19,8 +19,8 @@ class Published(msgspec.Struct, eq=False):
     """See the module. `version` counts the changes of `status`; `api` is the newest object that the API has shown.
 
     `seen`: its status rests on a look at the runtime. `final`: nothing of the pod runs. `finished`: nothing of it is
-    left to take down. `gone`: the API has no such pod (any more). `wanted`: what the API is to show, once that has been
-    worked out.
+    left to take down. `gone`: the API has no such pod (any more). `removed`: its deletion was taken, and what is shown
+    of it still is no reason to ask for that again. `wanted`: what the API is to show, once that has been worked out.
     """
 
     pod: Pod
@@ -31,6 +31,7 @@ class Published(msgspec.Struct, eq=False):
     finished: bool = False
     api: Pod | None = None
     gone: bool = False
+    removed: bool = False
     wanted: PodStatus = NOTHING
     writing: bool = False
     refused: str = ""
@@ -51,7 +52,7 @@ class Published(msgspec.Struct, eq=False):
         if self.api is not None and not is_newer(pod, self.api):
             return False
         self.api = with_plain_status(pod)
-        self.gone = False
+        self.gone = self.removed
         return True
 
     def show_by(self, mirror: Pod | None) -> None:

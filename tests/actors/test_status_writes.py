@@ -215,6 +215,23 @@ def test_a_pod_to_be_deleted_goes_after_its_last_status_and_when_nothing_is_left
     assert len(world.api.calls) == 3
 
 
+def test_a_pod_is_deleted_once_though_the_api_marks_it_before_it_goes(world: World):
+    ending = {"deletion_timestamp": "2026-11-21T00:00:00Z"}
+    world.tell("web", PodStatus(phase="Succeeded"), final=True, deletion_grace_period_seconds=30, **ending)
+    world.accept()
+    world.manager.tell(PodFinished("uid-web"))
+    world.run()
+    world.accept()
+    # A real API server sets the grace to 0 and tells so, then removes the pod and tells that, and its answer may be
+    # here before. A pod with finalizers stays until others have taken the last of them away, and goes by itself then.
+    for version, finalizers in ((8, ("batch.kubernetes.io/job-tracking",)), (9, ())):
+        marked = api_pod("web", version, deletion_grace_period_seconds=0, finalizers=finalizers, **ending)
+        shown = world.pods["web"].status
+        world.manager.tell(PodReconciled(msgspec.structs.replace(marked, status=shown)))
+        world.run(2 * SWEEP_NS)
+    assert [call.method for call in world.api.calls] == ["PATCH", "DELETE"]
+
+
 def test_a_pod_that_has_finished_goes_when_its_deletion_is_asked_for(world: World):
     world.tell("job", PodStatus(phase="Succeeded"), final=True)
     world.accept()

@@ -2,6 +2,7 @@
 
 A pod of which something is there has been taken before, by this agent or by one before it: it is told to be counted,
 and nobody waits for the answer but who makes another sandbox or container of it. The answer says in which cgroup.
+A pod that is resized is told once more, so that its cgroup has room for what its next containers may use.
 """
 
 from __future__ import annotations
@@ -63,6 +64,11 @@ class PodAdmission(WorkerPart):
         self._answer = message
         waited, self._held_up = self._held_up, False
         return waited
+
+    def resized(self) -> None:
+        """What the pod asks for has changed: nothing more of it is begun before its cgroup has followed."""
+        self._question.answered()
+        self._answer = None
 
     def rejected(self, message: PodRejected) -> Forced:
         """The node does not; what the status of the pod is to say."""

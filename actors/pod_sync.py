@@ -215,6 +215,7 @@ class PodSync:
             self.volumes.pod_changed(pod, self._checked)
             if changes := unhonoured_changes(self._checked, pod):
                 self._view.say("Warning", "FieldsNotHonoured", warning_of_changes(changes))
+                self.admission.resized()
         self._checked = pod
         paths = unhonoured_fields(pod, stop_signals=self._services.node.rules.stop_signals)
         if paths and paths != self._warned:

@@ -21,7 +21,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.admission.abilities import Abilities
-from actors.admission.allocation import Allocation, Book, allocation_of
+from actors.admission.allocation import Allocation, Book, allocation_of, resized
 from actors.admission.chain import NO_PRESSURE, Admitted, NodeIsStale, Preempts, Pressure, Snapshot, admit
 from actors.admission.preemption import MESSAGE, REASON
 from actors.admission.verdict import Rejected
@@ -217,8 +217,9 @@ class ResourceManagerActor(Actor):
             # What runs of it runs on until its turn comes to end; nothing more of it is begun.
             asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN))
             return
-        if uid in book and uid not in self._heirs:
-            self._take(asked, None)
+        has = book.get(uid)
+        if has is not None and uid not in self._heirs:
+            self._take(asked, resized(has, pod))
             return
         try:
             wanted = allocation_of(pod)

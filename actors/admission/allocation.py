@@ -15,6 +15,7 @@ import msgspec
 from config.objects import Pod
 from config.pod_identity import QosClass, is_critical, qos_class
 from config.pod_requests import Port, clash, host_ports, pod_requests
+from config.quantity import QuantityError
 
 
 class Allocation(msgspec.Struct, frozen=True):
@@ -43,6 +44,17 @@ def allocation_of(pod: Pod) -> Allocation:
         critical=is_critical(pod),
         qos=qos_class(pod),
     )
+
+
+def resized(has: Allocation, pod: Pod) -> Allocation | None:
+    """What a pod has from now on that `has` this and asks for something else, which is for its next containers; None:
+    what it has. Nobody asks whether there is room: it runs, and the API server has taken the change.
+    """
+    try:
+        wanted = allocation_of(pod)
+    except QuantityError:  # whoever makes its containers says so
+        return None
+    return None if wanted.requests == has.requests else msgspec.structs.replace(has, requests=wanted.requests)
 
 
 class _Written(msgspec.Struct, frozen=True):

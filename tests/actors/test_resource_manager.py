@@ -99,6 +99,16 @@ def test_a_question_that_is_asked_again_gets_the_same_answer(scene: Scene) -> No
     assert scene.ask(pod("a", "3")) == [PodAdmitted(), PodAdmitted()]
 
 
+def test_a_pod_that_is_resized_keeps_its_place_and_is_counted_as_it_is_now(scene: Scene) -> None:
+    scene.ask(pod("a", "1"))
+    assert scene.ask(pod("a", "3"), runs=True) == [PodAdmitted(), PodAdmitted()]
+    [refused] = scene.ask(pod("b", "2"))
+    assert isinstance(refused, PodRejected)
+    scene.ask(pod("a", "1"), runs=True)
+    scene.tell(AllocationReleased("b"))
+    assert scene.ask(pod("c", "3")) == [PodAdmitted()]
+
+
 def test_nothing_is_refused_before_the_node_is_known() -> None:
     scene = Scene()
     told = scene.ask(pod("a"))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from actors.kernel import SimulatedDispatcher
-from config.pod_identity import CONFIG_MIRROR
+from config.pod_identity import CONFIG_MIRROR, QosClass
 from runtime.api import ApiLines
 from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import TokenBucket
+from runtime.cgroups.names import pod_words, root_words
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import JsonAnswer, ListAnswer, ObjectAnswer, Request
@@ -156,6 +157,24 @@ def test_a_pod_that_is_resized_is_told_that_its_container_keeps_what_it_has():
     cluster.run(5 * SECOND)
     assert cluster.events("web").count("FieldsNotHonoured") == 1
     assert cluster.pods()["web"]["status"]["containerStatuses"][0]["resources"]["limits"]["cpu"] == "1"
+
+
+def test_the_next_container_of_a_resized_pod_has_room_in_the_cgroup_of_the_pod():
+    cluster = Cluster()
+    resources = {"requests": {"cpu": "100m"}, "limits": {"cpu": "1", "memory": "64Mi"}}
+    cluster.create("web", containers=[{**container(), "resources": resources}])
+    cluster.until(lambda: cluster.all_are("Running", 1))
+    pod = cluster.pods()["web"]
+    words = pod_words(root_words("/"), QosClass.BURSTABLE, pod["metadata"]["uid"])
+    assert cluster.node.cgroups.written[words].cpu_quota_us == 100_000
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "200m"}, "limits": {"cpu": "2", "memory": "1Gi"}}
+    cluster.ask("PUT", "/api/v1/namespaces/default/pods/web/resize", pod)
+    (first,) = cluster.node.containers()
+    cluster.node.cri.kill_container(first.id)
+    cluster.until(lambda: any(each.id != first.id for each in cluster.node.containers()))
+    limits = cluster.node.cgroups.written[words]
+    assert (limits.cpu_quota_us, limits.memory_bytes, limits.cpu_shares) == (200_000, 2**30, 204)
+    cluster.until(lambda: cluster.all_are("Running", 1))
 
 
 def test_a_deleted_pod_ends_and_its_object_goes():

@@ -201,8 +201,9 @@ def _forgotten(life: ProbeLife, event: Event) -> ProbeLife:
 
 
 def _ended(life: ProbeLife, event: Event) -> ProbeLife:
-    """What can only kill has no objection any more."""
-    return msgspec.structs.replace(life, result=True)
+    """What can only kill has no objection any more. What has not started has not for all that, or it would be ready."""
+    known = life.terms.kind is not ProbeKind.STARTUP or life.result is True
+    return msgspec.structs.replace(life, result=True if known else None)
 
 
 def _asked(life: ProbeLife, event: Event) -> ProbeLife:
@@ -227,6 +228,8 @@ def _counted(life: ProbeLife, event: Event) -> ProbeLife:
 
 def _renamed(life: ProbeLife, event: Event) -> ProbeLife:
     assert isinstance(event, Running)
+    if life.terms.kind is ProbeKind.STARTUP and _another(life, event):
+        return msgspec.structs.replace(life, container_id=event.container_id, result=event.kept)
     return msgspec.structs.replace(life, container_id=event.container_id)
 
 

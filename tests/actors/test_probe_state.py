@@ -193,12 +193,24 @@ def test_spec_5_due_times_are_a_grid_and_what_was_missed_is_not_made_up_for() ->
     assert late.due_ns == 70 * SECOND
 
 
-@pytest.mark.parametrize("kind", [STARTUP, LIVENESS])
-def test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_successes_and_over(kind: ProbeKind) -> None:
+@pytest.mark.parametrize(("kind", "result"), [(STARTUP, None), (LIVENESS, True)])
+def test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_over_and_kill_nobody(
+    kind: ProbeKind, result: bool | None
+) -> None:
     for life in (probe(kind), running(kind), walk(running(kind), Due(0)), answers(running(kind, failures=1), BAD)):
         over = walk(life, Ending())
-        assert (over.stage, over.result) == (Stage.OVER, True)
+        assert (over.stage, over.result) == (Stage.OVER, result)
         assert walk(over, Running("c2", 0), Due(5), Answered(1, BAD, 6), Gone(), Ending()).stage is Stage.OVER
+
+
+def test_what_has_started_when_its_pod_ends_has_and_what_has_not_has_not() -> None:
+    started = walk(answers(running(STARTUP), GOOD), Ending())
+    assert (started.stage, started.result) == (Stage.OVER, True)
+    assert walk(started, Running("c1", 0)).result is True
+    assert walk(started, Running("c2", 0)).result is None
+    # An agent that is there only since the pod ends keeps to what was published.
+    assert walk(probe(STARTUP), Ending(), Running("c1", 0, kept=True)).result is True
+    assert walk(probe(STARTUP), Ending(), Running("c1", 0)).result is None
 
 
 def test_spec_5_of_a_pod_that_ends_readiness_is_asked_on() -> None:

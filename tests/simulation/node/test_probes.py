@@ -298,6 +298,23 @@ def test_a_pod_that_ends_is_asked_whether_it_is_ready_and_not_killed_for_being_i
     assert not any("failed liveness probe" in each for each in world.said("a"))
 
 
+@pytest.mark.parametrize("more", [{}, {"readinessProbe": probe()}], ids=["by itself", "with a readiness probe"])
+def test_a_pod_that_ends_before_it_has_started_is_never_ready(more: dict[str, Any]) -> None:
+    """Who reads endpoints would send it what it cannot answer: a pod that ends serves as long as it is ready."""
+    world = aged()
+    behaviour = {"startup-probe": "fail", "readiness-probe": "ok", "stop-delay": "20s"}
+    app = container(startupProbe=probe(failureThreshold=1000), **more)
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour, terminationGracePeriodSeconds=60))
+    world.until(lambda: "a/app" in world.running())
+    record = world.running_records()[0]
+    world.run(3 * SECOND)
+    world.node.remove_manifest("a.json")
+    world.until(lambda: record.stop_signalled, 30 * SECOND)
+    for _ in range(10):
+        world.run(SECOND)
+        assert (world.status("a").started, conditions(world, "a")["Ready"]) == (False, "False")
+
+
 def test_pods_without_probes_have_no_runner() -> None:
     world = aged(manifests={"a.json": manifest("a"), "b.json": manifest("b", [container(livenessProbe=probe())])})
     paths = [each.path for each in world.node.node.system.report().actors if each.path.endswith("/probes")]

@@ -55,7 +55,7 @@ def pod_conditions(
     kinds: tuple[str, ...] = _OF_EVERY_POD
     verdicts: tuple[_Verdict, ...] = (
         _YES if sandbox_ready else _NO,
-        initialized(pod, phase, statuses) if spec.init_containers else _YES,
+        initialized(pod, phase, statuses) if spec.init_containers or phase == SUCCEEDED else _YES,
         pod_ready(pod, containers, others) if spec.readiness_gates else containers,
         containers,
         _YES,
@@ -98,7 +98,7 @@ def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatu
 
 def initialized(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
     """True without init containers, when all have done their part, or when a regular container was ever started."""
-    if phase == SUCCEEDED and pod.spec.init_containers:
+    if phase == SUCCEEDED:
         return (_TRUE, "PodCompleted", None)
     if not pod.spec.init_containers or any(_was_started(statuses.get(each.name)) for each in pod.spec.containers):
         return _YES

@@ -211,7 +211,11 @@ YES, NO = ("True", None), ("False", None)
         pytest.param(
             pod("a", policy="Never"),
             picture(seen("a", EXITED)),
-            {"Ready": ("False", "PodCompleted"), "ContainersReady": ("False", "PodCompleted")},
+            {
+                "Initialized": ("True", "PodCompleted"),
+                "Ready": ("False", "PodCompleted"),
+                "ContainersReady": ("False", "PodCompleted"),
+            },
             id="succeeded",
         ),
         pytest.param(

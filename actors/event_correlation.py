@@ -3,8 +3,8 @@
 Three rules, in this order. *Combining*: when one object has had nine different messages of one type and reason, any
 further message of that type and reason goes into one combined event. It ends when none came for ten minutes.
 *Counting*: what equals an event that is known (a combined one equals itself) is no event of its own but raises the
-count of that. *The spam filter*: each object may send 25 events, and one more every five minutes; what is over is
-counted and not sent.
+count of that. *The spam filter*: each object may send 25 events of a type, and one more every five minutes; what is
+over is counted and not sent. Warnings of a probe that fails for ever do not keep back that its container is ended.
 
 Everything that is remembered is bounded, the least recently used goes first. Time comes in with each event; nothing
 here is sent.
@@ -28,7 +28,7 @@ PLAIN_MESSAGES = 9
 COMBINING_NS = 600 * SECOND_NS
 BURST = 25
 REFILL_NS = 300 * SECOND_NS
-"""One more event of an object every so often."""
+"""One more event of an object and type every so often."""
 FULL_NS = BURST * REFILL_NS
 """What it saves up at most."""
 COMBINED = "(combined from similar events): "
@@ -84,7 +84,7 @@ class EventCorrelation:
             series = self._series.used(event, Series, event, event, event.message, wall_ns)
         series.count += 1
         series.last_ns, series.last_wall_ns = now_ns, wall_ns
-        return series, self._objects.used(about, _Allowance, now_ns).take(now_ns)
+        return series, self._objects.used((about, event.type), _Allowance, now_ns).take(now_ns)
 
 
 class _Kind(msgspec.Struct, eq=False):
@@ -108,7 +108,7 @@ class _Kind(msgspec.Struct, eq=False):
 
 
 class _Allowance(msgspec.Struct, eq=False):
-    """What one object may still send, as time saved up."""
+    """What one object may still send of one type, as time saved up."""
 
     _at_ns: int
     _saved_ns: int = FULL_NS

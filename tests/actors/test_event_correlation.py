@@ -24,8 +24,10 @@ from actors.event_queue import MAX_AGE_NS, EventQueue
 SECOND_NS = 1_000_000_000
 
 
-def event(message: str = "m", reason: str = "Created", name: str = "web", place: str = "") -> RecordEvent:
-    return RecordEvent("Pod", f"uid-{name}", "default", name, "Normal", reason, message, place)
+def event(
+    message: str = "m", reason: str = "Created", name: str = "web", place: str = "", kind: str = "Normal"
+) -> RecordEvent:
+    return RecordEvent("Pod", f"uid-{name}", "default", name, kind, reason, message, place)
 
 
 class Rules:
@@ -105,6 +107,13 @@ def test_an_object_may_send_a_burst_and_then_one_every_five_minutes():
     assert rules.observe(event("same", name="db")) == [("same", 1, True)]
 
 
+def test_warnings_without_end_do_not_keep_back_what_else_happens_to_the_object():
+    rules = Rules()
+    rules.observe(*[event("probe failed", "Unhealthy", kind="Warning")] * (BURST + 3))
+    assert rules.observe(event("Stopping container", "Killing")) == [("Stopping container", 1, True)]
+    assert rules.observe(event("hook failed", "FailedPreStopHook", kind="Warning")) == [("hook failed", 1, False)]
+
+
 def test_what_is_remembered_is_bounded():
     rules = Rules()
     first = event(name="first")
@@ -118,6 +127,7 @@ _EVENTS = st.builds(
     message=st.sampled_from([f"m{number}" for number in range(14)]),
     reason=st.sampled_from(["Created", "BackOff"]),
     name=st.sampled_from(["web", "db"]),
+    kind=st.sampled_from(["Normal", "Warning"]),
 )
 _STEPS = st.lists(st.tuples(_EVENTS, st.sampled_from([0, SECOND_NS, 60 * SECOND_NS, REFILL_NS])), max_size=120)
 
@@ -127,13 +137,13 @@ _STEPS = st.lists(st.tuples(_EVENTS, st.sampled_from([0, SECOND_NS, 60 * SECOND_
 def test_every_event_is_counted_once_and_no_object_exceeds_its_allowance(steps: list[tuple[RecordEvent, int]]):
     correlation, now_ns = EventCorrelation(), 0
     series: dict[int, Series] = {}
-    sent: Counter[str] = Counter()
+    sent: Counter[tuple[str, str]] = Counter()
     for each, pause_ns in steps:
         now_ns += pause_ns
         found, to_be_sent = correlation.observe(each, now_ns, now_ns)
         assert found.message.removeprefix(COMBINED) == each.message
         series[id(found)] = found
-        sent[each.name] += to_be_sent
+        sent[each.name, each.type] += to_be_sent
     assert sum(each.count for each in series.values()) == len(steps)
     assert all(number <= BURST + now_ns // REFILL_NS for number in sent.values())
 

@@ -8,8 +8,10 @@ from config.feature_gates import FeatureGates
 from config.objects import NodeFeatures, NodeRuntimeHandler, NodeRuntimeHandlerFeatures
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 
-DECLARED: tuple[str, ...] = ("ExtendWebSocketsToKubelet",)
-"""Of the features that pods may be scheduled by (spec 10.19), those that this version honours. Gates are named so."""
+DECLARED: tuple[str, ...] = ("ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits")
+"""Of the features that pods may be scheduled by (spec 10.19), those that this version honours. Gates are named so. What
+is honoured and not named here is of no use: the scheduler keeps pods away that ask for it.
+"""
 
 
 def runtime_handlers(handlers: Iterable[RuntimeHandler]) -> tuple[NodeRuntimeHandler, ...]:

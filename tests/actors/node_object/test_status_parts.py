@@ -84,6 +84,13 @@ def test_handlers_are_told_by_name_with_what_they_are_able_to_do() -> None:
     )
 
 
+def test_what_pods_are_scheduled_by_is_declared_where_the_agent_honours_it() -> None:
+    """The scheduler leaves a pod with the action RestartAllContainers pending where no node declares that."""
+    assert declared_features(FeatureGates({})) == ("ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits")
+    off = FeatureGates({"RestartAllContainersOnContainerExits": False})
+    assert declared_features(off) == ("ExtendWebSocketsToKubelet",)
+
+
 def test_features_are_declared_sorted_and_only_with_their_gate() -> None:
     honoured = ("RestartAllContainersOnContainerExits", "ExtendWebSocketsToKubelet", "UserNamespacesHostNetworkSupport")
     assert declared_features(FeatureGates({}), honoured) == (

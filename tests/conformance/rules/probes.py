@@ -68,8 +68,11 @@ PROBES: Rules = (
         ),
     ),
     (
-        "Of a pod that ends liveness and startup succeed and are over",
-        (f"{_PROBE}::test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_successes_and_over",),
+        "Of a pod that ends liveness and startup are over and kill nobody, and what has not started has not",
+        (
+            f"{_PROBE}::test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_over_and_kill_nobody",
+            f"{_PROBES}::test_a_pod_that_ends_before_it_has_started_is_never_ready",
+        ),
     ),
     (
         "And readiness goes on",

@@ -172,7 +172,7 @@ def test_a_pod_of_the_scenario_may_have_the_name_of_a_newcomer():
     assert (outcome.converged, outcome.pods, outcome.violations) == (True, 1, ())
 
 
-def test_nodes_that_take_only_what_tolerates_them_get_one(monkeypatch: pytest.MonkeyPatch):
+def test_nodes_that_take_only_what_tolerates_them_get_one():
     taints = [{"key": "mine", "effect": "NoExecute"}, {"key": "mine", "effect": "NoSchedule"}]
     mine = PodMix(name="a", count=1, arrives=("0s", "1s"), spec={"tolerations": [{"key": "mine"}]})
     node = NodeRules(configuration={"registerWithTaints": taints})

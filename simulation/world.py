@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
@@ -48,6 +46,8 @@ PODS_DIRECTORY = f"{ROOT}/pods/"
 BURST = 100
 CATCHES_UP_NS = 10**9
 """An actor that was frozen may be late for so long after."""
+IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS)
+"""What agents are told where nobody says anything else."""
 CHANGES_REMEMBERED = 2_000
 """Of each resource: a watch that comes back later than that begins anew."""
 
@@ -86,7 +86,7 @@ class World:
         first_node: int = 0,
         images: tuple[str, ...] = (),
         machine: Machine = Machine(),
-        configuration: KubeletConfiguration | None = None,
+        configuration: KubeletConfiguration = IN_A_CLUSTER,
         runtime_faults: FaultPlan | None = None,
         api_faults: FaultPlan | None = None,
         links: Mapping[str, LinkFaults] | None = None,
@@ -96,7 +96,6 @@ class World:
         actor_failures: Sequence[ActorFailures] = (),
         sink: Callable[[str], object] | None = None,
         options: Options | None = None,
-        max_pods: int | None = None,
         late_calls: float = 1.0,
     ) -> None:
         self.seed = seed
@@ -135,11 +134,7 @@ class World:
         self._disk_sizes: dict[str, int | None] = {}
         """By node: how large its disk is while it is full."""
         self._disks_full_until_ns = self._runtimes_away_until_ns = 0
-        base = configuration or KubeletConfiguration(
-            cluster_dns=("10.0.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS
-        )
-        self.configuration = base
-        self._configuration = base if max_pods is None else msgspec.structs.replace(base, max_pods=max_pods)
+        self._configuration = configuration
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
         self._follow("leases.coordination.k8s.io", self.chronicle.lease_changed)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from actors.kernel import Dispatcher
 from runtime.cri import Cri
 from runtime.cri.enums import ContainerState
@@ -36,7 +38,7 @@ from simulation.scenario_faults import (
     alone,
 )
 from simulation.simulated_node import SimulatedNode
-from simulation.world import World
+from simulation.world import IN_A_CLUSTER, World
 
 CHANGES_REMEMBERED = 20_000
 """Of each resource: a client that lists thousands of pods must be able to watch on from there."""
@@ -62,7 +64,7 @@ class Town(World):
             runtime_faults=QUIET,
             api_faults=QUIET,
             options=Options(seed=begin.seed, history_at_most=CHANGES_REMEMBERED, garbage_collection=True),
-            max_pods=begin.pods_per_node,
+            configuration=msgspec.structs.replace(IN_A_CLUSTER, max_pods=begin.pods_per_node),
         )
 
     def names_of_nodes(self, count: int, first: int) -> list[str]:

@@ -297,6 +297,12 @@ def test_a_marker_with_an_option_without_a_name_is_refused():
         options_of(pytest.mark.skipif(3).mark)  # a mark is a mark: this one pytest knows
 
 
+def test_nodes_are_of_the_size_that_is_asked_for():
+    with cluster(cpus=2, memory="3Gi", pods_per_node=5) as small:
+        has = PlainClient(small.url).ask("GET", "/api/v1/nodes/node-0")["status"]["capacity"]
+        assert (has["cpu"], has["memory"], has["pods"]) == ("2", "3Gi", "5")
+
+
 def test_more_than_ten_nodes_have_the_names_that_those_have_who_come_later():
     with cluster(nodes=11) as found:
         assert found.nodes[0] == "node-0"

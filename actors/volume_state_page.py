@@ -1,4 +1,4 @@
-"""`docs/volume-states.md`, drawn from the table of `actors.volume_state`: a picture, and every rule with its reason.
+"""`docs/volume-states.md`, drawn from the table of `actors.volumes.state`: a picture, and every rule with its reason.
 
 Written by `python -m actors.volume_state_page > docs/volume-states.md`; a test says when that is due.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from actors.state_page import Machine
 from actors.state_page import page as drawn
-from actors.volume_state import AS_BEFORE, TABLE, Stage
+from actors.volumes.state import AS_BEFORE, TABLE, Stage
 
 MACHINE = Machine(
     "The states of what volumes are made of",
-    """This page is drawn from the table in `actors/volume_state.py`, which has the theory of operation:
+    """This page is drawn from the table in `actors/volumes/state.py`, which has the theory of operation:
 `python -m actors.volume_state_page > docs/volume-states.md`. Every directory of a pod, every volume of a pod and every
-device that pods share is such a thing. What is to be done next is said by `actors/volume_plan.py`.""",
+device that pods share is such a thing. What is to be done next is said by `actors/volumes/plan.py`.""",
     Stage.ABSENT,
     Stage.ABSENT,
     """What only stays, because nothing has changed, is left out.""",

@@ -25,11 +25,11 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from config.api_resources import PODS
-from config.kubeconfig import ApiAccess, ClusterAccess, UserAccess
+from config.api.resources import PODS
+from config.credentials.kubeconfig import ApiAccess, ClusterAccess, UserAccess
 from runtime.api import ApiError, WatchEvent, patch, watch_objects
 from runtime.api.lines import HttpApiLines, api_lines
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 
 CALLS = 5_000
 ROUNDS = 3

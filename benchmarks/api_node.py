@@ -29,20 +29,20 @@ from typing import Any
 import psutil
 
 from actors.kernel import PoolDispatcher
-from actors.node import Node
+from actors.node.node import Node
 from benchmarks.processes import process
-from cli.node_start import plan_of, this_machine
-from cli.simulated_machine import simulated_capabilities
-from config.api_resources import NODES, PODS
-from config.flags import parse_flags
-from config.kubeconfig import kubeconfig_document
+from cli.run.node_start import plan_of, this_machine
+from cli.up.simulated_machine import simulated_capabilities
+from config.api.resources import NODES, PODS
+from config.credentials.kubeconfig import kubeconfig_document
+from config.flags.command_line import parse_flags
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.api import Api, ApiCall, ApiError, ApiLines, WatchCall, WatchEvent, create, get, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
-from runtime.config_files import load_kubelet_configuration
-from runtime.event_loop import LoopThread
-from runtime.pending import Pending, Subscription
+from runtime.io.event_loop import LoopThread
+from runtime.io.pending import Pending, Subscription
+from runtime.state.config_files import load_kubelet_configuration
 from simulation.apiserver.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
 from simulation.cri import Settings

@@ -24,12 +24,12 @@ from typing import Any
 import psutil
 
 from benchmarks.processes import embedded_apiserver, process
-from config.api_resources import LEASES, NAMESPACES, NODES, PODS
+from config.api.resources import LEASES, NAMESPACES, NODES, PODS
 from config.objects import Container, Namespace, Node, ObjectMeta, Pod, PodSpec, Probe, TCPSocketAction
 from runtime.api import Api, ApiError, WatchEvent, create, delete, list_objects, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 
 PREFIX = "bench-hollow-"
 NAMESPACE = "bench-hollow"

@@ -24,15 +24,15 @@ from typing import Any, TypeVar
 
 import psutil
 
-from actors.event_messages import RecordEvent
-from actors.history_messages import NoteHistory
 from actors.kernel import Actor, ActorSystem, PoolDispatcher, handles
-from actors.pod_services import NodeFacts, PodServices
-from actors.probe_messages import ContainersSeen, ProbeRunnerStarted, ProbesJudged, RunningContainer
-from actors.probe_runner import ProbeRunner
+from actors.messages.events import RecordEvent
+from actors.messages.history import NoteHistory
+from actors.messages.probes import ContainersSeen, ProbeRunnerStarted, ProbesJudged, RunningContainer
+from actors.pod.services import NodeFacts, PodServices
+from actors.probes.runner import ProbeRunner
 from actors.start.container_config import NodeRules
-from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods
+from config.kubelet.feature_gates import FeatureGates
 from config.objects import (
     Container,
     GRPCAction,
@@ -44,13 +44,13 @@ from config.objects import (
     TCPSocketAction,
 )
 from runtime.cri.transport import grpc
-from runtime.event_loop import LoopThread
-from runtime.pending import Pending
+from runtime.io.event_loop import LoopThread
+from runtime.io.pending import Pending
 from runtime.probes import Check, Outcome, ProbeAnswer
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from runtime.probes.prober import NetworkProber
 from simulation.cri import SimulatedCri
-from simulation.host import SimulatedHost
+from simulation.host.host import SimulatedHost
 
 T = TypeVar("T")
 HOST = "127.0.0.1"

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from cli import simulate
+from cli.simulate import command as simulate
 
 MIB = 2**20
 SAMPLE_S = 0.004
-_KERNEL = ("/actors/kernel/", "/simulation/trace.py", "/simulation/mortal.py")
+_KERNEL = ("/actors/kernel/", "/simulation/world/trace.py", "/simulation/node/mortal.py")
 
 
 @dataclass(frozen=True)

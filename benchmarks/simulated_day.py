@@ -15,9 +15,9 @@ from time import perf_counter, process_time
 
 import psutil
 
-from cli.play_watch import few_collections, silence
-from simulation.play import Play
-from simulation.scenario import lasting, library_scenario, with_pods
+from cli.simulate.play_watch import few_collections, silence
+from simulation.play.play import Play
+from simulation.scenarios.scenario import lasting, library_scenario, with_pods
 
 SCENARIO = "a-day"
 HOUR_S = 3600

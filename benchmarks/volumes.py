@@ -15,10 +15,10 @@ import threading
 import time
 from typing import Any
 
-from actors.event_messages import RecordEvent
 from actors.kernel import Actor, ActorSystem, PoolDispatcher, handles
-from actors.volume_messages import PrepareVolumes, ReleaseVolumes, VolumesPrepared, VolumesReleased
-from actors.volume_reconciler import VolumeReconcilerActor
+from actors.messages.events import RecordEvent
+from actors.messages.volumes import PrepareVolumes, ReleaseVolumes, VolumesPrepared, VolumesReleased
+from actors.volumes.reconciler import VolumeReconcilerActor
 from config.objects import (
     Container,
     DownwardAPIVolumeFile,
@@ -33,8 +33,8 @@ from config.objects import (
     Volume,
     VolumeMount,
 )
-from simulation.file_tree import FileTree
-from simulation.node_volumes import SimulatedNodeVolumes
+from simulation.host.file_tree import FileTree
+from simulation.host.volumes import SimulatedNodeVolumes
 
 NAME = DownwardAPIVolumeFile(path="name", field_ref=ObjectFieldSelector(field_path="metadata.name"))
 VOLUMES = (

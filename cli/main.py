@@ -27,16 +27,20 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "up": Command("cli.up", "a node in one command: sample pods on a simulated runtime, in a live table"),
-    "run": Command("cli.run", "the agent proper; takes the flags of a kubelet"),
-    "pods": Command("cli.pods", "the pods of a running agent"),
-    "explain": Command("cli.explain", "what happened to a pod, why it is not Running, what comes next"),
-    "actors": Command("cli.actors", "the actors of a running agent: state, mail, restarts, failures"),
-    "simulate": Command("cli.simulate", "thousands of pods in a world of virtual time, with faults; what must hold"),
-    "replay": Command("cli.replay", "a failure that simulate has saved, again: to any step, with a look at any actor"),
-    "simulated-cri": Command("cli.simulated_cri", "a simulated container runtime behind a socket, for any CRI client"),
+    "up": Command("cli.up.command", "a node in one command: sample pods on a simulated runtime, in a live table"),
+    "run": Command("cli.run.command", "the agent proper; takes the flags of a kubelet"),
+    "pods": Command("cli.inspect.pods", "the pods of a running agent"),
+    "explain": Command("cli.inspect.explain", "what happened to a pod, why it is not Running, what comes next"),
+    "actors": Command("cli.inspect.actors", "the actors of a running agent: state, mail, restarts, failures"),
+    "simulate": Command(
+        "cli.simulate.command", "thousands of pods in a world of virtual time, with faults; what must hold"
+    ),
+    "replay": Command(
+        "cli.replay.command", "a failure that simulate has saved, again: to any step, with a look at any actor"
+    ),
+    "simulated-cri": Command("cli.simulated.cri", "a simulated container runtime behind a socket, for any CRI client"),
     "simulated-apiserver": Command(
-        "cli.simulated_apiserver", "an API server in memory on loopback, for kubectl and agents"
+        "cli.simulated.apiserver", "an API server in memory on loopback, for kubectl and agents"
     ),
 }
 

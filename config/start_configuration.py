@@ -2,18 +2,18 @@
 
 The later wins. Without any file the kubelet's older, more open defaults hold and no eviction threshold is set. All
 faults of all sources are told at once, one line each, and nothing is started with one. Pure; reading the files is
-`runtime.config_files`.
+`runtime.state.config_files`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from config.codec import DocumentError
-from config.drop_ins import NamedBytes, merge_documents
-from config.feature_gates import FeatureGates
-from config.flags import NodeFlags, ParsedFlags, apply_flags
+from config.documents.codec import DocumentError
+from config.flags.command_line import NodeFlags, ParsedFlags, apply_flags
 from config.kubelet import KubeletConfiguration, legacy_configuration, validate
+from config.kubelet.drop_ins import NamedBytes, merge_documents
 from config.kubelet.eviction import with_default_thresholds
+from config.kubelet.feature_gates import FeatureGates
 from config.kubelet.reading import read_plain
 
 

@@ -8,7 +8,7 @@ import sys
 import uuid
 from pathlib import Path
 
-from runtime.host_machine import cgroup_version
+from runtime.host.machine import cgroup_version
 
 VERSION = cgroup_version()
 GROUPS = Path("/sys/fs/cgroup") if VERSION == 2 else Path("/sys/fs/cgroup/memory")

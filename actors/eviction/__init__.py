@@ -2,5 +2,5 @@
 
 `thresholds` reads the configuration, `pressure` follows the signals from sample to sample, `reclaim` says what is freed
 before a pod has to go, `ranking` who goes first, `local_limits` who has used more of the disk than it may, and `words`
-what people are told. The effects are `actors.eviction_manager`.
+what people are told. The effects are `actors.eviction.manager`.
 """

@@ -11,11 +11,11 @@ from collections.abc import Sequence, Set
 from actors.eviction.decisions import Victim
 from actors.eviction.local_limits import over_limits
 from actors.eviction.ranking import victims
+from actors.eviction.signals import SignalReading
 from actors.eviction.thresholds import Layout, Threshold
 from actors.eviction.usage import Candidate, is_said, parts_on
 from actors.eviction.words import eviction_words
-from actors.eviction_messages import PodHere
-from actors.node_signals import SignalReading
+from actors.messages.eviction import PodHere
 from runtime.stats.samples import PodSample
 
 HARD_GRACE_SECONDS = 1

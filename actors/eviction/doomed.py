@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from actors.eviction.decisions import Victim
-from actors.eviction_messages import PodHere
+from actors.messages.eviction import PodHere
 
 
 class Doomed:

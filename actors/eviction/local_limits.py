@@ -9,9 +9,9 @@ import msgspec
 from actors.eviction.thresholds import Layout
 from actors.eviction.usage import ALL_PARTS, EMPTY_DIR, Candidate, Part, container_disk, disk_of
 from config.objects import Container, Pod
-from config.pod_identity import is_critical
-from config.pod_requests import pod_limits, read_amounts
-from config.quantity import NANOS, Quantity, QuantityError, Suffixes, parse_quantity
+from config.pods.identity import is_critical
+from config.pods.requests import pod_limits, read_amounts
+from config.values.quantity import NANOS, Quantity, QuantityError, Suffixes, parse_quantity
 from runtime.stats.samples import PodSample
 
 RESOURCE = "ephemeral-storage"

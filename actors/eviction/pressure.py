@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from actors.eviction.signals import SignalReading
 from actors.eviction.thresholds import CONDITIONS, Threshold, is_met
-from actors.node_signals import SignalReading
 
 _NO_TIMES: Mapping[Threshold, int] = {}
 _NO_CONDITIONS: Mapping[str, int] = {}

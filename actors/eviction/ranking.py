@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from actors.eviction.thresholds import Layout
 from actors.eviction.usage import Candidate, disk_of, memory_of, parts_on, processes_of
-from config.pod_identity import is_critical
-from config.pod_requests import pod_requests
-from config.quantity import NANOS, QuantityError
+from config.pods.identity import is_critical
+from config.pods.requests import pod_requests
+from config.values.quantity import NANOS, QuantityError
 
 
 def victims(signal: str, resource: str, candidates: Sequence[Candidate], layout: Layout) -> list[Candidate]:

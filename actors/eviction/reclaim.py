@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from actors.eviction.thresholds import Layout
-from actors.node_signals import (
+from actors.eviction.signals import (
     CONTAINER_FS,
     CONTAINER_FS_INODES,
     IMAGE_FS,
@@ -16,6 +15,7 @@ from actors.node_signals import (
     NODE_FS,
     NODE_FS_INODES,
 )
+from actors.eviction.thresholds import Layout
 
 
 class Reclaim(Enum):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from actors.node_signals import (
+from actors.eviction.signals import (
     ALLOCATABLE_MEMORY,
     CONTAINER_FS,
     CONTAINER_FS_INODES,
@@ -23,10 +23,10 @@ from actors.node_signals import (
     PIDS,
     SignalReading,
 )
-from config.durations import parse_duration_ns
 from config.kubelet import KubeletConfiguration
 from config.kubelet.eviction import hard_thresholds
-from config.quantity import parse_quantity
+from config.values.durations import parse_duration_ns
+from config.values.quantity import parse_quantity
 
 RESOURCES: Mapping[str, str] = {
     MEMORY: "memory",

@@ -10,14 +10,14 @@ from enum import Enum
 
 import msgspec
 
-from actors.eviction.thresholds import Layout
-from actors.kernel import ActorRef
-from actors.node_signals import (
+from actors.eviction.signals import (
     CONTAINER_FS,
     CONTAINER_FS_INODES,
     IMAGE_FS,
     IMAGE_FS_INODES,
 )
+from actors.eviction.thresholds import Layout
+from actors.kernel import ActorRef
 from config.objects import Pod
 from runtime.stats.samples import ContainerSample, PodSample
 

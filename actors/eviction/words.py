@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from actors.eviction.ranking import requested
+from actors.eviction.signals import SignalReading
 from actors.eviction.thresholds import Layout, Threshold
 from actors.eviction.usage import Candidate, container_disk, parts_on
-from actors.node_signals import SignalReading
 from config.objects import Container
-from config.pod_identity import is_sidecar
-from config.pod_requests import read_amounts
-from config.quantity import NANOS, Quantity, QuantityError, Suffixes
+from config.pods.identity import is_sidecar
+from config.pods.requests import read_amounts
+from config.values.quantity import NANOS, Quantity, QuantityError, Suffixes
 from runtime.stats.samples import ContainerSample
 
 REASON = "Evicted"

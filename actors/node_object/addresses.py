@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import msgspec
 
 from config.objects import NodeAddress
-from runtime.host_network import NetworkFacts
+from runtime.host.network import NetworkFacts
 
 INTERNAL_IP = "InternalIP"
 HOST_NAME = "Hostname"

@@ -13,8 +13,8 @@ from functools import lru_cache
 from config.kubelet import KubeletConfiguration
 from config.kubelet.eviction import hard_thresholds
 from config.kubelet.node_resources import parse_cpu_set
-from config.quantity import ZERO, Quantity, Suffixes, add_all, of_value, parse_quantity
-from runtime.host_machine import MachineFacts
+from config.values.quantity import ZERO, Quantity, Suffixes, add_all, of_value, parse_quantity
+from runtime.host.machine import MachineFacts
 
 CPU, MEMORY, PODS, EPHEMERAL_STORAGE = "cpu", "memory", "pods", "ephemeral-storage"
 PIDS = "pid"

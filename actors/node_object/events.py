@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from actors.event_messages import RecordEvent
+from actors.messages.events import RecordEvent
 from actors.node_object.conditions import events_of_change
 from actors.node_object.node_info import has_rebooted
 from config.objects import NodeStatus
-from runtime.host_machine import MachineFacts
+from runtime.host.machine import MachineFacts
 
 
 def events_of(name: str, machine: MachineFacts | None, before: NodeStatus, after: NodeStatus) -> dict[str, RecordEvent]:

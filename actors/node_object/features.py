@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from config.feature_gates import FeatureGates
+from config.kubelet.feature_gates import FeatureGates
 from config.objects import NodeFeatures, NodeRuntimeHandler, NodeRuntimeHandlerFeatures
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 

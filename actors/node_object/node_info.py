@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from config.objects import NodeSwapStatus, NodeSystemInfo
-from runtime.host_machine import MachineFacts
+from runtime.host.machine import MachineFacts
 
 UNKNOWN_VERSION = "Unknown"
 

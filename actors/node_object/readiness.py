@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.messages import RuntimeStateObserved
-from config.durations import format_duration_ns
+from actors.messages.pods import RuntimeStateObserved
+from config.values.durations import format_duration_ns
 
 SECOND_NS = 1_000_000_000
 SILENCE_NS = 30 * SECOND_NS

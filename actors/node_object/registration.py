@@ -15,7 +15,7 @@ import msgspec
 from actors.node_object.capacity import HUGE_PAGES, is_extended
 from actors.node_object.settings import AGENT, NodeSettings
 from config.objects import Node, NodeSpec, NodeStatus, ObjectMeta, Taint
-from runtime.host_machine import MachineFacts
+from runtime.host.machine import MachineFacts
 
 CONTROLLER_ATTACHES = "volumes.kubernetes.io/controller-managed-attach-detach"
 PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip"

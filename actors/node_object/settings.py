@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration
+from config.kubelet.feature_gates import FeatureGates
 
 KUBERNETES_VERSION = "v1.36.2"
 """The release whose kubelet this agent stands in for: what version checks of a cluster compare."""

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.csi_node_rules import with_node_ids
-from actors.node_messages import NodePressureObserved, VolumesInUseObserved
+from actors.messages.node import NodePressureObserved, VolumesInUseObserved
+from actors.messages.plugins import DriversOnNodeObserved
 from actors.node_object import capacity as amounts
 from actors.node_object.addresses import NodeIps, node_addresses
 from actors.node_object.conditions import Verdict, next_conditions, verdicts
+from actors.node_object.csi_node import with_node_ids
 from actors.node_object.features import declared_features, node_features, runtime_handlers
 from actors.node_object.images import status_images
 from actors.node_object.node_info import system_info
 from actors.node_object.readiness import RuntimeHealth, unready_reasons
 from actors.node_object.registration import provided_ip
 from actors.node_object.settings import NodeSettings
-from actors.plugin_messages import DriversOnNodeObserved
 from config.objects import ContainerImage, DaemonEndpoint, Node, NodeDaemonEndpoints, NodeStatus
 from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
-from runtime.host_machine import MachineFacts
+from runtime.host.machine import MachineFacts
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ import msgspec
 
 from actors.start.resource_rules import amount_bytes, milli_cpu
 from config.objects import Container, ResourceRequirements
-from config.quantity import Suffixes, of_milli, of_value
+from config.values.quantity import Suffixes, of_milli, of_value
 from runtime.cri.messages import LinuxContainerResources
 
 LEAST_LIMIT_MILLI = 10

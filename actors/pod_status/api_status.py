@@ -12,7 +12,11 @@ from operator import attrgetter
 
 import msgspec
 
-from actors.observed import ObservedPod
+from actors.model.observed import ObservedPod
+from actors.model.probe_results import NO_RESULTS, ProbeResults
+from actors.model.times import api_time, seconds_of
+from actors.pod_rules.restart_all import has_rule, in_progress, marked
+from actors.pod_rules.sandbox_changes import sandbox_serves
 from actors.pod_status.conditions import pod_conditions, with_disruption
 from actors.pod_status.container_statuses import (
     EPHEMERAL,
@@ -26,12 +30,8 @@ from actors.pod_status.container_statuses import (
 )
 from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.phase import RUNNING, TERMINAL, all_run, pod_phase
-from actors.pod_status.times import api_time, seconds_of
-from actors.probe_results import NO_RESULTS, ProbeResults
-from actors.restart_all import has_rule, in_progress, marked
-from actors.sandbox_changes import sandbox_serves
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
-from config.pod_identity import CONFIG_SEEN, is_sidecar, qos_class
+from config.pods.identity import CONFIG_SEEN, is_sidecar, qos_class
 from runtime.cri.enums import ContainerState as CriState
 
 NO_WAITING: Mapping[str, Waiting] = {}

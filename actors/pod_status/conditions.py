@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
+from actors.pod_rules.restart_all import ALL_RESTARTING
 from actors.pod_status.phase import FAILED, SUCCEEDED
-from actors.restart_all import ALL_RESTARTING
 from config.objects import ContainerStatus, Pod, PodCondition
-from config.pod_identity import is_sidecar, lasting_containers
+from config.pods.identity import is_sidecar, lasting_containers
 
 SCHEDULED = "PodScheduled"
 INITIALIZED = "Initialized"
@@ -48,7 +48,7 @@ def pod_conditions(
 ) -> tuple[PodCondition, ...]:
     """All conditions to publish: ours first, then those of others from the pod's own object.
 
-    `restarting_all`: whether all containers are being restarted (`actors.restart_all`); None where nothing asks for it.
+    `restarting_all`: whether all containers are being restarted (`actors.pod_rules.restart_all`); None where nothing asks for it.
     """
     others = _foreign(pod, previous)
     spec, containers = pod.spec, containers_ready(pod, phase, statuses)

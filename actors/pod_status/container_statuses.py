@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.observed import ObservedContainer, ObservedPod
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.model.probe_results import ProbeResults, is_ready, is_started
+from actors.model.times import api_time
+from actors.pod_rules.restart_all import RESTARTING_ALL
+from actors.pod_rules.restart_rules import should_restart, should_restart_failed_init
 from actors.pod_status.actual_resources import actual_resources
-from actors.pod_status.times import api_time
-from actors.probe_results import ProbeResults, is_ready, is_started
-from actors.restart_all import RESTARTING_ALL
-from actors.restart_rules import should_restart, should_restart_failed_init
 from config.objects import (
     Container,
     ContainerState,
@@ -74,7 +74,7 @@ class StatusView(msgspec.Struct, frozen=True):
     coming: frozenset[str] = frozenset()
     """Names of containers that will be started again, whatever their policy says of their end."""
     restarting_all: bool = False
-    """All containers are removed to be made anew (`actors.restart_all`)."""
+    """All containers are removed to be made anew (`actors.pod_rules.restart_all`)."""
     recursive_read_only: bool = False
     """Whether the runtime can make mounts read only with all that is mounted below them."""
 

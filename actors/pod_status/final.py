@@ -11,7 +11,7 @@ import msgspec
 from actors.pod_status.container_statuses import LOST_MESSAGE, STATUS_UNKNOWN, UNKNOWN_EXIT_CODE
 from actors.pod_status.phase import FAILED, TERMINAL
 from config.objects import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus
-from config.pod_identity import is_sidecar, is_static
+from config.pods.identity import is_sidecar, is_static
 
 
 def final_status(pod: Pod, status: PodStatus) -> PodStatus:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.restart_rules import restarts_after_exit, should_restart_failed_init
+from actors.pod_rules.restart_rules import restarts_after_exit, should_restart_failed_init
 from config.objects import Container, ContainerStateTerminated, ContainerStatus, Pod
-from config.pod_identity import is_sidecar, is_static
+from config.pods.identity import is_sidecar, is_static
 
 PENDING = "Pending"
 RUNNING = "Running"

@@ -12,23 +12,23 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.id_ranges import IdRange
+from actors.model.expansion import expand
+from actors.model.id_ranges import IdRange
+from actors.model.identity import container_annotations, container_labels
+from actors.model.refusal import StartRefusedError
+from actors.model.sub_paths import agent_volumes
 from actors.start.environment import NO_SOURCES, Sources, environment
-from actors.start.expansion import expand
-from actors.start.identity import container_annotations, container_labels
 from actors.start.logs import log_path
 from actors.start.mount_abilities import MountAbilities
 from actors.start.mounts import VolumesInside, container_devices, container_mounts
 from actors.start.outline import outline_of
-from actors.start.refusal import StartRefusedError
 from actors.start.resource_rules import ResourceRules
 from actors.start.resources import container_resources
 from actors.start.security import apparmor_note, container_security
-from actors.start.sub_paths import agent_volumes
 from actors.start.termination_message import termination_file
 from config.objects import Container, Pod
-from config.once_per_spec import OncePerSpecAnd
-from config.pod_identity import is_critical
+from config.pods.identity import is_critical
+from config.pods.once_per_spec import OncePerSpecAnd
 from runtime.cri.enums import Signal
 from runtime.cri.messages import (
     ContainerConfig,

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from actors.model.expansion import expand
+from actors.model.refusal import StartRefusedError
 from actors.start.env_file import EnvFileError, read_env_file
-from actors.start.expansion import expand
 from actors.start.pod_fields import resource_value, variable_field
-from actors.start.refusal import StartRefusedError
 from config.objects import Container, EnvFromSource, EnvVar, FileKeySelector, Pod
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
@@ -40,7 +40,7 @@ class Sources(msgspec.Struct, frozen=True):
     """What values are taken from: objects of the pod's namespace by name, and facts of pod and node.
 
     `failures`: (kind, name) of what could not be read -> why. `files`: (volume, path) of every `fileKeyRef` -> what it
-    holds; None where this node does not read them. `services`: see `actors.start.service_variables`. `allocatable`: of
+    holds; None where this node does not read them. `services`: see `actors.model.service_variables`. `allocatable`: of
     the node, for limits that are not set (quantities). Bytes of a secret that are no UTF-8 stand as surrogates.
     """
 

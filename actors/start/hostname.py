@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.start.refusal import StartRefusedError
+from actors.model.refusal import StartRefusedError
 from config.objects import Pod
 
 HOSTNAME_LIMIT = 63

@@ -1,12 +1,12 @@
 """Where the log of one attempt of a container is (spec 3.7, 3.8, 16).
 
-Pure; the shapes of links are those of `runtime.pod_logs`, which takes them away again.
+Pure; the shapes of links are those of `runtime.logs.pod_logs`, which takes them away again.
 """
 
 from __future__ import annotations
 
 from config.objects import Pod
-from runtime.pod_logs import log_link
+from runtime.logs.pod_logs import log_link
 
 
 def log_path(container: str, attempt: int) -> str:

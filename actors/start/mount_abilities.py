@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
-from actors.messages import RuntimeStateObserved
+from actors.messages.pods import RuntimeStateObserved
 
 _IMAGES_FROM = {"containerd": (2, 1), "cri-o": (1, 31)}
 _PARTS_FROM = {"containerd": (2, 2), "cri-o": (1, 33)}

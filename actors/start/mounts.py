@@ -2,7 +2,7 @@
 
 Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says;
 so are images, which the runtime mounts by itself. Parts of volumes (`subPath`) have been mounted on the host before,
-see `actors.start.sub_paths`.
+see `actors.model.sub_paths`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.id_ranges import IdRange
+from actors.model.id_ranges import IdRange
+from actors.model.refusal import StartRefusedError
+from actors.model.sub_paths import sub_path_of
 from actors.start.mount_abilities import MountAbilities
-from actors.start.refusal import StartRefusedError
 from actors.start.security import id_mappings
-from actors.start.sub_paths import sub_path_of
 from config.objects import Container, Pod, VolumeMount
 from runtime.cri.enums import MountPropagation
 from runtime.cri.messages import Device, ImageSpec, Mount

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.object_references import has_environment_objects
+from actors.model.identity import lasting_annotations
 from actors.start.environment import file_references
-from actors.start.identity import lasting_annotations
+from actors.start.object_references import has_environment_objects
 from config.objects import Container, EphemeralContainer, Pod, PodSpec
-from config.once_per_spec import once_per_spec
+from config.pods.once_per_spec import once_per_spec
 
 
 class Outline(msgspec.Struct, frozen=True):

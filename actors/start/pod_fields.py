@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from actors.start.refusal import StartRefusedError
+from actors.model.refusal import StartRefusedError
 from config.objects import Container, Pod, ResourceFieldSelector
-from config.quantity import parse_quantity
+from config.values.quantity import parse_quantity
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
 _NO_AMOUNTS: Mapping[str, str] = {}

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from config.quantity import parse_quantity
+from config.values.quantity import parse_quantity
 
 DEFAULT_PERIOD_US = 100_000
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from actors.start.resource_rules import DEFAULT_PERIOD_US, ResourceRules, amount_bytes, milli_cpu
 from actors.start.unified import unified
 from config.objects import Container, Pod
-from config.pod_identity import QosClass, is_node_critical, is_sidecar, qos_class
+from config.pods.identity import QosClass, is_node_critical, is_sidecar, qos_class
 from runtime.cgroups.names import page_name
 from runtime.cri.messages import HugepageLimit, LinuxContainerResources
 

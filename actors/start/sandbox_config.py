@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.admission.abilities import dotted
-from actors.id_ranges import IdRange
+from actors.model.id_ranges import IdRange
+from actors.model.identity import pod_labels
+from actors.resources.abilities import dotted
 from actors.start.hostname import pod_hostname
-from actors.start.identity import pod_labels
 from actors.start.resource_rules import ResourceRules
 from actors.start.resources import pod_overhead, pod_sum
 from actors.start.security import sandbox_security
 from config.objects import Pod
-from config.once_per_spec import OncePerSpecAnd
-from config.pod_identity import is_sidecar
+from config.pods.identity import is_sidecar
+from config.pods.once_per_spec import OncePerSpecAnd
 from runtime.cri.enums import Protocol
 from runtime.cri.messages import (
     DNSConfig,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.id_ranges import IdRange
-from actors.start.refusal import StartRefusedError
+from actors.model.id_ranges import IdRange
+from actors.model.refusal import StartRefusedError
 from config.objects import (
     AppArmorProfile,
     Container,
@@ -21,7 +21,7 @@ from config.objects import (
     SecurityContext,
     SELinuxOptions,
 )
-from config.once_per_spec import OncePerSpecAnd
+from config.pods.once_per_spec import OncePerSpecAnd
 from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
 from runtime.cri.messages import (
     Capability,

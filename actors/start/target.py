@@ -5,8 +5,8 @@ Its processes are seen by id, so the id must be that of the container that runs 
 
 from __future__ import annotations
 
-from actors.observed import ObservedPod
-from actors.start.refusal import StartRefusedError
+from actors.model.observed import ObservedPod
+from actors.model.refusal import StartRefusedError
 from config.objects import Container, EphemeralContainer
 
 

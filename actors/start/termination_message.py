@@ -6,7 +6,7 @@ same file, and no attempt reads what another has written.
 
 from __future__ import annotations
 
-from actors.observed import ObservedContainer
+from actors.model.observed import ObservedContainer
 from config.objects import Pod
 
 MESSAGE_LIMIT_BYTES = 4096

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from actors.start.resource_rules import MemoryRules, ResourceRules, SwapRules, amount_bytes
 from config.objects import Container, Pod
-from config.pod_identity import QosClass, is_critical, qos_class
+from config.pods.identity import QosClass, is_critical, qos_class
 
 PAGE_BYTES = 4096
 OOM_GROUP, SWAP_MAX = "memory.oom.group", "memory.swap.max"

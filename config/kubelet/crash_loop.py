@@ -5,8 +5,8 @@ The schedule itself (doubling, reset) belongs to the back-off of the actors; her
 
 import msgspec
 
-from config.feature_gates import FeatureGates
 from config.kubelet.configuration import SECOND_NS, KubeletConfiguration
+from config.kubelet.feature_gates import FeatureGates
 
 RESET_AFTER_NS = 600 * SECOND_NS
 """A container that ran this long since its last failure starts again at the initial period."""

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from config.codec import DocumentError
-from config.durations import DurationError, parse_duration_ns
+from config.documents.codec import DocumentError
 from config.kubelet.configuration import KubeletConfiguration
 from config.kubelet.paths import below
-from config.quantity import QuantityError, parse_quantity
+from config.values.durations import DurationError, parse_duration_ns
+from config.values.quantity import QuantityError, parse_quantity
 
 SIGNALS = (
     "memory.available",

@@ -5,11 +5,11 @@ Only what can be known without the host: a set of CPUs is read, not compared wit
 
 from collections.abc import Callable, Iterator, Mapping
 
-from config.codec import DocumentError
-from config.feature_gates import FeatureGates
+from config.documents.codec import DocumentError
 from config.kubelet.configuration import KubeletConfiguration
+from config.kubelet.feature_gates import FeatureGates
 from config.kubelet.paths import below
-from config.quantity import QuantityError, parse_quantity
+from config.values.quantity import QuantityError, parse_quantity
 
 RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 

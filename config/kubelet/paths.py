@@ -1,6 +1,6 @@
-"""Paths in documents as text, grown one step at a time, spelled as `config.document_walk` spells them."""
+"""Paths in documents as text, grown one step at a time, spelled as `config.documents.walk` spells them."""
 
-from config.document_walk import path_text
+from config.documents.walk import path_text
 
 
 def below(path: str, key: str) -> str:

@@ -6,9 +6,9 @@ A table each, walked by one function: a new rule is a new row. Rules that look a
 from collections.abc import Iterator
 from operator import attrgetter
 
-from config.codec import DocumentError
-from config.durations import format_duration_ns
+from config.documents.codec import DocumentError
 from config.kubelet.configuration import MILLISECOND_NS, SECOND_NS, KubeletConfiguration
+from config.values.durations import format_duration_ns
 
 _MOST = 2**31 - 1
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import msgspec
 import yaml
 
-from config.codec import DocumentError
-from config.documents import read_document
-from config.feature_gates import choose_gates
+from config.documents.codec import DocumentError
+from config.documents.text import read_document
 from config.kubelet.configuration import API_VERSION, KIND, KubeletConfiguration
 from config.kubelet.crash_loop import default_crash_loop_max_ns
+from config.kubelet.feature_gates import choose_gates
 from config.kubelet.shapes import read_struct, write_struct
 
 DEPRECATED_FIELDS: Mapping[str, tuple[str, str]] = {

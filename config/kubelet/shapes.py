@@ -12,10 +12,10 @@ from types import UnionType
 
 import msgspec
 
-from config.codec import DocumentError
-from config.durations import DurationError, format_duration_ns, parse_duration_ns
+from config.documents.codec import DocumentError
 from config.kubelet.configuration import Form
 from config.kubelet.paths import below
+from config.values.durations import DurationError, format_duration_ns, parse_duration_ns
 
 S = typing.TypeVar("S", bound=msgspec.Struct)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from config.codec import DocumentError
-from config.feature_gates import FeatureGates
+from config.documents.codec import DocumentError
 from config.kubelet.configuration import KubeletConfiguration
+from config.kubelet.feature_gates import FeatureGates
 
 SECURE_CIPHERS = frozenset(
     {

@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from config.codec import DocumentError
-from config.durations import format_duration_ns
-from config.feature_gates import FeatureGates, choose_gates
+from config.credentials.masked_urls import masked_url
+from config.documents.codec import DocumentError
 from config.kubelet.configuration import SECOND_NS, KubeletConfiguration
 from config.kubelet.eviction import eviction_faults
+from config.kubelet.feature_gates import FeatureGates, choose_gates
 from config.kubelet.node_resources import resource_faults
 from config.kubelet.ranges import range_faults
 from config.kubelet.tls import tls_faults, tls_warnings
-from config.masked_urls import masked_url
-from config.quantity import QuantityError, parse_quantity
+from config.values.durations import format_duration_ns
+from config.values.quantity import QuantityError, parse_quantity
 
 ID_RANGE = 65536
 VERIFICATION_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")

@@ -3,7 +3,7 @@
 Owns the three conventions the other files of this package lean on: the base classes, fields that are written even
 when they hold their zero (`written`), and the record of fields that this program does not know (`UnknownFields`).
 Refuses to know how documents are read: unknown fields are refused by the structs themselves, and it is
-`config.codec` that sets them aside first and puts them back.
+`config.documents.codec` that sets them aside first and puts them back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 T = TypeVar("T")
 
 Quantity = Annotated[str, msgspec.Meta(extra={"quantity": True})]
-"""A quantity as the user wrote it ("500m", "1Gi"); `config.quantity.parse_quantity` gives its value."""
+"""A quantity as the user wrote it ("500m", "1Gi"); `config.values.quantity.parse_quantity` gives its value."""
 
 
 def written(value: T, name: str | None = None) -> T:
@@ -28,7 +28,7 @@ def written(value: T, name: str | None = None) -> T:
 
 
 class UnknownFields:
-    """Fields of a document that its struct has no attribute for, immutable; made and read by `config.codec` only.
+    """Fields of a document that its struct has no attribute for, immutable; made and read by `config.documents.codec` only.
 
     `entries` are pairs of the path (field names, and (index, name) pairs for items of lists) and the value as JSON.
     """

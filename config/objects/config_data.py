@@ -1,6 +1,6 @@
 """Data for pods: config maps and secrets. Bytes stay the base64 text of the document.
 
-`config.secret_data` turns them into bytes.
+`config.api.secret_data` turns them into bytes.
 """
 
 from __future__ import annotations

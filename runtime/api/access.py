@@ -1,11 +1,11 @@
-"""Reads a kubeconfig from its file; what is in it is `config.kubeconfig`."""
+"""Reads a kubeconfig from its file; what is in it is `config.credentials.kubeconfig`."""
 
 from __future__ import annotations
 
 import os
 
-from config.codec import DocumentError
-from config.kubeconfig import ApiAccess, decode_kubeconfig
+from config.credentials.kubeconfig import ApiAccess, decode_kubeconfig
+from config.documents.codec import DocumentError
 
 BYTES_AT_MOST = 4 * 2**20
 """A larger file is no kubeconfig."""

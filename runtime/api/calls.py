@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from config.api_resources import Resource
-from config.codec import decode, encode
+from config.api.resources import Resource
+from config.documents.codec import decode, encode
 from config.objects import ApiObject
 
 K = TypeVar("K", bound=ApiObject)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import ApiError
-from runtime.pending import Pending, Subscription
+from runtime.io.pending import Pending, Subscription
 
 
 class Api(Protocol):

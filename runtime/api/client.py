@@ -26,9 +26,9 @@ from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.retries import wait_before_retry_ns
 from runtime.api.watching import Watching
-from runtime.daemon_threads import DaemonThreads
-from runtime.event_loop import LoopThread
-from runtime.pending import Pending, Subscription
+from runtime.io.daemon_threads import DaemonThreads
+from runtime.io.event_loop import LoopThread
+from runtime.io.pending import Pending, Subscription
 
 LOG = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from config.kubeconfig import ApiAccess
+from config.credentials.kubeconfig import ApiAccess
 from runtime.api.calls import Query
 from runtime.api.credentials import Credentials, CredentialsError, Held
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError

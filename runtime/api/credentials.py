@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from config.kubeconfig import ApiAccess, ExecPlugin
+from config.credentials.kubeconfig import ApiAccess, ExecPlugin
 from runtime.api.exec_credential import PluginAnswer, PluginError, exec_info, read_answer
 from runtime.api.tls import Pair
-from runtime.text_file import text_or_empty
+from runtime.files.text_file import text_or_empty
 
 TOKEN_FILE_EVERY_NS = 60 * 10**9
 PLUGIN_REST_NS = 5 * 10**9

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from config.kubeconfig import ClusterAccess, ExecPlugin, Pem
+from config.credentials.kubeconfig import ClusterAccess, ExecPlugin, Pem
 
 
 class PluginError(Exception):

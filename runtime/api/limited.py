@@ -17,7 +17,7 @@ from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.token_bucket import TokenBucket
-from runtime.pending import Pending, Subscription
+from runtime.io.pending import Pending, Subscription
 
 CLOSED = "the client was closed"
 

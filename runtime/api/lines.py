@@ -11,13 +11,13 @@ import time
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from config.kubeconfig import ApiAccess
+from config.credentials.kubeconfig import ApiAccess
 from runtime.api.capability import Api, ApiLines
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
 from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import bucket_of
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 
 DEFAULT_QPS = 50
 DEFAULT_BURST = 100

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import UNREACHABLE, ApiError
-from runtime.pending import Pending, Subscription
+from runtime.io.pending import Pending, Subscription
 
 REASON = "this node stands alone, it has no API server"
 

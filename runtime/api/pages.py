@@ -10,11 +10,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic
 
-from config.api_resources import Resource
+from config.api.resources import Resource
 from runtime.api.calls import ApiCall, K, ObjectList, list_objects
 from runtime.api.capability import Api
 from runtime.api.errors import ApiError
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 
 PAGE_SIZE = 500
 

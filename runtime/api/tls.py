@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from config.kubeconfig import ClusterAccess, Pem
+from config.credentials.kubeconfig import ClusterAccess, Pem
 
 LOG = logging.getLogger(__name__)
 CHECK_EVERY_NS = 10 * 10**9

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from config.codec import DocumentError, decode
+from config.documents.codec import DocumentError, decode
 from runtime.api.answers import not_understood, stream_error
 from runtime.api.calls import K, WatchCall, WatchEvent
 from runtime.api.errors import UNREACHABLE, ApiError

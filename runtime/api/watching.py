@@ -21,7 +21,7 @@ from runtime.api.connections import CONNECT_SECONDS, LOST, NO_ANSWER, ApiConnect
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.watch_stream import LineSplitter, LineTooLongError, cut_short, read_event
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 
 LOG = logging.getLogger(__name__)
 

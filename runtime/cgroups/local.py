@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.names import CGROUPFS, Words, name_of, page_name, path_of, uids_in
-from runtime.text_file import text_or_empty
+from runtime.files.text_file import text_or_empty
 
 V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
 V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")

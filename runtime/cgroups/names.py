@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TypeAlias
 
-from config.pod_identity import QosClass
+from config.pods.identity import QosClass
 
 Words: TypeAlias = tuple[str, ...]
 """The way to a cgroup, from the root; () is the root itself."""

@@ -12,8 +12,8 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from runtime.cgroups.slices import Property
-from runtime.event_loop import LoopThread
-from runtime.system_bus import BusConnection, BusError, open_bus
+from runtime.host.system_bus import BusConnection, BusError, open_bus
+from runtime.io.event_loop import LoopThread
 
 SYSTEMD = "org.freedesktop.systemd1"
 SYSTEMD_PATH = "/org/freedesktop/systemd1"

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from runtime.cri.errors import CriError
 from runtime.cri.verbs import Req, Res, Verb
-from runtime.pending import Pending, Subscription
+from runtime.io.pending import Pending, Subscription
 
 
 class Cri(Protocol):

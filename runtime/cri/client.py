@@ -35,7 +35,7 @@ from runtime.cri.readiness import (
 )
 from runtime.cri.verbs import IMAGE_FS_INFO, IMAGE_SERVICE, STATUS, VERSION, Req, Res, Verb
 from runtime.cri.wire import codec
-from runtime.pending import Pending, Subscription, settle
+from runtime.io.pending import Pending, Subscription, settle
 
 T = TypeVar("T")
 _SECOND_NS = 10**9

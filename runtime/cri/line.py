@@ -16,7 +16,7 @@ from runtime.cri.endpoint import Endpoint, knock
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.readiness import socket_fault
 from runtime.cri.transport import FROM_GRPC, SIZE_OPTIONS, grpc
-from runtime.pending import Pending, Subscription, settle
+from runtime.io.pending import Pending, Subscription, settle
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from runtime.cri.messages import Message
 from runtime.cri.transport import SIZE_OPTIONS, TO_GRPC, grpc
 from runtime.cri.verbs import ALL_VERBS, Verb
 from runtime.cri.wire import codec
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 
 LOG = logging.getLogger(__name__)
 

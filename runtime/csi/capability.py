@@ -1,7 +1,7 @@
 """What is asked of a storage driver on its node: `CsiNode`, and how drivers are found by their names: `CsiDrivers`.
 
 All calls block, for up to two minutes each: actors run them on lanes. All may be repeated with the same arguments.
-Failures are `PluginError`. The real ones are in `runtime.csi.client`, simulated ones in `simulation.plugins`.
+Failures are `PluginError`. The real ones are in `runtime.csi.client`, simulated ones in `simulation.host.plugins`.
 """
 
 from __future__ import annotations

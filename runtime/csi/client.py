@@ -22,8 +22,8 @@ from runtime.csi.capability import (
     VolumeStats,
 )
 from runtime.csi.v1 import csi_pb2 as wire
-from runtime.plugin_errors import PluginError
-from runtime.plugin_socket import PluginSocket
+from runtime.plugins.errors import PluginError
+from runtime.plugins.socket import PluginSocket
 
 CALL_NS = 120 * 10**9
 """As long as a driver may take for one call (spec 8.1)."""

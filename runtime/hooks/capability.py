@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 
 HOOK_USER_AGENT = "kube-lifecycle/1.36"
 """What servers know the hooks of a kubelet by."""

@@ -7,10 +7,10 @@ one.
 
 from __future__ import annotations
 
-from runtime.event_loop import LoopThread
 from runtime.hooks.capability import HOOK_USER_AGENT, HookAnswer
 from runtime.http_call import HttpCallError, get
-from runtime.pending import Pending
+from runtime.io.event_loop import LoopThread
+from runtime.io.pending import Pending
 
 
 class NetworkHookCaller:

@@ -13,10 +13,10 @@ from functools import cache
 
 import msgspec
 
-from runtime.connecting import connected, reset_on_close
 from runtime.http_call.answer import AnswerReader, BadAnswerError
 from runtime.http_call.request import Headers, Request, over_http, redirect_of, request_of, without
-from runtime.network import address, reason_of
+from runtime.io.connecting import connected, reset_on_close
+from runtime.io.network import address, reason_of
 
 MAX_REDIRECTS = 10
 SHOWN_BYTES = 10 * 1024

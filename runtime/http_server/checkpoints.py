@@ -18,9 +18,9 @@ from runtime.cri import Cri, CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import CheckpointContainerRequest
 from runtime.cri.verbs import CHECKPOINT_CONTAINER
+from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import Query, Refusal
-from runtime.http_server.reviews import settled
-from runtime.http_server.sessions import Sessions
+from runtime.http_server.sessions.sessions import Sessions
 from runtime.http_server.targets import first_of
 
 DIRECTORY = "checkpoints"

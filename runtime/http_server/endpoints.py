@@ -18,15 +18,14 @@ from typing import Protocol, TypeVar
 import msgspec
 from aiohttp import web
 
-from config.codec import encode
+from config.documents.codec import encode
 from config.objects import Pod
 from runtime.cri import Cri, CriError
-from runtime.daemon_threads import DaemonThreads
 from runtime.http_server import manifest_door
+from runtime.http_server.auth.client_certificates import NOTHING, Shown
+from runtime.http_server.auth.gate import Gate, bearer_of, refuse_other_sites
 from runtime.http_server.checkpoints import Checkpoints
-from runtime.http_server.client_certificates import NOTHING, Shown
 from runtime.http_server.doorman import Way
-from runtime.http_server.gate import Gate, bearer_of, refuse_other_sites
 from runtime.http_server.heads import Head, Refusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.log_streams import LogStreams
@@ -37,11 +36,12 @@ from runtime.http_server.observer import Observer, ObserverView, asking_for_toke
 from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, Endpoint, Switch, asked
 from runtime.http_server.profiles import Profiles
 from runtime.http_server.running import run_command, running_pods
-from runtime.http_server.sessions import Sessions, streams_of
+from runtime.http_server.sessions.sessions import Sessions, streams_of
+from runtime.http_server.sessions.websocket import WebsocketSessions, is_translated
 from runtime.http_server.system_logs import SystemLogPlaces, SystemLogs
 from runtime.http_server.targets import check_container, first_of, log_request, logged_container, pod_named
-from runtime.http_server.websocket_sessions import WebsocketSessions, is_translated
-from runtime.log_source import LogSource
+from runtime.io.daemon_threads import DaemonThreads
+from runtime.logs.source import LogSource
 from runtime.metrics import kubelet as metric_names
 from runtime.metrics.meters import UNMEASURED, Meters
 

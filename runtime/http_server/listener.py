@@ -19,9 +19,9 @@ from typing import Any
 
 from aiohttp import web
 
-from runtime.event_loop import LoopThread
 from runtime.http_server.doorman import HEAD_BYTES_AT_MOST, Doorman, FindWay, Limits, Way
 from runtime.http_server.heads import Head, Refusal
+from runtime.io.event_loop import LoopThread
 
 LOG = logging.getLogger("actorlet.http-server")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from runtime.http_server.heads import Query, Refusal
-from runtime.log_lines import SECOND_NS, time_ns
+from runtime.logs.lines import SECOND_NS, time_ns
 
 SERVICES_AT_MOST = 4
 LINES_AT_MOST = 100_000

@@ -18,13 +18,13 @@ from aiohttp import web
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatusRequest
 from runtime.cri.verbs import CONTAINER_STATUS
-from runtime.daemon_threads import DaemonThreads
-from runtime.disk_turns import DiskTurns
+from runtime.files.disk_turns import DiskTurns
+from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import Refusal
-from runtime.http_server.reviews import settled
-from runtime.log_lines import LogOptions
-from runtime.log_reader import LogReader
-from runtime.log_source import LogSource
+from runtime.io.daemon_threads import DaemonThreads
+from runtime.logs.lines import LogOptions
+from runtime.logs.reader import LogReader
+from runtime.logs.source import LogSource
 
 THREADS = 8
 LOOK_EVERY_SECONDS = 0.1

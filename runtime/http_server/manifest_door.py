@@ -18,7 +18,7 @@ from typing import Protocol
 from aiohttp import web
 
 from runtime.http_server.heads import Refusal
-from runtime.local_endpoint import Reply
+from runtime.http_server.local_endpoint import Reply
 
 BODY_SECONDS = 60.0
 JSON = "application/json"

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from config.kubelet import KubeletConfiguration
 from config.kubelet.tls import chosen_curve
-from runtime.certificate_keys import SERVER, current_file
-from runtime.event_loop import LoopThread
+from runtime.http_server.auth.self_signed import self_signed
+from runtime.http_server.auth.serving_certificate import ServingFiles, ServingTls
 from runtime.http_server.endpoints import NodeEndpoints
 from runtime.http_server.listener import HttpListener
-from runtime.http_server.self_signed import self_signed
-from runtime.http_server.serving_certificate import ServingFiles, ServingTls
+from runtime.io.event_loop import LoopThread
+from runtime.state.certificate_keys import SERVER, current_file
 
 LOOPBACK = "127.0.0.1"
 

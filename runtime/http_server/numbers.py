@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 
 from aiohttp import web
 
-from runtime.daemon_threads import DaemonThreads
 from runtime.http_server.heads import Refusal, query_of
 from runtime.http_server.targets import first_of
+from runtime.io.daemon_threads import DaemonThreads
 from runtime.metrics import slis
 from runtime.metrics.exposition import CONTENT_TYPE, exposition
 

@@ -18,9 +18,9 @@ from runtime.cri.messages import (
     PodSandboxStateValue,
 )
 from runtime.cri.verbs import EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX
+from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import Refusal
-from runtime.http_server.reviews import settled
-from runtime.http_server.sessions import CONTAINER_NAME
+from runtime.http_server.sessions.sessions import CONTAINER_NAME
 
 POD_LABELS = "io.kubernetes.pod"
 

@@ -1,6 +1,6 @@
 """The logs of the node itself at `/logs/`: files and directories of `/var/log`, and the journal by query (spec 11.5).
 
-Nothing but what lies beneath the directory is shown (`runtime.beneath`), and of that only plain files and listings.
+Nothing but what lies beneath the directory is shown (`runtime.files.beneath`), and of that only plain files and listings.
 Files are sent at the pace of the client, read on a few threads of their own. journalctl has half a minute.
 """
 
@@ -20,11 +20,11 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from runtime.beneath import is_directory, open_beneath
-from runtime.daemon_threads import DaemonThreads
-from runtime.disk_turns import DiskTurns
+from runtime.files.beneath import is_directory, open_beneath
+from runtime.files.disk_turns import DiskTurns
 from runtime.http_server.heads import Query, Refusal
 from runtime.http_server.log_query import LogQuery, files_of, is_log_query, journal_command, log_query
+from runtime.io.daemon_threads import DaemonThreads
 
 DIRECTORY = "/var/log"
 JOURNALCTL = "journalctl"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from config.objects import ContainerStatus, Pod
 from runtime.http_server.heads import Query, Refusal
-from runtime.log_lines import SECOND_NS, STDERR, STDOUT, LogOptions, time_ns
+from runtime.logs.lines import SECOND_NS, STDERR, STDOUT, LogOptions, time_ns
 
 _FALSE = frozenset({"0", "false"})
 _ALL_LINES = "all"

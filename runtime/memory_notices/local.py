@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runtime.cgroups.names import pods_paths
-from runtime.event_loop import LoopThread
-from runtime.host_machine import cgroup_version
+from runtime.host.machine import cgroup_version
+from runtime.io.event_loop import LoopThread
 from runtime.memory_notices.capability import MemoryMark, MemoryWatch
 from runtime.memory_notices.pressure import PressureNotices
 from runtime.memory_notices.usage_marks import UsageMarks

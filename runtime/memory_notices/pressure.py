@@ -16,8 +16,8 @@ import threading
 from collections.abc import Callable
 
 from runtime.cgroups.names import pods_paths
-from runtime.descriptor_watch import DescriptorWatch
-from runtime.event_loop import LoopThread
+from runtime.files.descriptor_watch import DescriptorWatch
+from runtime.io.event_loop import LoopThread
 from runtime.memory_notices.capability import MemoryMark
 
 PRESSURE = "proc/pressure/memory"

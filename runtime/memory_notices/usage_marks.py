@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable
 
 from runtime.cgroups.names import pods_paths
-from runtime.descriptor_watch import DescriptorWatch
-from runtime.event_loop import LoopThread
-from runtime.host_machine import memory_sizes
+from runtime.files.descriptor_watch import DescriptorWatch
+from runtime.files.text_file import text_or_empty
+from runtime.host.machine import memory_sizes
+from runtime.io.event_loop import LoopThread
 from runtime.memory_notices.capability import MemoryMark
 from runtime.stats import kernel_files as files
-from runtime.text_file import text_or_empty
 
 PODS_PATHS = pods_paths()
 GROUPS = "sys/fs/cgroup/memory"

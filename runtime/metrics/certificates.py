@@ -7,7 +7,7 @@ import time
 from datetime import UTC
 from pathlib import Path
 
-from config.kubeconfig import Pem
+from config.credentials.kubeconfig import Pem
 
 
 def seconds_left(pem: Pem) -> float:

@@ -10,9 +10,9 @@ import msgspec
 
 from runtime.api import Api, ApiError, ApiLines
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.io.pending import Pending, Subscription
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
-from runtime.pending import Pending, Subscription
 
 _NO_ANSWER = "<error>"
 _Told = tuple[Callable[[float], object], Callable[[], object]]

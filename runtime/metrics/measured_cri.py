@@ -11,9 +11,9 @@ from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.enums import NamespaceMode
 from runtime.cri.messages import CreateContainerRequest, RunPodSandboxRequest
 from runtime.cri.verbs import CREATE_CONTAINER, GET_CONTAINER_EVENTS, RUN_POD_SANDBOX, Req, Res, Verb
+from runtime.io.pending import Pending, Subscription
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
-from runtime.pending import Pending, Subscription
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _OTHERWISE = {"update_container_resources": "update_container"}

@@ -13,7 +13,7 @@ What a node says in numbers. This page is drawn from the code: `python -m runtim
 
 ## Usage
 
-`NodeStatsActor` (`actors/node_stats.py`) takes a sample when somebody asks and the last one is older than ten seconds;
+`NodeStatsActor` (`actors/node/stats.py`) takes a sample when somebody asks and the last one is older than ten seconds;
 while nobody asks nothing is read. A first question takes half a second, since a rate needs two samples.
 
 | what | from |
@@ -25,7 +25,7 @@ while nobody asks nothing is read. A first question takes half a second, since a
 | image and container file systems | the runtime says where and how much, `statvfs` the rest |
 
 A disk that does not answer costs its own numbers: its calls run on a lane, are waited for two seconds in all, and one
-that hangs is not asked again. What could not be had is counted in `actorlet_stats_problems`. `actors/node_signals.py`
+that hangs is not asked again. What could not be had is counted in `actorlet_stats_problems`. `actors/eviction/signals.py`
 makes the signals of eviction of the same sample.
 
 While the runtime does not say which pods there are, `/stats/summary` is 500 and no list without pods, and the pages

@@ -6,11 +6,11 @@ import contextlib
 import os
 import resource
 
+from runtime.files.text_file import text_or_empty
 from runtime.metrics import kubelet as names
 from runtime.metrics.exposition import Row, Told
 from runtime.metrics.families import Family
 from runtime.stats import kernel_files as files
-from runtime.text_file import text_or_empty
 
 TICKS_PER_SECOND = 100
 NS_PER_SECOND = 1_000_000_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 
 
 class MachineShutdownError(Exception):

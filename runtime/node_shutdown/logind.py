@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from runtime.event_loop import LoopThread
+from runtime.host.system_bus import BusConnection, BusError, open_bus, raw_descriptor
+from runtime.io.event_loop import LoopThread
 from runtime.node_shutdown.capability import Hold, MachineShutdownError
-from runtime.system_bus import BusConnection, BusError, open_bus, raw_descriptor
 
 LOGIND = "org.freedesktop.login1"
 LOGIND_PATH = "/org/freedesktop/login1"

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from runtime.pending import Subscription
+from runtime.io.pending import Subscription
 
 
 class OomKill(msgspec.Struct, frozen=True):

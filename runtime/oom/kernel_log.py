@@ -11,11 +11,11 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from runtime.descriptor_watch import DescriptorWatch
-from runtime.event_loop import LoopThread
+from runtime.files.descriptor_watch import DescriptorWatch
+from runtime.io.event_loop import LoopThread
+from runtime.io.pending import Subscription
 from runtime.oom.capability import OomKill
 from runtime.oom.lines import MARKS, OomLines
-from runtime.pending import Subscription
 
 DEVICE = "/dev/kmsg"
 READ_BYTES = 16 * 1024

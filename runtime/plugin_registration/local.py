@@ -7,11 +7,11 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from runtime.directory_watch import DirectoryWatch
-from runtime.event_loop import LoopThread
+from runtime.files.directory_watch import DirectoryWatch
+from runtime.io.event_loop import LoopThread
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.v1 import registration_pb2 as wire
-from runtime.plugin_socket import DIAL_NS, NS_PER_SECOND, PluginSocket
+from runtime.plugins.socket import DIAL_NS, NS_PER_SECOND, PluginSocket
 
 DIRECTORY_MODE = 0o750
 INFO_NS = NS_PER_SECOND

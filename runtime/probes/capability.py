@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 
 PROBE_USER_AGENT = "kube-probe/1.36"
 """What servers know the probes of a kubelet by; some leave them out of their logs."""

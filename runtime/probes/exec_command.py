@@ -12,7 +12,7 @@ from runtime.cri import Cri, CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
-from runtime.pending import Pending, settle
+from runtime.io.pending import Pending, settle
 from runtime.probes.capability import NS_PER_SECOND, SHOWN_BYTES, ExecCheck, Outcome, ProbeAnswer
 
 RUNTIME_SLACK_NS = 10 * NS_PER_SECOND

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from runtime.cri.transport import grpc
-from runtime.network import address
+from runtime.io.network import address
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, Outcome, ProbeAnswer
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 

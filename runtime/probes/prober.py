@@ -13,8 +13,8 @@ from collections.abc import Coroutine
 from typing import Any
 
 from runtime.cri import Cri
-from runtime.event_loop import LoopThread
-from runtime.pending import Pending
+from runtime.io.event_loop import LoopThread
+from runtime.io.pending import Pending
 from runtime.probes.capability import Check, ExecCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
 from runtime.probes.exec_command import ask_exec
 from runtime.probes.grpc_health import ask_grpc

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from runtime.connecting import connected
-from runtime.network import address, reason_of
+from runtime.io.connecting import connected
+from runtime.io.network import address, reason_of
 from runtime.probes.capability import NS_PER_SECOND, Outcome, ProbeAnswer, TcpCheck
 
 _OPENED = ProbeAnswer(Outcome.SUCCESS)

@@ -1,6 +1,6 @@
 """What an actor may ask about what is used here: `HostStats`.
 
-`LocalHostStats` is this machine, the simulated one is `simulation.host_stats`. All calls read files; `filesystem` and
+`LocalHostStats` is this machine, the simulated one is `simulation.host.stats`. All calls read files; `filesystem` and
 `pod_disk` may hang for ever on a dead mount, so actors run each on a lane, keyed by what it is about.
 """
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+from runtime.files.text_file import text_or_empty
 from runtime.stats import kernel_files as files
 from runtime.stats.readings import CgroupReading, CpuReading, MemoryReading
-from runtime.text_file import text_or_empty
 
 MOUNT = "sys/fs/cgroup"
 TICK_NS = 10_000_000

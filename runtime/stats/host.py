@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from runtime.cgroups.names import pods_paths
-from runtime.host_machine import cgroup_version
+from runtime.files.text_file import text_or_empty
+from runtime.host.machine import cgroup_version
 from runtime.stats import disk
 from runtime.stats import kernel_files as files
 from runtime.stats.cgroups import TICK_NS, read_cgroup
@@ -30,7 +31,6 @@ from runtime.stats.readings import (
     ProcessReading,
     SystemContainer,
 )
-from runtime.text_file import text_or_empty
 
 SECOND_NS = 1_000_000_000
 _PASSING = ("veth", "docker", "nerdctl", "ifb")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from config import stats_summary as api
+from config.api import stats_summary as api
 from config.objects import Pod
 from runtime.stats.readings import (
     CpuReading,

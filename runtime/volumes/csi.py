@@ -29,7 +29,7 @@ from runtime.csi.capability import (
     StageVolume,
     VolumeStats,
 )
-from runtime.plugin_errors import PluginError
+from runtime.plugins.errors import PluginError
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.csi_layout import (
     DIRECTORY_MODE,

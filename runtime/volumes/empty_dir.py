@@ -15,8 +15,8 @@ import os
 import stat
 
 from config.objects import Container, Pod, Volume
-from config.pod_identity import is_sidecar
-from config.quantity import parse_quantity
+from config.pods.identity import is_sidecar
+from config.values.quantity import parse_quantity
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
 from runtime.volumes.mounts import Mounts

@@ -7,7 +7,7 @@ taken from what the containers request, so a size that none of them requests is 
 from __future__ import annotations
 
 from config.objects import Pod
-from config.quantity import QuantityError, parse_quantity
+from config.values.quantity import QuantityError, parse_quantity
 from runtime.volumes.capability import VolumeError
 
 HUGE_PAGES = "HugePages"

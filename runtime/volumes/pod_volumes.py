@@ -6,7 +6,7 @@ As the API has it, a volume without any source is an emptyDir.
 from __future__ import annotations
 
 from config.objects import Container, PersistentVolumeSpec, Pod, PodSpec, Volume
-from config.once_per_spec import once_per_spec
+from config.pods.once_per_spec import once_per_spec
 from runtime.volumes.capability import VolumeSpec
 
 _JSON_NAMES = dict(zip(Volume.__struct_fields__, Volume.__struct_encode_fields__, strict=True))

@@ -1,7 +1,7 @@
 """A part of a volume, for a container that mounts no more of it (`subPath`), found without ever leaving the volume.
 
 A path that is given to the runtime as text would take the container anywhere on the host: whoever writes into the
-volume may put a symbolic link where it leads through. So the way is walked here (`runtime.beneath`); what is missing is
+volume may put a symbolic link where it leads through. So the way is walked here (`runtime.files.beneath`); what is missing is
 made on it, with the mode of the volume. What is open at the end is mounted, not its name:
 
     /proc/self/fd/N -> <pod>/volume-subpaths/<volume>/<container>/<index of the mount>
@@ -21,7 +21,7 @@ from typing import Protocol
 
 import msgspec
 
-from runtime.beneath import LINKS_AT_MOST, LeadsOutError, Pause, find_beneath
+from runtime.files.beneath import LINKS_AT_MOST, LeadsOutError, Pause, find_beneath
 from runtime.volumes.capability import VolumeError
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.pod_directories import PodDirectories

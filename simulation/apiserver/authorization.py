@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from config.pod_identity import CONFIG_MIRROR
+from config.pods.identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
 from simulation.apiserver.pod_references import Key, References, references_of, volume_secrets
 from simulation.apiserver.requests import Call, User

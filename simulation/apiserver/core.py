@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Protocol
 
 from actors.kernel.dispatcher import Cancellable
-from actors.pod_status.times import second_text
+from actors.model.times import second_text
 from simulation.apiserver.store import Store
-from simulation.chance import Chance
+from simulation.world.chance import Chance
 
 SECOND_NS = 10**9
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, unquote
 from aiohttp import web
 from multidict import CIMultiDictProxy
 
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from simulation.apiserver.agents import Agents, Tunnel
 from simulation.apiserver.discovery import discovery
 from simulation.apiserver.doorman import doorman

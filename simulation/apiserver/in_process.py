@@ -18,12 +18,12 @@ import msgspec
 
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise
-from config.codec import DocumentError
+from config.documents.codec import DocumentError
 from config.objects import ApiObject
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent, nothing
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.cri.errors import StatusCode
-from runtime.pending import Subscription
+from runtime.io.pending import Subscription
 from simulation.apiserver.reading import read_version
 from simulation.apiserver.requests import (
     ADMIN,
@@ -38,8 +38,8 @@ from simulation.apiserver.requests import (
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.store import BOOKMARK, Version, Watcher
-from simulation.faults import CallFate, Faults
-from simulation.network import Link
+from simulation.faults.runtime_faults import CallFate, Faults
+from simulation.world.network import Link
 
 SECOND_NS = 10**9
 TIMEOUT_NS = 30 * SECOND_NS

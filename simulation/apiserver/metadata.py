@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.name_rules import label_value, qualified_name
+from config.values.name_rules import label_value, qualified_name
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request, conflict, forbidden_field, invalid, invalid_value
 

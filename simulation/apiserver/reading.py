@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from config.codec import DocumentError, from_builtins
+from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
 from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.status import Json

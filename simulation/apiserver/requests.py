@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from config.documents import read_document
+from config.documents.text import read_document
 from simulation.apiserver.protobuf_bodies import PROTOBUF, read_protobuf
 from simulation.apiserver.resources import ServedResource, SubResource, find
 from simulation.apiserver.selection import Selection, selection

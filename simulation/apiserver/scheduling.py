@@ -18,10 +18,10 @@ from typing import Any
 
 import msgspec
 
-from config.node_selection import selected, tolerated
 from config.objects import PodSpec, Taint
-from config.pod_requests import Amounts, Port, clash, host_ports, spec_requests
-from config.quantity import NANOS, parse_quantity
+from config.pods.node_selection import selected, tolerated
+from config.pods.requests import Amounts, Port, clash, host_ports, spec_requests
+from config.values.quantity import NANOS, parse_quantity
 from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 
 Json = Mapping[str, Any]

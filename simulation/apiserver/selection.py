@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from config.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
+from config.api.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request
 

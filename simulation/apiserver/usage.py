@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from config.stats_summary import Summary
+from config.api.stats_summary import Summary
 from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, NodeAnswer, ObjectAnswer, Request
 from simulation.apiserver.status import Json, StatusError, no_such_path
 

@@ -17,12 +17,12 @@ from typing import ParamSpec, TypeVar
 
 from aiohttp import web
 
-from config.codec import from_builtins
+from config.documents.codec import from_builtins
 from config.objects import Pod
 from runtime.http_server.heads import Head, Refusal
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.paths import EVERYTHING, Asked, Endpoint, asked
-from runtime.http_server.sessions import Streams, streams_of
+from runtime.http_server.sessions.sessions import Streams, streams_of
 from runtime.http_server.targets import log_request, logged_container, pod_named
 from simulation.apiserver.agents import Tunnel, refused_by_agent
 from simulation.apiserver.requests import NodeAnswer
@@ -30,7 +30,7 @@ from simulation.apiserver.status import StatusError, unavailable
 from simulation.cluster.sessions import Deed, run_command, running, serve, watch_output
 from simulation.cluster.spdy_sessions import SpdySessions
 from simulation.cluster.town import Town
-from simulation.simulated_node import SimulatedNode
+from simulation.node.simulated_node import SimulatedNode
 
 SESSIONS = frozenset({Endpoint.EXEC, Endpoint.ATTACH})
 P = ParamSpec("P")

@@ -20,9 +20,9 @@ from typing import IO, Any
 import msgspec
 
 from actors.kernel import PoolDispatcher
-from config.kubeconfig import kubeconfig_document
-from runtime.event_loop import LoopThread, leave_to_others
-from runtime.passing_directory import passing_directory
+from config.credentials.kubeconfig import kubeconfig_document
+from runtime.files.passing_directory import passing_directory
+from runtime.io.event_loop import LoopThread, leave_to_others
 from simulation.apiserver.http_front import HttpFront
 from simulation.cluster import orders
 from simulation.cluster.agents import TownAgents

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
 from simulation.cri.behaviour_values import duration_ns
-from simulation.scenario_faults import AnyFault
+from simulation.scenarios.faults import AnyFault
 
 PODS_AT_MOST = 100_000
 NODES_AT_MOST = 1000

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 
 from actors.kernel import SimulatedDispatcher
-from runtime.event_loop import leave_to_others
+from runtime.io.event_loop import leave_to_others
 
 SLICE_S = 0.005
 """For so long nobody else has the loop."""

@@ -22,13 +22,13 @@ from runtime.cri.enums import ContainerState
 from runtime.cri.errors import CriError
 from runtime.cri.messages import ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
+from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import Refusal
 from runtime.http_server.log_streams import LogStreams
-from runtime.http_server.reviews import settled
-from runtime.http_server.sessions import CONTAINER_NAME, POD_UID, Streams
+from runtime.http_server.sessions.sessions import CONTAINER_NAME, POD_UID, Streams
+from runtime.http_server.sessions.websocket import ERROR, MESSAGE_BYTES_AT_MOST, PIECE_BYTES, STDERR, STDOUT
 from runtime.http_server.targets import check_container
-from runtime.http_server.websocket_sessions import ERROR, MESSAGE_BYTES_AT_MOST, PIECE_BYTES, STDERR, STDOUT
-from runtime.log_lines import LogOptions
+from runtime.logs.lines import LogOptions
 from simulation.apiserver.status import Json
 from simulation.cri.simulated_cri import SimulatedCri
 from simulation.cri.state import ContainerRecord

@@ -17,7 +17,7 @@ from runtime.cri import Cri
 from runtime.cri.errors import CriError
 from runtime.cri.messages import PodSandboxConfig, PodSandboxMetadata
 from runtime.cri.verbs import PULL_IMAGE, RUN_POD_SANDBOX, Req, Res, Verb
-from runtime.pending import Pending, Subscription
+from runtime.io.pending import Pending, Subscription
 from simulation.cri.behaviour import PREFIX, PodBehaviour, parse_behaviour
 
 

@@ -21,9 +21,10 @@ from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import Said, ToldBehaviour, ToldCri
 from simulation.cri.behaviour_values import ProbeDeed, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
-from simulation.faults import EventFaultPlan, FaultPlan
-from simulation.misfortunes import api_plan, link_faults, runtime_plan
-from simulation.scenario_faults import (
+from simulation.faults.misfortunes import api_plan, link_faults, runtime_plan
+from simulation.faults.runtime_faults import EventFaultPlan, FaultPlan
+from simulation.node.simulated_node import SimulatedNode
+from simulation.scenarios.faults import (
     EVERYWHERE,
     AnyFault,
     ApiCalls,
@@ -37,8 +38,7 @@ from simulation.scenario_faults import (
     RuntimeOutage,
     alone,
 )
-from simulation.simulated_node import SimulatedNode
-from simulation.world import IN_A_CLUSTER, World
+from simulation.world.world import IN_A_CLUSTER, World
 
 CHANGES_REMEMBERED = 20_000
 """Of each resource: a client that lists thousands of pods must be able to watch on from there."""

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import msgspec
 
-from config.durations import parse_duration_ns
-from config.quantity import Quantity, parse_quantity
+from config.values.durations import parse_duration_ns
+from config.values.quantity import Quantity, parse_quantity
 from runtime.cri.errors import StatusCode
 from runtime.cri.verbs import ALL_VERBS
 

@@ -2,7 +2,7 @@
 
 An event is made when something happens and somebody follows; it shows the pod as it is then. Sandboxes have events
 too, under their own id, as in containerd. Delivery is in order and one at a time, through the outbox of the runtime;
-the faults of `simulation.faults` may double, delay, reorder or cut it.
+the faults of `simulation.faults.runtime_faults` may double, delay, reorder or cut it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulation.cri.views import container_status, sandbox_status
 if TYPE_CHECKING:
     from simulation.cri.runtime import Runtime
     from simulation.cri.state import SandboxRecord
-    from simulation.faults import EventFaults
+    from simulation.faults.runtime_faults import EventFaults
 
 CREATED = ContainerEventType.CONTAINER_CREATED_EVENT
 STARTED = ContainerEventType.CONTAINER_STARTED_EVENT

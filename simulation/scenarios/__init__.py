@@ -1,1 +1,1 @@
-"""The library of scenarios, one YAML file each, and the JSON schema of their format; read by `simulation.scenario`."""
+"""The library of scenarios, one YAML file each, and the JSON schema of their format; read by `simulation.scenarios.scenario`."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from actors.kernel import Dispatcher, Promise, broken
 from runtime.api import ApiCall, ApiError, WatchCall
-from runtime.pending import Pending, Subscription
+from runtime.io.pending import Pending, Subscription
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import ADMIN, Request, User, WatchAnswer
 from simulation.apiserver.server import ApiServer
-from simulation.faults import Faults
+from simulation.faults.runtime_faults import Faults
 
 
 class NodeApi:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.observed import ObservedContainer, ObservedPod, ObservedSandbox
-from actors.start.identity import BACK_OFF_NS, CONTAINER_IMAGE, SCHEMA, SCHEMA_VERSION
+from actors.model.identity import BACK_OFF_NS, CONTAINER_IMAGE, SCHEMA, SCHEMA_VERSION
+from actors.model.observed import ObservedContainer, ObservedPod, ObservedSandbox
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.cri.enums import ContainerState

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from actors.admission_messages import AdmitPod, PodAdmitted
 from actors.kernel import Actor, ActorSystem, SimulatedDispatcher, handles
-from actors.pod_services import NodeFacts, PodServices
+from actors.messages.admission import AdmitPod, PodAdmitted
+from actors.pod.services import NodeFacts, PodServices
 from actors.start.container_config import NodeRules
-from config.feature_gates import FeatureGates
 from config.kubelet import KubeletConfiguration, crash_loop_periods
+from config.kubelet.feature_gates import FeatureGates
 from simulation.cri import SimulatedCri
-from simulation.host import SimulatedHost
-from tests.actors.probes import Recorder
+from simulation.host.host import SimulatedHost
+from tests.actors.recorders import Recorder
 
 
 class TakesAll(Actor):

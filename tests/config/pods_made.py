@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.codec import from_builtins
+from config.documents.codec import from_builtins
 from config.objects import Pod
 
 START = "2026-01-02T03:04:05Z"

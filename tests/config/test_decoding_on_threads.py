@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import sys, threading
 sys.setswitchinterval(1e-6)
-from config.codec import from_builtins
+from config.documents.codec import from_builtins
 from config.objects import Pod
 start = threading.Barrier(4)
 def read():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from config.drop_ins import NamedBytes
-from config.flags import parse_flags
+from config.flags.command_line import parse_flags
+from config.kubelet.drop_ins import NamedBytes
 from config.kubelet.eviction import DEFAULT_EVICTION_HARD
 from config.start_configuration import ConfigurationRejected, load_kubelet_configuration
 

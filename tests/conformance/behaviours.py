@@ -341,7 +341,7 @@ _CLASS = (
     "(tests/simulation/node/test_references.py)"
 )
 _TAINTS = "it is a controller of the cluster that evicts, with a DELETE; what a DELETE does is shown by Pods, lifecycle"
-_LEASES = "it is about what the API server keeps; the node's own lease is in tests/actors/test_node_lease.py"
+_LEASES = "it is about what the API server keeps; the node's own lease is in tests/actors/node/status/test_lease.py"
 _NODES = "it is about what the API server keeps; the node's own object is in tests/actors/test_node_status.py"
 _READ_HERE = (
     "it is about what the API server keeps; what a node makes of those that its pods refer to is in "

@@ -245,27 +245,27 @@ ELSEWHERE: dict[str, tuple[str, tuple[str, ...]]] = {
         _NO_SIGNAL_IN_CRI,
         (
             "tests/simulation/node/test_restart_all.py::test_the_stop_signal_of_a_pod_reaches_the_runtime_where_the_gate_is_on",
-            "tests/actors/test_unhonoured.py::test_a_stop_signal_is_honoured_where_its_feature_gate_is_on",
+            "tests/actors/pod_rules/test_unhonoured.py::test_a_stop_signal_is_honoured_where_its_feature_gate_is_on",
         ),
     ),
     "containers: back-off reset": (
         _TEN_MINUTES,
         (
             "tests/simulation/node/test_lives.py::test_a_container_that_ran_ten_minutes_starts_again_at_once",
-            "tests/actors/test_backoff.py::test_whoever_ran_for_the_quiet_time_is_forgiven",
+            "tests/actors/pod_rules/test_backoff.py::test_whoever_ran_for_the_quiet_time_is_forgiven",
         ),
     ),
     "probes: jitter of a young agent": (
         _VIRTUAL,
         (
-            "tests/actors/test_probe_runner.py::test_spec_5_a_young_agent_spreads_its_first_probes_over_a_period",
-            "tests/actors/test_probe_rules.py::test_spec_5_there_is_first_jitter_only_while_the_agent_is_younger_than_a_period",
+            "tests/actors/probes/test_runner.py::test_spec_5_a_young_agent_spreads_its_first_probes_over_a_period",
+            "tests/actors/probes/test_rules.py::test_spec_5_there_is_first_jitter_only_while_the_agent_is_younger_than_a_period",
         ),
     ),
     "probes: due times kept to 100 ms under load": (
         _VIRTUAL,
         (
-            "tests/actors/test_probe_runner.py"
+            "tests/actors/probes/test_runner.py"
             "::test_of_1000_probes_a_second_with_100_hanging_the_rest_are_on_time_to_100_ms",
         ),
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.csi.client import GrpcCsiNode
-from runtime.plugin_errors import PluginError
+from runtime.plugins.errors import PluginError
 from runtime.volumes.mounts import KernelMounts
 from tests.csi_driver.volumes import Store
 from tests.real.waiting import until

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from actors.kernel import PoolDispatcher
-from cli.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
+from cli.simulated.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
 from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
 from simulation.apiserver.in_process import InProcessApi
 from simulation.cri import Settings
-from simulation.simulated_node import SimulatedNode
+from simulation.node.simulated_node import SimulatedNode
 
 PATIENCE_S = 60
 OLDEST = "1.31"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.embedded_api import EmbeddedApi
+from cli.simulated.embedded_api import EmbeddedApi
 from tests.kubectl.cluster import PATIENCE_S, Kubectl, missing
 
 ROOT = Path(__file__).parents[2]

@@ -18,15 +18,15 @@ from typing import Any
 
 import msgspec
 
-from actors.event_messages import RecordedEvent
-from actors.messages import SourceProblem
-from cli.local_views import ACTORS, EVENTS, HEALTH, PODS, PROBLEMS, pods_in, report_in
+from actors.messages.events import RecordedEvent
+from actors.messages.pods import SourceProblem
+from cli.inspect.local_views import ACTORS, EVENTS, HEALTH, PODS, PROBLEMS, pods_in, report_in
 from config.objects import ContainerStatus, Pod, PodStatus
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.local import LocalCgroups
 from runtime.cgroups.names import CGROUPFS, words_of
-from runtime.host_machine import cgroup_version
-from runtime.local_endpoint import LocalEndpointError, ask
+from runtime.host.machine import cgroup_version
+from runtime.http_server.local_endpoint import LocalEndpointError, ask
 from runtime.volumes.mounts import KernelMounts
 from tests.real.waiting import until
 

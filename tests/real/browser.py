@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from tests.real.waiting import until
 
 PATIENCE_S = 30.0

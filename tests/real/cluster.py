@@ -12,15 +12,15 @@ from typing import Any
 
 import msgspec
 
-from cli.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
-from cli.node_start import open_lines
-from config.api_resources import PODS, Resource
-from config.codec import from_builtins
+from cli.run.node_start import open_lines
+from cli.simulated.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
+from config.api.resources import PODS, Resource
+from config.documents.codec import from_builtins
 from config.kubelet import KubeletConfiguration
 from config.objects import Pod, PodStatus
 from runtime.api import ApiError, PatchType, create, delete, get, patch, update
 from runtime.api.access import read_access
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from tests.real.agent import NODE, PATIENCE_S, Agent
 from tests.real.waiting import until
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.kernel_tunables import WANTED
+from actors.node.kernel_tunables import WANTED
 from runtime.cri.client import GrpcCri
-from runtime.event_loop import LoopThread
-from runtime.kernel_parameters import LocalKernelParameters
+from runtime.host.kernel_parameters import LocalKernelParameters
+from runtime.io.event_loop import LoopThread
 from tests.real import images as made
 from tests.real import newer_runtime
 from tests.real.agent import Agent

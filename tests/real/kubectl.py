@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.embedded_api import ApiServerOptions, embedded_api
+from cli.simulated.embedded_api import ApiServerOptions, embedded_api
 from tests.kubectl.cluster import missing
 from tests.real.agent import NODE, Agent
 

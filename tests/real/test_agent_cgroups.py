@@ -16,7 +16,7 @@ from config.objects import ResourceRequirements
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.local import LocalCgroups, cpu_weight
 from runtime.cgroups.names import KUBEPODS
-from runtime.host_machine import cgroup_version
+from runtime.host.machine import cgroup_version
 from tests.real.agent import CGROUPS, Agent
 from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.api_resources import CONFIG_MAPS, SECRETS
+from config.api.resources import CONFIG_MAPS, SECRETS
 from tests.real.agent import Agent
 from tests.real.cluster import Cluster
 from tests.real.containerd import Containerd

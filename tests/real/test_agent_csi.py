@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from actors.csi_rules import attachment_name
-from config.api_resources import (
+from actors.volumes.claims.csi_rules import attachment_name
+from config.api.resources import (
     CSI_DRIVERS,
     CSI_NODES,
     NODES,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.node_signals import MEMORY, SignalReading, signals_of
-from config.api_resources import NODES
+from actors.eviction.signals import MEMORY, SignalReading, signals_of
+from config.api.resources import NODES
 from config.objects import Node, PodStatus
 from runtime.api import get
 from runtime.stats.host import LocalHostStats

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.image_removal import sandbox_image_in
+from actors.images.removal import sandbox_image_in
 from runtime.cri.client import GrpcCri
 from runtime.cri.messages import ListImagesRequest, StatusRequest
 from runtime.cri.verbs import LIST_IMAGES, STATUS

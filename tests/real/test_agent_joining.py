@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from cli.embedded_api import ApiServerOptions, embedded_api
+from cli.simulated.embedded_api import ApiServerOptions, embedded_api
 from tests.real.agent import NODE, Agent
 from tests.real.kubectl import Kubectl
 from tests.real.waiting import until

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from config.api_resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from config.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from config.objects import PersistentVolumeClaim
 from runtime.api import PatchType, get, patch
 from runtime.volumes.loop_devices import KernelLoopDevices

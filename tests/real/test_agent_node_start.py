@@ -6,9 +6,9 @@ import contextlib
 import os
 import re
 
-from actors.kernel_tunables import WANTED
-from runtime.host_machine import cgroup_version
-from runtime.kernel_parameters import LocalKernelParameters
+from actors.node.kernel_tunables import WANTED
+from runtime.host.kernel_parameters import LocalKernelParameters
+from runtime.host.machine import cgroup_version
 from tests.memory_group import MemoryGroup
 from tests.real.agent import Agent
 

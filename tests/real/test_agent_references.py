@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from config.api_resources import CONFIG_MAPS, SECRETS
+from config.api.resources import CONFIG_MAPS, SECRETS
 from tests.real.agent import Agent
 from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from actors.start.identity import CONTAINER_NAME, POD_UID
+from actors.model.identity import CONTAINER_NAME, POD_UID
 from tests.real.agent import Agent
 from tests.real.pods import Life, Truth, container, pod
 from tests.real.waiting import until

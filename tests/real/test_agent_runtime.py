@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.start.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
+from actors.model.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
 from config.objects import Pod
 from runtime.cri.client import GrpcCri
 from runtime.cri.messages import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.api_resources import SERVICES
+from config.api.resources import SERVICES
 from tests.real.agent import Agent
 from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod

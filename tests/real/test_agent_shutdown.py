@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.api_resources import NODES
+from config.api.resources import NODES
 from runtime.api import get
 from tests.real.agent import NODE, Agent
 from tests.real.cluster import Cluster

@@ -10,7 +10,7 @@ import pytest
 from runtime.cri import Cri
 from runtime.cri.client import GrpcCri
 from runtime.cri.messages import LinuxPodSandboxConfig
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX
 from tests.real.waiting import until

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from actors.kernel import Actor, Message, PoolDispatcher, RestartStrategy, handles
-from cli.node_server import NodeWindow, Serving, node_server
+from cli.run.node_server import NodeWindow, Serving, node_server
 from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import Authentication, Authorization, WebhookAuthentication
-from runtime.event_loop import LoopThread
 from runtime.http_server.node_server import Ports
+from runtime.io.event_loop import LoopThread
 from simulation.cri import Settings
-from simulation.simulated_node import SimulatedNode
+from simulation.node.simulated_node import SimulatedNode
 from tests.real.browser import Browser, browser
 from tests.real.components import missing
 from tests.real.waiting import until

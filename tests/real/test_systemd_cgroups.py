@@ -13,7 +13,7 @@ from runtime.cgroups.names import SYSTEMD
 from runtime.cgroups.slices import INFINITY
 from runtime.cgroups.systemd_units import BusSystemdUnits, version_of
 from runtime.cgroups.tree import LocalCgroupTree
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from tests.real.system_bus import PrivateBus, StandInSystemd
 
 MIB = 2**20

@@ -18,7 +18,7 @@ from runtime.cri import messages as m
 from runtime.cri import verbs as v
 from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.errors import CriError, StatusCode
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 
 UNKNOWN_ID = "f" * 64
 PREFIX = "simulated.actorlet.dev/"

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from simulation.play import Outcome, Play
-from simulation.scenario import library_scenario, with_pods
+from simulation.play.play import Outcome, Play
+from simulation.scenarios.scenario import library_scenario, with_pods
 
 STEP_NS = 10 * 10**9
 SEEDS = range(1, 7)

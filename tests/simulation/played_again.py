@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
-from simulation.play import Outcome
+from simulation.play.play import Outcome
 from tests.simulation.sizes import played
 
 REPOSITORY = Path(__file__).parents[2]

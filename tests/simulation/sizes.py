@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import psutil
 
-from cli.play_watch import silence
-from simulation.parts import Part, parts_of, together
-from simulation.play import Outcome, Play
-from simulation.scenario import Scenario, library_scenario, with_pods
+from cli.simulate.play_watch import silence
+from simulation.play.parts import Part, parts_of, together
+from simulation.play.play import Outcome, Play
+from simulation.scenarios.scenario import Scenario, library_scenario, with_pods
 from tests.seeds import VARIABLE
 
 STEP_NS = 10 * 10**9

@@ -12,7 +12,7 @@ from actors.kernel import PoolDispatcher, SimulatedDispatcher
 from runtime.cri import Cri
 from runtime.cri.client import GrpcCri
 from runtime.cri.server import CriServer
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 from simulation.cri import Settings, SimulatedCri
 from tests.real.waiting import until
 from tests.simulation.cri_contract import *  # noqa: F403 - the tests

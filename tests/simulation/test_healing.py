@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from actors.list_watch import Follower
+from actors.cluster.list_watch import Follower
 from runtime.api import ApiError
-from simulation.host import SimulatedPodLogs
-from simulation.play import Outcome, Play
-from simulation.scenario import NodeRules, Scenario
-from simulation.scenario_faults import AgentKills, AgentPauses, AnyFault, ApiOutage, DiskFull, FrozenActor
-from simulation.scenario_pods import ContainerMix, PodMix
-from simulation.world import World
+from simulation.host.host import SimulatedPodLogs
+from simulation.play.play import Outcome, Play
+from simulation.scenarios.faults import AgentKills, AgentPauses, AnyFault, ApiOutage, DiskFull, FrozenActor
+from simulation.scenarios.pods import ContainerMix, PodMix
+from simulation.scenarios.scenario import NodeRules, Scenario
+from simulation.world.world import World
 
 SECOND = 10**9
 FEW = (PodMix(name="a", count=3, arrives=("0s", "1s")),)

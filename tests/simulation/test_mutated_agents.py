@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-import actors.container_starts
 import actors.kernel.simulated_lane
-import actors.pleg
-import actors.pod_probes
-from actors.container_stops import ContainerStops
-from actors.image_rules import judge_image
-from actors.observed import observed_container, observed_sandbox
-from actors.pleg import PlegActor
-from actors.pod_end import PodEnd
-from actors.pod_lifecycle import PodLife
-from actors.pod_observer import PodObserver
-from actors.pod_probes import PodProbes
-from actors.probe_runner import ProbeRunner
-from actors.sync_loop import SyncLoopActor
-from actors.volume_orphans import PodsListed, VolumeOrphans
+import actors.pleg.pleg
+import actors.pod.container_starts
+import actors.pod.probes
+from actors.images.pull_rules import judge_image
+from actors.model.observed import observed_container, observed_sandbox
+from actors.pleg.pleg import PlegActor
+from actors.pod.container_stops import ContainerStops
+from actors.pod.end import PodEnd
+from actors.pod.observer import PodObserver
+from actors.pod.probes import PodProbes
+from actors.pod_rules.lifecycle import PodLife
+from actors.probes.runner import ProbeRunner
+from actors.sync.loop import SyncLoopActor
+from actors.volumes.orphans import PodsListed, VolumeOrphans
 from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
 from tests.simulation.mutants import broken, is_found_out, played
 
@@ -55,8 +55,8 @@ def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_ou
 
 
 def test_pain_2_an_agent_that_trusts_the_events_of_the_runtime_alone_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(actors.pleg, "RELIST_NS", DAY_NS)
-    monkeypatch.setattr(actors.pleg, "RELIST_WITH_EVENTS_NS", DAY_NS)
+    monkeypatch.setattr(actors.pleg.pleg, "RELIST_NS", DAY_NS)
+    monkeypatch.setattr(actors.pleg.pleg, "RELIST_WITH_EVENTS_NS", DAY_NS)
     outcome = played("lost-events", 20)
     assert "untrue" in broken(outcome)
     assert not outcome.converged
@@ -92,7 +92,7 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
         self._states = {each.id: each.state for each in (sandbox, *containers)}
         self.changes += 1
 
-    monkeypatch.setattr(actors.pleg, "shown_by", keep)
+    monkeypatch.setattr(actors.pleg.pleg, "shown_by", keep)
     monkeypatch.setattr(PodObserver, "look", believe)
     assert broken(played("false-events", 20, troubled=False)) == set()
     assert is_found_out("false-events", 20, "never-two-live-containers")
@@ -153,14 +153,14 @@ def test_pain_7_an_agent_whose_static_pods_do_not_wait_for_each_other_is_found_o
 
 def test_pain_8_an_agent_that_thinks_nobody_ready_until_asked_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(PodProbes, "undecided", lambda _: False)
-    seen_first = actors.pod_probes._seen_first
-    monkeypatch.setattr(actors.pod_probes, "_seen_first", lambda *of: seen_first(*of[:2], None))
+    seen_first = actors.pod.probes._seen_first
+    monkeypatch.setattr(actors.pod.probes, "_seen_first", lambda *of: seen_first(*of[:2], None))
     assert is_found_out("agent-restarts", 20, "the-steady-stay-ready")
 
 
 def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(
-        actors.container_starts, "judge_image", lambda image, policy, present: judge_image(image, policy, False)
+        actors.pod.container_starts, "judge_image", lambda image, policy, present: judge_image(image, policy, False)
     )
     assert is_found_out("endless-pull", 10, "starts-in-time")
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import pytest
 
-import actors.container_gc_rules
+import actors.containers.gc_rules
 import actors.eviction.choice
-import actors.eviction_manager
-import actors.image_gc_rules
+import actors.eviction.manager
+import actors.images.gc_rules
 from actors.eviction.choice import first_to_go
 from actors.eviction.decisions import Remembered, Victim
+from actors.eviction.manager import EvictionActor
 from actors.eviction.thresholds import Layout, Threshold
 from actors.eviction.usage import Candidate
-from actors.eviction_manager import EvictionActor
-from actors.eviction_messages import PodHere
-from actors.image_leases import ImageLeases
+from actors.images.leases import ImageLeases
+from actors.messages.eviction import PodHere
 from tests.simulation.mutants import broken, is_found_out, played
 
 
@@ -39,7 +39,7 @@ def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_fou
 ):
     monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
     monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
-    monkeypatch.setattr(actors.image_gc_rules, "needed_by", lambda _: frozenset())
+    monkeypatch.setattr(actors.images.gc_rules, "needed_by", lambda _: frozenset())
     assert is_found_out("image-collections", 8, "what-is-in-use-stays", lasts="90s", nodes=1)
 
 
@@ -79,7 +79,7 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
     def tell(manager: EvictionActor, victim: Victim, there: PodHere) -> None:
         told.append(victim.uid)  # and dies before the worker hears of it
 
-    monkeypatch.setattr(actors.eviction_manager, "remembered_in", lambda _: Remembered())
+    monkeypatch.setattr(actors.eviction.manager, "remembered_in", lambda _: Remembered())
     monkeypatch.setattr(EvictionActor, "_tell", tell)
     assert is_found_out("evictions", 20, "forgotten-victims", lasts="150s", nodes=1)
     assert told
@@ -89,8 +89,8 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
 
 
 def test_pain_15_an_agent_that_lets_dead_containers_lie_is_found_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(actors.container_gc_rules, "_is_dead", lambda *_: False)
-    monkeypatch.setattr(actors.container_gc_rules, "_DEAD", ())
+    monkeypatch.setattr(actors.containers.gc_rules, "_is_dead", lambda *_: False)
+    monkeypatch.setattr(actors.containers.gc_rules, "_DEAD", ())
     outcome = played("dead-containers", 4, lasts="30s", dead=50)
     assert "left-behind" in broken(outcome)
     assert not outcome.converged

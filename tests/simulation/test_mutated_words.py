@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 import actors.kernel.heartbeat
-import actors.node_handouts
-import actors.node_lease
-import actors.pod_sync
-import actors.probe_runner
-import actors.status_manager
+import actors.node.handouts
+import actors.node.status.lease
+import actors.pod.sync
+import actors.probes.runner
+import actors.status.manager
+from actors.containers.log_rotation_rules import LogLimits, log_limits
 from actors.kernel.mailbox import Mailbox
-from actors.log_rotation_rules import LogLimits, log_limits
-from actors.status_manager import StatusManagerActor
-from actors.unhonoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
+from actors.pod_rules.unhonoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
+from actors.status.manager import StatusManagerActor
 from config.kubelet import KubeletConfiguration
 from tests.simulation.mutants import is_found_out
 
@@ -24,19 +24,19 @@ Mutate = pytest.MonkeyPatch
 
 
 def test_pain_9_an_agent_that_writes_each_step_of_a_start_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(actors.status_manager, "ON_ITS_WAY_NS", 0)
+    monkeypatch.setattr(actors.status.manager, "ON_ITS_WAY_NS", 0)
     monkeypatch.setattr(StatusManagerActor, "linger_ns", 0)
     assert is_found_out("burst", 20, "few-writes-on-the-way")
 
 
 def test_pain_9_an_agent_that_renews_its_lease_late_is_found_out(monkeypatch: Mutate):
-    interval_ns = actors.node_lease.renew_interval_ns
-    monkeypatch.setattr(actors.node_lease, "renew_interval_ns", lambda seconds: 2 * interval_ns(seconds))
+    interval_ns = actors.node.status.lease.renew_interval_ns
+    monkeypatch.setattr(actors.node.status.lease, "renew_interval_ns", lambda seconds: 2 * interval_ns(seconds))
     assert is_found_out("burst", 10, "leases-are-renewed-in-time", lasts="60s")
 
 
 def test_pain_13_an_agent_that_counts_what_it_heard_too_late_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(actors.probe_runner, "judged", lambda check, answer, elapsed_ns, timeout_ns: answer)
+    monkeypatch.setattr(actors.probes.runner, "judged", lambda check, answer, elapsed_ns, timeout_ns: answer)
     assert is_found_out("probes", 11, "the-steady-start-once")
 
 
@@ -45,7 +45,7 @@ def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mu
         limits = log_limits(configuration)
         return None if limits is None else msgspec.structs.replace(limits, every_ns=3 * limits.every_ns)
 
-    monkeypatch.setattr(actors.node_handouts, "log_limits", seldom)
+    monkeypatch.setattr(actors.node.handouts, "log_limits", seldom)
     assert is_found_out("chatty", None, "logs-are-bounded", lasts="9s")
 
 
@@ -64,5 +64,5 @@ def test_pain_17_an_agent_that_passes_over_a_field_is_found_out(monkeypatch: Mut
     def all_but_one(*args: Any, **how: Any) -> tuple[str, ...]:
         return tuple(path for path in unhonoured_fields(*args, **how) if not path.endswith(f".{field}"))
 
-    monkeypatch.setattr(actors.pod_sync, "unhonoured_fields", all_but_one)
+    monkeypatch.setattr(actors.pod.sync, "unhonoured_fields", all_but_one)
     assert is_found_out("unhonoured-fields", 10, "unsaid")

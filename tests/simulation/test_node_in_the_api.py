@@ -12,8 +12,8 @@ from runtime.api import ApiLines
 from simulation.apiserver.core import Options
 from simulation.apiserver.requests import User
 from simulation.apiserver.server import ApiServer
-from simulation.faults import CallFaults, FaultPlan, Faults
-from simulation.simulated_node import SimulatedNode
+from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
+from simulation.node.simulated_node import SimulatedNode
 from tests.actors.node_api import NodeApi
 
 MILLISECOND_NS = 1_000_000

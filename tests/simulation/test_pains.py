@@ -11,8 +11,8 @@ from pathlib import Path
 
 from actors.kernel.heartbeat import is_asked
 from actors.kernel.inspection import walk
-from simulation.play import Play
-from simulation.scenario import library, library_scenario, with_pods
+from simulation.play.play import Play
+from simulation.scenarios.scenario import library, library_scenario, with_pods
 
 PAINS = range(1, 18)
 PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from config.name_rules import dns_subdomain
+from config.values.name_rules import dns_subdomain
 from simulation.apiserver.custom.json_paths import names_of, parse_path
 from simulation.apiserver.custom.structural import faults_of_schema
 from simulation.apiserver.custom.validation import shown

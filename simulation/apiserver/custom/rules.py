@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from config.codec import DocumentError, from_builtins
+from config.documents.codec import DocumentError, from_builtins
 from config.objects import ObjectMeta
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom.defaults import with_defaults

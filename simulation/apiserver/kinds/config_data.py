@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 
-from config.name_rules import config_key
 from config.objects import ApiStruct, ConfigMap, Secret
+from config.values.name_rules import config_key
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import CONFIG_MAPS, SECRETS, ServedResource

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from config.name_rules import dns_label
 from config.objects import ApiStruct, Namespace
+from config.values.name_rules import dns_label
 from simulation.apiserver.core import SECOND_NS, Core
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call

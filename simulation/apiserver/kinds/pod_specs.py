@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from config.codec import DocumentError, from_builtins, to_builtins
+from config.documents.codec import DocumentError, from_builtins, to_builtins
 from config.objects import Pod
-from config.pod_defaults import default_pod
-from config.pod_identity import compute_qos_class
-from config.pod_validation import validate_spec
+from config.pods.defaults import default_pod
+from config.pods.identity import compute_qos_class
+from config.validation.pod import validate_spec
 from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.status import Json
 

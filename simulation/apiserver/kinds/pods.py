@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.codec import DocumentError, from_builtins, to_builtins
+from config.documents.codec import DocumentError, from_builtins, to_builtins
 from config.objects import ApiStruct, ObjectMeta, Pod
-from config.pod_defaults import default_pod
-from config.pod_identity import CONFIG_MIRROR
-from config.pod_validation import validate_metadata, validate_pod
+from config.pods.defaults import default_pod
+from config.pods.identity import CONFIG_MIRROR
+from config.validation.pod import validate_metadata, validate_pod
 from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.pod_admission import admit

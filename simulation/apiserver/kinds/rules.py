@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from config.codec import DocumentError, from_builtins
-from config.name_rules import Refusal, dns_subdomain
+from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiStruct
+from config.values.name_rules import Refusal, dns_subdomain
 from simulation.apiserver.core import Core
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import ServedResource

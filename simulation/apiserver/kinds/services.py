@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 
-from config.name_rules import Refusal, dns_label
 from config.objects import ApiStruct, Service
+from config.values.name_rules import Refusal, dns_label
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.ages import short_duration
+from config.values.ages import short_duration
 from simulation.apiserver.tables.columns import AGE, NAME, NONE, Cell, Column, Json, View, age_of, items, name_of, part
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.ages import since
+from config.values.ages import since
 
 Json = Mapping[str, Any]
 Cell = str | int | float | bool | None

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from config.ages import since
+from config.values.ages import since
 from simulation.apiserver.custom.json_paths import Path, find_all, parse_path
 from simulation.apiserver.resources import CustomVersion
 from simulation.apiserver.tables.columns import AGE, NAME, Cell, Column, Json, View, age_of, name_of, part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.ages import since
+from config.values.ages import since
 from simulation.apiserver.tables.columns import NAME, UNKNOWN, Cell, Column, Json, View, name_of, part, wide
 
 _COLUMNS = (

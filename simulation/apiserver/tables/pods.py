@@ -1,10 +1,10 @@
-"""Pods: the words are `config.pod_words`, which the agent's own tables use too."""
+"""Pods: the words are `config.pods.words`, which the agent's own tables use too."""
 
 from __future__ import annotations
 
-from config.codec import DocumentError, from_builtins
+from config.documents.codec import DocumentError, from_builtins
 from config.objects import Pod
-from config.pod_words import pod_line
+from config.pods.words import pod_line
 from simulation.apiserver.tables.columns import (
     AGE,
     NAME,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from config import objects
-from config.codec import DocumentError, from_builtins
+from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiStruct, ConfigMap, DeleteOptions, SubjectAccessReview
 from simulation.apiserver.metadata import without_nulls
 from simulation.apiserver.requests import Call

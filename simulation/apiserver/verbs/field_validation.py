@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from config.codec import unknown_fields
+from config.documents.codec import unknown_fields
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call
 from simulation.apiserver.status import Json, bad_request

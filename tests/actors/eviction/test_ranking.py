@@ -8,10 +8,10 @@ import pytest
 from actors.eviction.choice import first_to_go, grace_of, over_their_limits, those_said
 from actors.eviction.local_limits import has_local_limits, over_limits
 from actors.eviction.ranking import used_of, victims
+from actors.eviction.signals import CONTAINER_FS, IMAGE_FS, MEMORY, NODE_FS, NODE_FS_INODES, PIDS, SignalReading
 from actors.eviction.thresholds import Amount, Layout, Threshold
 from actors.eviction.usage import Candidate
 from actors.eviction.words import eviction_words
-from actors.node_signals import CONTAINER_FS, IMAGE_FS, MEMORY, NODE_FS, NODE_FS_INODES, PIDS, SignalReading
 from config.objects import Pod, ResourceRequirements, Volume
 from runtime.stats.readings import FsReading, LayerUsage, MemoryReading, PodDisk
 from runtime.stats.samples import ContainerSample, PodSample

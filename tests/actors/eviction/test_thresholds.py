@@ -6,8 +6,7 @@ import pytest
 
 from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
 from actors.eviction.reclaim import BOTH, Reclaim, reclaimable
-from actors.eviction.thresholds import Amount, Layout, Threshold, configured_thresholds, is_met, thresholds_for
-from actors.node_signals import (
+from actors.eviction.signals import (
     ALLOCATABLE_MEMORY,
     CONTAINER_FS,
     IMAGE_FS,
@@ -18,6 +17,7 @@ from actors.node_signals import (
     PIDS,
     SignalReading,
 )
+from actors.eviction.thresholds import Amount, Layout, Threshold, configured_thresholds, is_met, thresholds_for
 from config.kubelet import KubeletConfiguration
 from config.kubelet.eviction import DEFAULT_EVICTION_HARD
 

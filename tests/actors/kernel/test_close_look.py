@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatcher, handles
 from actors.kernel.close_look import TEXT_AT_MOST, ActorState, look_closely, text_of_value
 from actors.kernel.inspection import walk
-from actors.sync_entries import Entry
+from actors.sync.entries import Entry
 
 SECOND_NS = 10**9
 

@@ -8,7 +8,7 @@ import pytest
 
 from actors.node_object.addresses import NodeIps, address_fault, node_addresses, node_ips
 from config.objects import NodeAddress
-from runtime.host_network import InterfaceAddress, NetworkFacts
+from runtime.host.network import InterfaceAddress, NetworkFacts
 
 INTERFACES = (
     InterfaceAddress("cni0", "10.244.0.1"),

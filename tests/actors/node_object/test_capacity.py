@@ -8,7 +8,7 @@ import pytest
 
 from actors.node_object.capacity import allocatable, capacity, is_extended, missing, pod_limit, reserved
 from config.kubelet import KubeletConfiguration
-from runtime.host_machine import MachineFacts
+from runtime.host.machine import MachineFacts
 
 GIB = 2**30
 MACHINE = MachineFacts(host_name="n", cpus=4, memory_bytes=16 * GIB, huge_pages=((2 * 2**20, 512), (GIB, 0)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages import RuntimeStateObserved
-from actors.node_messages import NodePressureObserved
+from actors.messages.node import NodePressureObserved
+from actors.messages.pods import RuntimeStateObserved
 from actors.node_object.conditions import events_of_change, is_ready, next_conditions, verdicts
 from actors.node_object.readiness import RuntimeHealth, look_again_ns, message_of, unready_reasons
 from config.objects import NodeCondition

@@ -11,7 +11,7 @@ from actors.node_object.registration import initial_node, reconciled
 from actors.node_object.settings import NodeSettings, Registration, agent_version
 from config.kubelet import KubeletConfiguration, RegisteredTaint
 from config.objects import Node, NodeSpec, NodeStatus, NodeSystemInfo, ObjectMeta, Taint
-from runtime.host_machine import MachineFacts
+from runtime.host.machine import MachineFacts
 
 EMPTY = NodeStatus()
 MACHINE = MachineFacts(host_name="host", cpus=2, memory_bytes=2**30, architecture="arm64")

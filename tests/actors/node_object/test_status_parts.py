@@ -6,7 +6,7 @@ from actors.node_object.features import declared_features, node_features, runtim
 from actors.node_object.images import status_images
 from actors.node_object.lease import micro_time, next_lease, renew_interval_ns
 from actors.node_object.node_info import has_rebooted, system_info
-from config.feature_gates import FeatureGates
+from config.kubelet.feature_gates import FeatureGates
 from config.objects import (
     ContainerImage,
     Lease,
@@ -20,7 +20,7 @@ from config.objects import (
     OwnerReference,
 )
 from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler, RuntimeHandlerFeatures
-from runtime.host_machine import MachineFacts
+from runtime.host.machine import MachineFacts
 
 SECOND_NS = 10**9
 

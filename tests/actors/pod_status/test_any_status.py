@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.observed import ObservedPod
+from actors.model.observed import ObservedPod
 from actors.pod_status.api_status import NOT_FORCED, Forced, NodeView, compute_pod_status
 from actors.pod_status.container_statuses import Waiting
 from config.objects import Container, ContainerRestartRule, ContainerRestartRuleOnExitCodes
-from tests.actors.any_pictures import pictures
-from tests.actors.pod_decisions import FIRST, SECOND, SIDE
 from tests.actors.pod_pictures import NOW_NS, SECOND_NS, container, pod
+from tests.actors.pod_rules.any_pictures import pictures
+from tests.actors.pod_rules.pod_decisions import FIRST, SECOND, SIDE
 
 _NODE = NodeView(("192.0.2.1",), "containerd")
 _NAMES = st.frozensets(st.sampled_from(["i", "s", "j", "a", "b"]), max_size=2)

@@ -13,7 +13,7 @@ from config.objects import (
     ContainerStatus,
     Pod,
 )
-from config.pod_identity import CONFIG_SOURCE
+from config.pods.identity import CONFIG_SOURCE
 from tests.actors.pod_pictures import container, pod, sidecar
 
 INIT = container("i")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.observed import ObservedPod
+from actors.model.observed import ObservedPod
 from actors.pod_status.api_status import NodeView, compute_pod_status
 from actors.pod_status.conditions import containers_ready, initialized
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, Waiting

@@ -8,19 +8,19 @@ from weakref import ref
 import msgspec
 import pytest
 
-from actors.id_ranges import IdRange
+from actors.model.id_ranges import IdRange
+from actors.model.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
+from actors.model.refusal import StartRefusedError
 from actors.start.container_config import Making, NodeRules, container_config
 from actors.start.environment import Sources
 from actors.start.hostname import pod_hostname
-from actors.start.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from actors.start.logs import link_path, log_path
 from actors.start.outline import document_path
-from actors.start.refusal import StartRefusedError
 from actors.start.resource_rules import ResourceRules
 from actors.start.sandbox_config import port_mappings, sandbox_config
 from actors.start.security import with_groups
 from actors.start.termination_message import falls_back_to_log, joined_message, message_limit_bytes, termination_file
-from config.codec import decode, encode
+from config.documents.codec import decode, encode
 from config.objects import (
     ContainerPort,
     EnvVar,
@@ -32,7 +32,7 @@ from config.objects import (
     Sysctl,
     VolumeMount,
 )
-from config.pod_identity import CONFIG_SOURCE
+from config.pods.identity import CONFIG_SOURCE
 from runtime.cri.enums import Protocol
 from runtime.cri.messages import ContainerConfig, Image, Int64Value, PodSandboxConfig
 from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar

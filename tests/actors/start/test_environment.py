@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.model.expansion import expand
+from actors.model.refusal import StartRefusedError
 from actors.start.environment import FileText, Sources, environment, file_references
-from actors.start.expansion import expand
-from actors.start.refusal import StartRefusedError
 from config.objects import (
     ConfigMapEnvSource,
     ConfigMapKeySelector,

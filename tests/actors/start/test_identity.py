@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actors.start import identity
-from actors.start.identity import (
+from actors.model import identity
+from actors.model.identity import (
     CONTAINER_HASH,
     CONTAINER_IMAGE,
     DELETION_GRACE_PERIOD,

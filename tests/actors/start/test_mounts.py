@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.id_ranges import IdRange
-from actors.messages import RuntimeStateObserved
+from actors.messages.pods import RuntimeStateObserved
+from actors.model.id_ranges import IdRange
+from actors.model.refusal import StartRefusedError
+from actors.model.sub_paths import WantedSubPath, agent_volumes, image_volumes, wanted_sub_paths
 from actors.start.mount_abilities import MountAbilities, mount_abilities
 from actors.start.mounts import VolumesInside, container_devices, container_mounts, is_recursive
-from actors.start.refusal import StartRefusedError
-from actors.start.sub_paths import WantedSubPath, agent_volumes, image_volumes, wanted_sub_paths
 from config.objects import (
     ConfigMapVolumeSource,
     DownwardAPIVolumeSource,

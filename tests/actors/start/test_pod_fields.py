@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from actors.model.refusal import StartRefusedError
 from actors.start.pod_fields import file_field, map_lines, quoted, resource_value, variable_field
-from actors.start.refusal import StartRefusedError
 from config.objects import Container, ObjectMeta, Pod, PodSpec, ResourceFieldSelector, ResourceRequirements
 
 POD = Pod(

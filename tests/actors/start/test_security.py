@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from actors.id_ranges import IdRange
-from actors.start.refusal import StartRefusedError
+from actors.model.id_ranges import IdRange
+from actors.model.refusal import StartRefusedError
 from actors.start.security import (
     MASKED_PATHS,
     READ_ONLY_PATHS,

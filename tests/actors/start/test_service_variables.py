@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.start.service_variables import LinkPort, ServiceLink, link_of, service_variables
+from actors.model.service_variables import LinkPort, ServiceLink, link_of, service_variables
 from config.objects import ObjectMeta, Service, ServicePort, ServiceSpec
 
 WEB = ServiceLink("shop", "web-db", "10.0.0.1", (LinkPort("http", 80, "TCP"), LinkPort("d-ns", 53, "UDP")))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.conformance.rules.shape import Rules
 
-_ACTIONS = "tests/actors/test_pod_actions.py"
-_INIT_ACTIONS = "tests/actors/test_init_actions.py"
-_ANY = "tests/actors/test_any_pod_actions.py"
-_RESTART = "tests/actors/test_restart_rules.py"
-_RESTART_ALL = "tests/actors/test_restart_all.py"
+_ACTIONS = "tests/actors/pod_rules/test_actions.py"
+_INIT_ACTIONS = "tests/actors/pod_rules/test_init_actions.py"
+_ANY = "tests/actors/pod_rules/test_any_actions.py"
+_RESTART = "tests/actors/pod_rules/test_restart_rules.py"
+_RESTART_ALL = "tests/actors/pod_rules/test_restart_all.py"
 _LIVES = "tests/simulation/node/test_lives.py"
 _NEW_SANDBOX = f"{_ACTIONS}::test_spec_3_2_with_a_new_sandbox"
 _REGULAR = f"{_ACTIONS}::test_spec_3_2_and_3_4_regular_containers"

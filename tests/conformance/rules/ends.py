@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.rules.shape import Rules
 
 _ENDS = "tests/simulation/node/test_pod_ends.py"
-_END = "tests/actors/test_termination.py"
+_END = "tests/actors/pod_rules/test_termination.py"
 _HOOKS = "tests/simulation/node/test_hooks.py"
 _WHICH_GRACE = f"{_END}::test_spec_3_10_which_grace_counts"
 _SHARED = f"{_END}::test_spec_3_10_hook_and_stop_share_one_grace"
@@ -97,7 +97,7 @@ ENDS: Rules = (
     ),
     (
         "A sandbox that is gone is stopped",
-        ("tests/actors/test_pod_deeds.py::test_spec_3_10_a_sandbox_that_is_gone_is_stopped",),
+        ("tests/actors/pod/test_deeds.py::test_spec_3_10_a_sandbox_that_is_gone_is_stopped",),
     ),
     (
         "Where the spec is lost the container's own notes have it",
@@ -109,7 +109,7 @@ ENDS: Rules = (
     (
         "What follows from them, and is ours",
         (
-            "tests/actors/test_pod_deeds.py::test_spec_3_10_a_sandbox_that_cannot_be_stopped_is_a_failure",
+            "tests/actors/pod/test_deeds.py::test_spec_3_10_a_sandbox_that_cannot_be_stopped_is_a_failure",
             f"{_END}::test_spec_3_10_a_container_has_the_hook_of_its_own_definition_only",
         ),
     ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.conformance.rules.shape import Rules
 
 _STATUS = "tests/actors/pod_status/test_api_status.py"
-_PROBE_RULES = "tests/actors/test_probe_rules.py"
-_PROBE = "tests/actors/test_probe_state.py"
-_RUNNER = "tests/actors/test_probe_runner.py"
+_PROBE_RULES = "tests/actors/probes/test_rules.py"
+_PROBE = "tests/actors/probes/test_state.py"
+_RUNNER = "tests/actors/probes/test_runner.py"
 _PROBES = "tests/simulation/node/test_probes.py"
 _NETWORK = "tests/runtime/probes/test_network_probes.py"
 _EXEC = "tests/runtime/probes/test_exec_command.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.rules.shape import Rules
 
-_RESTART_ALL = "tests/actors/test_restart_all.py"
+_RESTART_ALL = "tests/actors/pod_rules/test_restart_all.py"
 _PHASE = "tests/actors/pod_status/test_phase.py"
 _STATUS = "tests/actors/pod_status/test_api_status.py"
 _WORDS = "tests/actors/pod_status/test_status_rules.py"

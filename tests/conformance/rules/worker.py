@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.conformance.rules.shape import Rules
 
-_LIFE = "tests/actors/test_pod_lifecycle.py"
-_LOOP = "tests/actors/sync_loop/test_workers.py"
-_RENEWED = "tests/actors/sync_loop/test_failures.py"
-_STATIC = "tests/actors/sync_loop/test_static_pods.py"
+_LIFE = "tests/actors/pod_rules/test_lifecycle.py"
+_LOOP = "tests/actors/sync/test_workers.py"
+_RENEWED = "tests/actors/sync/test_failures.py"
+_STATIC = "tests/actors/sync/test_static_pods.py"
 _ENDS = "tests/simulation/node/test_pod_ends.py"
-_END = "tests/actors/test_termination.py"
+_END = "tests/actors/pod_rules/test_termination.py"
 _STAGE = f"{_LIFE}::test_spec_2_6_stage"
 _GRACE = f"{_LIFE}::test_spec_2_6_grace"
 _CANCEL = f"{_LIFE}::test_spec_2_6_cancelling_the_pass"

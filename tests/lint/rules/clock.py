@@ -39,11 +39,14 @@ FORBIDDEN: Mapping[str, str] = {
 """A whole module, or one name in it: what to do instead. Reading dates (`datetime`) is no clock."""
 
 ALLOWED: Mapping[tuple[str, str], str] = {
-    ("cli/play_bars.py", "time"): "how long a person waits, while worlds have clocks of their own",
-    ("cli/side_process.py", "multiprocessing"): "whole worlds beside each other, each with its own clock and seed",
+    ("cli/simulate/play_bars.py", "time"): "how long a person waits, while worlds have clocks of their own",
+    (
+        "cli/simulate/side_process.py",
+        "multiprocessing",
+    ): "whole worlds beside each other, each with its own clock and seed",
     ("simulation/apiserver/core.py", "threading"): "a lock: in real time the server is asked from many threads",
     ("simulation/cri/runtime.py", "threading"): "a lock: in real time the runtime is called from many threads",
-    ("simulation/sick_paths.py", "threading"): "a lock: in real time the disk is used from many threads",
+    ("simulation/host/sick_paths.py", "threading"): "a lock: in real time the disk is used from many threads",
 }
 """(file, module): the reason. The list is to stay short."""
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from config.kubeconfig import ApiAccess
+from config.credentials.kubeconfig import ApiAccess
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from tests.runtime.api.scripted_server import Handler, ScriptedServer
 
 Serve = Callable[..., ScriptedServer]

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from config.kubeconfig import ApiAccess, ClusterAccess, UserAccess
-from runtime.event_loop import LoopThread
+from config.credentials.kubeconfig import ApiAccess, ClusterAccess, UserAccess
+from runtime.io.event_loop import LoopThread
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 WAIT = 20

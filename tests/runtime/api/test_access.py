@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config.codec import DocumentError
-from config.kubeconfig import Pem, kubeconfig_document
+from config.credentials.kubeconfig import Pem, kubeconfig_document
+from config.documents.codec import DocumentError
 from runtime.api.access import BYTES_AT_MOST, read_access
 
 

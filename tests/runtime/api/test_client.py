@@ -9,8 +9,8 @@ from concurrent.futures import CancelledError
 import pytest
 from aiohttp import web
 
-from config.api_resources import NODES, PODS
-from config.kubeconfig import ApiAccess, ClusterAccess, Impersonation, UserAccess
+from config.api.resources import NODES, PODS
+from config.credentials.kubeconfig import ApiAccess, ClusterAccess, Impersonation, UserAccess
 from runtime.api import ApiError, PatchType, create, delete, get, list_objects, patch, update
 from runtime.api.client import DECODED_ASIDE_BYTES
 from tests.runtime.api.conftest import Connect, Serve

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from config.api_resources import PODS
-from config.kubeconfig import ApiAccess, ClusterAccess, ExecPlugin, Pem, UserAccess
+from config.api.resources import PODS
+from config.credentials.kubeconfig import ApiAccess, ClusterAccess, ExecPlugin, Pem, UserAccess
 from runtime.api import ApiError, get
 from runtime.api.credentials import PLUGIN_REST_NS, TOKEN_FILE_EVERY_NS, Credentials
 from tests.runtime.api.conftest import Connect, Serve

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from config.api_resources import PODS
+from config.api.resources import PODS
 from runtime.api import ApiError, get, watch_objects
 from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import TokenBucket

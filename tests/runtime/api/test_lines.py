@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from config.api_resources import LEASES, PODS
+from config.api.resources import LEASES, PODS
 from runtime.api import ApiError, get, watch_objects
 from runtime.api.client import SILENT_CALLS, ApiClient
 from runtime.api.limited import LimitedApi
 from runtime.api.lines import HttpApiLines, api_lines
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from tests.runtime.api.conftest import Serve
 from tests.runtime.api.scripted_server import WAIT, ScriptedServer, echo, event_line, pod, stream
 

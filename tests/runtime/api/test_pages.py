@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 import pytest
 from aiohttp import web
 
-from config.api_resources import PODS
+from config.api.resources import PODS
 from runtime.api import ApiError
 from runtime.api.pages import list_all
 from tests.runtime.api.conftest import Connect, Serve

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from config.api_resources import PODS
-from config.kubeconfig import ApiAccess, ClusterAccess, Pem
+from config.api.resources import PODS
+from config.credentials.kubeconfig import ApiAccess, ClusterAccess, Pem
 from runtime.api import get
 from runtime.api.proxy import proxy_for
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from tests.runtime.api.conftest import Connect, Serve
 from tests.runtime.api.scripted_server import WAIT, Certificates, echo
 

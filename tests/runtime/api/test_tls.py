@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config.api_resources import PODS
-from config.kubeconfig import ClusterAccess, Pem, UserAccess
+from config.api.resources import PODS
+from config.credentials.kubeconfig import ClusterAccess, Pem, UserAccess
 from runtime.api import ApiError, get
 from runtime.api.tls import CHECK_EVERY_NS, TlsContexts, TlsError
 from tests.runtime.api.conftest import Connect, Serve

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from config.api_resources import PODS
+from config.api.resources import PODS
 from config.objects import Pod
 from runtime.api import ApiError, WatchEvent, get, watch_objects
 from runtime.api.client import ApiClient

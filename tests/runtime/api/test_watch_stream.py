@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.api_resources import PODS
+from config.api.resources import PODS
 from runtime.api import ApiError, watch_objects
 from runtime.api.watch_stream import LineSplitter, LineTooLongError, cut_short, read_event
 from tests.runtime.api.scripted_server import event_line, pod

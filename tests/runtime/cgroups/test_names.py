@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.pod_identity import QosClass
+from config.pods.identity import QosClass
 from runtime.cgroups.names import (
     CGROUPFS,
     SYSTEMD,

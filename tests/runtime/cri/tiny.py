@@ -9,7 +9,7 @@ from typing import Any
 from runtime.cri import CriError, StatusCode, Verb
 from runtime.cri.messages import Message, RuntimeCondition, RuntimeStatus, StatusResponse, VersionResponse
 from runtime.cri.verbs import STATUS, VERSION
-from runtime.pending import Pending
+from runtime.io.pending import Pending
 
 READY = (
     RuntimeCondition(type="RuntimeReady", status=True),

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from runtime.event_loop import LoopThread
 from runtime.hooks.capability import HookAnswer
 from runtime.hooks.http_call import NetworkHookCaller
+from runtime.io.event_loop import LoopThread
 
 
 class Server:

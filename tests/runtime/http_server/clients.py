@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.event_loop import LoopThread
 from runtime.http_server.listener import Handler, HttpListener
+from runtime.io.event_loop import LoopThread
 
 PATIENCE_S = 10.0
 

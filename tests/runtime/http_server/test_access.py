@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.http_server.access import Attributes, User, attributes_of, forbidden
+from runtime.http_server.auth.access import Attributes, User, attributes_of, forbidden
 
 SUBRESOURCES = {
     "/stats": "stats",

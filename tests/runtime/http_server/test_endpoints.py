@@ -14,18 +14,18 @@ import msgspec
 import pytest
 
 from actors.kernel import PoolDispatcher
-from cli.node_server import NodeWindow, Serving, configuration_shown, node_server
+from cli.run.node_server import NodeWindow, Serving, configuration_shown, node_server
 from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import Authentication, X509Authentication
 from runtime.api import ApiLines
-from runtime.event_loop import LoopThread
-from runtime.http_server.access import attributes_of
+from runtime.http_server.auth.access import attributes_of
 from runtime.http_server.node_server import NodeServer, Ports, PortTakenError, ports_of
+from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.server import ApiServer
 from simulation.cri import Settings
-from simulation.simulated_node import SimulatedNode
+from simulation.node.simulated_node import SimulatedNode
 from tests.real.waiting import until
 from tests.runtime.http_server.authorities import authority, client_context
 from tests.runtime.http_server.clients import Client, Said, ask, said

@@ -14,11 +14,11 @@ import pytest
 from config.kubelet.configuration import Authentication, Authorization
 from config.objects import SubjectAccessReview, SubjectAccessReviewStatus, TokenReview, TokenReviewStatus, UserInfo
 from runtime.api import ApiCall, ApiError
-from runtime.http_server.access import ANONYMOUS, User
-from runtime.http_server.client_certificates import Shown
-from runtime.http_server.gate import Gate, GateError, gate_faults
+from runtime.http_server.auth.access import ANONYMOUS, User
+from runtime.http_server.auth.client_certificates import Shown
+from runtime.http_server.auth.gate import Gate, GateError, gate_faults
+from runtime.http_server.auth.reviews import ENTRIES_AT_MOST, ReviewCache
 from runtime.http_server.heads import Refusal
-from runtime.http_server.reviews import ENTRIES_AT_MOST, ReviewCache
 
 OPEN, CLOSED = Authorization(mode="AlwaysAllow"), Authorization()
 REPLACE = msgspec.structs.replace

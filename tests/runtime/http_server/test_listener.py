@@ -11,10 +11,10 @@ from contextlib import closing
 import pytest
 from aiohttp import web
 
-from runtime.event_loop import LoopThread
 from runtime.http_server.doorman import HEAD_BYTES_AT_MOST, Way
 from runtime.http_server.heads import Head, Refusal, head_of, sound_path
 from runtime.http_server.listener import HttpListener
+from runtime.io.event_loop import LoopThread
 from tests.runtime.http_server.clients import Client, ask, listening, said
 
 

@@ -15,8 +15,8 @@ from aiohttp import web
 from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatusResponse
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.log_streams import THREADS, LogStreams
-from runtime.log_lines import LogOptions
-from runtime.log_source import LocalLogSource, OpenLog
+from runtime.logs.lines import LogOptions
+from runtime.logs.source import LocalLogSource, OpenLog
 from tests.runtime.http_server.clients import Client, ask, listening
 
 LINE = b"2026-01-01T00:00:00Z stdout F " + b"x" * 1000 + b"\n"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cli.node_server import Serving, switches_of
-from config.feature_gates import FeatureGates
+from cli.run.node_server import Serving, switches_of
 from config.kubelet import KubeletConfiguration
+from config.kubelet.feature_gates import FeatureGates
 from runtime.http_server.heads import Head, Refusal
 from runtime.http_server.paths import EVERYTHING, Switch, asked
 from tests.runtime.http_server.clients import Client, Said, ask, said

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 from aiohttp import web
 
-from runtime.http_server.gate import bearer_of
+from runtime.http_server.auth.gate import bearer_of
 from runtime.http_server.heads import Refusal
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.observer import WATCHERS_AT_MOST, Look, Observer, asking_for_token, is_observed

@@ -16,11 +16,11 @@ import pytest
 from aiohttp import web
 
 from config.kubelet.tls import INSECURE_CIPHERS, SECURE_CIPHERS, chosen_curve
-from runtime.http_server.client_certificates import ENDED, NOT_BELIEVED
-from runtime.http_server.gate import user_of_certificate
+from runtime.http_server.auth.client_certificates import ENDED, NOT_BELIEVED
+from runtime.http_server.auth.gate import user_of_certificate
+from runtime.http_server.auth.self_signed import self_signed
+from runtime.http_server.auth.serving_certificate import CertificateError, ServingFiles, ServingTls
 from runtime.http_server.listener import Handler
-from runtime.http_server.self_signed import self_signed
-from runtime.http_server.serving_certificate import CertificateError, ServingFiles, ServingTls
 from tests.runtime.api.scripted_server import Certificates, Pair
 from tests.runtime.http_server.authorities import authority, client_context, write_pair
 from tests.runtime.http_server.clients import Client, ask, listening

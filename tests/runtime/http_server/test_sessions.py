@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.http_server.heads import Head, Refusal
-from runtime.http_server.sessions import Streams, streams_of, way_to
+from runtime.http_server.sessions.sessions import Streams, streams_of, way_to
 
 HEAD = Head(
     "POST",

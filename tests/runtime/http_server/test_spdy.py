@@ -8,7 +8,7 @@ import pytest
 
 from runtime.http_server.doorman import Way
 from runtime.http_server.heads import Head
-from runtime.http_server.spdy import (
+from runtime.http_server.sessions.spdy import (
     DICTIONARY,
     Acceptor,
     ControlFrame,
@@ -24,7 +24,7 @@ from runtime.http_server.spdy import (
     meaning,
     pong,
 )
-from runtime.http_server.websocket_sessions import CHANNELS, TUNNEL, is_translated, offered, spdy_request
+from runtime.http_server.sessions.websocket import CHANNELS, TUNNEL, is_translated, offered, spdy_request
 
 
 def test_streams_are_opened_with_odd_numbers_and_headers_that_share_a_dictionary() -> None:

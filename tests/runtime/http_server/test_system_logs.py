@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from runtime.beneath import open_beneath
+from runtime.files.beneath import open_beneath
 from runtime.http_server.heads import Refusal, query_of
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.log_query import LogQuery, is_log_query, journal_command, log_query

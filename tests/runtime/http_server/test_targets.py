@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from config.codec import from_builtins
+from config.documents.codec import from_builtins
 from config.objects import Pod
 from runtime.http_server.heads import Refusal
 from runtime.http_server.targets import bare_id, log_request, logged_container, pod_named
-from runtime.log_lines import STDERR, LogOptions
+from runtime.logs.lines import STDERR, LogOptions
 
 NOW_NS = 1_000 * 10**9
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from runtime.memory_notices import MemoryMark
 from runtime.memory_notices.capability import MemoryWatch
 from runtime.memory_notices.local import LocalMemoryNotices

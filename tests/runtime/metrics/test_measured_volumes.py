@@ -10,8 +10,8 @@ from runtime.metrics import kubelet as names
 from runtime.metrics.measured_volumes import MeasuredVolumes
 from runtime.metrics.meters import Meters
 from runtime.volumes.capability import VolumeSpec
-from simulation.file_tree import FileTree
-from simulation.node_volumes import SimulatedNodeVolumes
+from simulation.host.file_tree import FileTree
+from simulation.host.volumes import SimulatedNodeVolumes
 
 PLUGIN = "kubernetes.io/empty-dir"
 SPEC = VolumeSpec(name="scratch", volume=Volume(name="scratch", empty_dir=EmptyDirVolumeSource()), source="empty_dir")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from runtime.oom import OomKill
 from runtime.oom.kernel_log import DEVICE, KernelOomLog, kernel_texts
 from tests.memory_group import MAY_BE_MADE, MemoryGroup

@@ -12,10 +12,10 @@ from threading import Event
 
 import pytest
 
-from runtime.event_loop import LoopThread
-from runtime.plugin_errors import PluginError
+from runtime.io.event_loop import LoopThread
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.local import LocalPluginSockets
+from runtime.plugins.errors import PluginError
 from tests.csi_driver.process import NAME, DriverProcess
 from tests.real.waiting import until
 

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from runtime.cri.transport import grpc
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from runtime.probes import GrpcCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
 from runtime.probes.capability import Check
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from actors.kernel import PoolDispatcher
-from config.kubeconfig import ApiAccess, ClusterAccess, Pem, UserAccess
+from config.credentials.kubeconfig import ApiAccess, ClusterAccess, Pem, UserAccess
 from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
-from runtime.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread
 from simulation.apiserver.authentication import user_named
 from simulation.apiserver.core import Options
 from simulation.apiserver.http_front import HttpFront

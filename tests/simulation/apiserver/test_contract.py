@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.api_resources import CONFIG_MAPS, LEASES, NODES, PODS, SERVICE_ACCOUNTS, TOKEN_REVIEWS
+from config.api.resources import CONFIG_MAPS, LEASES, NODES, PODS, SERVICE_ACCOUNTS, TOKEN_REVIEWS
 from config.objects import (
     ConfigMap,
     Container,

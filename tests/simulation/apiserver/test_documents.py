@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from config.api_resources import EVENTS
+from config.api.resources import EVENTS
 from runtime.api import create_unread
 from simulation.apiserver.requests import Request
 from tests.simulation.apiserver.worlds import PODS, STRATEGIC, Asked, Server

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from actors.kernel import Promise, SimulatedDispatcher
-from config.api_resources import EVENTS, PODS
-from config.codec import unknown_fields
+from config.api.resources import EVENTS, PODS
+from config.documents.codec import unknown_fields
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.api import ApiCall, ApiError, WatchEvent, create, get, patch, watch_objects
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import Request
 from simulation.apiserver.server import ApiServer
-from simulation.faults import CallFaults, EventFaultPlan, FaultPlan, Faults
+from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 
 MS = 10**6
 SECOND_NS = 10**9

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from config.codec import decode, unknown_fields
+from config.documents.codec import decode, unknown_fields
 from config.objects import Pod
 from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.reading import read_version

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.quantity import NANOS
+from config.values.quantity import NANOS
 from simulation.apiserver.scheduling import (
     NO_NODES,
     NO_PORTS,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulation.cluster.orders import Befall, Behave, OrderError, Step, ns_of, read_order, speed_of
-from simulation.scenario_faults import RuntimeCalls
+from simulation.scenarios.faults import RuntimeCalls
 
 
 def read(**fields: Any) -> object:

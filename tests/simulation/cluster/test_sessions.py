@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from runtime.http_server.spdy import FRAME_BYTES, DataFrame, Opener, frame_of
+from runtime.http_server.sessions.spdy import FRAME_BYTES, DataFrame, Opener, frame_of
 from simulation.cluster import Cluster, cluster
 from simulation.cluster.sessions import SPOKEN
 from simulation.cluster.spdy_sessions import PROTOCOL

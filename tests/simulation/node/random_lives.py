@@ -16,7 +16,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from actors.kernel import SimulatedDispatcher
-from actors.start.identity import CONTAINER_NAME
+from actors.model.identity import CONTAINER_NAME
 from runtime.api import ApiLines
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
@@ -25,7 +25,7 @@ from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import Request
 from simulation.apiserver.server import ApiServer
 from simulation.cri.state import ContainerRecord
-from simulation.faults import CallFaults, FaultPlan, Faults
+from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 HOOKS = st.sampled_from(

@@ -9,8 +9,8 @@ import json
 import sys
 from typing import Any
 
-from config.codec import to_builtins
-from simulation.faults import CallFaults, EventFaultPlan, FaultPlan, Faults
+from config.documents.codec import to_builtins
+from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 from tests.simulation.node.worlds import OTHER_IMAGE, SECOND, World, container, manifest
 
 PODS = 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.admission_messages import ResourceManagerStarted
-from cli.local_views import explanation
+from actors.messages.admission import ResourceManagerStarted
+from cli.inspect.local_views import explanation
 from config.kubelet import KubeletConfiguration
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND, World, container, manifest

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import SimulatedDispatcher
-from config.pod_identity import CONFIG_MIRROR, QosClass
+from config.pods.identity import CONFIG_MIRROR, QosClass
 from runtime.api import ApiLines
 from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import TokenBucket
@@ -18,7 +18,7 @@ from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import JsonAnswer, ListAnswer, ObjectAnswer, Request
 from simulation.apiserver.server import ApiServer
-from simulation.simulated_node import SimulatedNode
+from simulation.node.simulated_node import SimulatedNode
 from tests.simulation.node.worlds import MS, READY_IMAGES, SECOND, container, manifest
 
 MINUTE = 60 * SECOND

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.csi_rules import attachment_name
+from actors.volumes.claims.csi_rules import attachment_name
 from runtime.csi.capability import NodeInfo
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container

@@ -13,9 +13,9 @@ from actors.kernel.dispatcher import Dispatcher
 from runtime.cri import Cri
 from runtime.cri.enums import ContainerState
 from runtime.cri.messages import ListPodSandboxRequest
-from runtime.pending import Subscription
+from runtime.io.pending import Subscription
 from simulation.cri.state import POD_UID_LABEL
-from simulation.simulated_node import SimulatedNode
+from simulation.node.simulated_node import SimulatedNode
 from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
 from tests.simulation.node.worlds import READY_IMAGES, manifest
 

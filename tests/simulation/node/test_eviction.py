@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from actors.container_stops import StopEnded
+from actors.pod.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration
 from runtime.cri import CriError, StatusCode
-from simulation.faults import CallFaults, FaultPlan, Faults
-from simulation.shortages import Scarce, give_back, leave
-from simulation.simulated_node import MAX_PODS
+from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
+from simulation.faults.shortages import Scarce, give_back, leave
+from simulation.node.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND, World, container, fail_once, manifest

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from actors.history_ring import HistoryRing
-from cli.explanation import Explanation, happened_rows, headline, next_lines
-from cli.local_views import explanation
+from actors.events.history_ring import HistoryRing
+from cli.inspect.explanation import Explanation, happened_rows, headline, next_lines
+from cli.inspect.local_views import explanation
 from simulation.cri import Settings
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_config_volumes_of_api import CFG, SETTINGS, settings, using

@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from actors.kernel import Actor
-from simulation.failing import handled_until
-from simulation.play import Outcome, Play
-from simulation.scenario import Scenario, library_scenario, with_pods
+from simulation.faults.failing import handled_until
+from simulation.play.play import Outcome, Play
+from simulation.scenarios.scenario import Scenario, library_scenario, with_pods
 from tests.seeds import over_seeds
 from tests.simulation.node.worlds import SECOND, World, manifest
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import pytest
 
-from actors.csi_node import CsiNodeActor
+from actors.cluster.object_cache import ObjectCacheActor
 from actors.kernel import Actor
-from actors.mirror_pods import MirrorPodActor
-from actors.node_status import NodeStatusActor
-from actors.object_cache import ObjectCacheActor
-from actors.plugin_messages import PublishDriver
-from actors.plugin_watcher import PluginWatcherActor
-from actors.resource_manager import ResourceManagerActor
-from actors.status_manager import StatusManagerActor
-from actors.storage import StorageActor
-from actors.sync_loop import SyncLoopActor
-from actors.volume_reconciler import VolumeReconcilerActor
+from actors.messages.plugins import PublishDriver
+from actors.node.status.actor import NodeStatusActor
+from actors.resources.manager import ResourceManagerActor
+from actors.sources.mirror_pods import MirrorPodActor
+from actors.sources.storage import StorageActor
+from actors.status.manager import StatusManagerActor
+from actors.sync.loop import SyncLoopActor
+from actors.volumes.plugins.csi_node import CsiNodeActor
+from actors.volumes.plugins.watcher import PluginWatcherActor
+from actors.volumes.reconciler import VolumeReconcilerActor
 from simulation.cri.behaviour import PREFIX
 from tests.simulation.node.test_claims import DRIVER, STORAGE, StorageCluster
 from tests.simulation.node.worlds import SECOND, Fail, let_fail, manifest

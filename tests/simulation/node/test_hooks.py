@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from actors.messages import LookAgain
-from actors.pod_worker import PodWorker
-from actors.start.identity import CONTAINER_NAME
+from actors.messages.pods import LookAgain
+from actors.model.identity import CONTAINER_NAME
+from actors.pod.worker import PodWorker
 from runtime.cri.enums import ContainerState
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.admission.abilities import Abilities
-from actors.id_ranges import IdRange, read_document
+from actors.model.id_ranges import IdRange, read_document
+from actors.resources.abilities import Abilities
 from config.kubelet import KubeletConfiguration
 from runtime.cri.enums import NamespaceMode
 from runtime.cri.messages import PodSandboxConfig
 from simulation.cri.state import ContainerRecord
-from simulation.host import SimulatedPodFiles
-from simulation.simulated_node import ROOT
+from simulation.host.host import SimulatedPodFiles
+from simulation.node.simulated_node import ROOT
 from tests.simulation.node.worlds import IN_A_CLUSTER, SECOND, World, container, manifest
 
 PER_POD = 65536

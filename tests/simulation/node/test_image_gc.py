@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from actors.kernel import ActorSystem
-from actors.reclaim_messages import ImagesReclaimed, ReclaimImages
+from actors.messages.reclaim import ImagesReclaimed, ReclaimImages
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import Image
 from runtime.cri.verbs import CREATE_CONTAINER, REMOVE_IMAGE
 from simulation.cri import Settings
-from simulation.faults import CallFaults, FaultPlan, Faults
-from simulation.simulated_node import SimulatedNode
-from tests.actors.probes import Recorder
+from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
+from simulation.node.simulated_node import SimulatedNode
+from tests.actors.recorders import Recorder
 from tests.simulation.node.worlds import IN_A_CLUSTER, SECOND, World, container, manifest
 
 MIB = 2**20

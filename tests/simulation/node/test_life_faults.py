@@ -13,12 +13,16 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, find, settings
 
-from actors import init_actions, pod_actions, pod_end, pod_worker, published_status
-from actors.init_actions import INITIALIZED
-from actors.pod_lifecycle import Event, KillRequested
+from actors.pod import end as pod_end
+from actors.pod import worker as pod_worker
+from actors.pod.worker import PodWorker
+from actors.pod_rules import actions as pod_actions
+from actors.pod_rules import init_actions
+from actors.pod_rules.init_actions import INITIALIZED
+from actors.pod_rules.lifecycle import Event, KillRequested
+from actors.pod_rules.termination import plan_ending
 from actors.pod_status import api_status, phase
-from actors.pod_worker import PodWorker
-from actors.termination import plan_ending
+from actors.status import published_status
 from tests.simulation.node import life_properties as properties
 from tests.simulation.node.random_lives import Life, Plan, plans, play
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.start.identity import CONTAINER_NAME
+from actors.model.identity import CONTAINER_NAME
 from runtime.cri.enums import ContainerState
 from runtime.cri.errors import StatusCode
 from simulation.cri import Settings

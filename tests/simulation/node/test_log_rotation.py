@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from config.kubelet import KubeletConfiguration
-from simulation.file_tree import FileTree
+from simulation.host.file_tree import FileTree
 from tests.simulation.node.worlds import SECOND, World, manifest
 
 LIMIT = 10 * 1024

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from actors.container_stops import StopEnded
+from actors.pod.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration, ShutdownGracePeriodByPodPriority
 from runtime.metrics.kubelet import GRACEFUL_SHUTDOWN_END, GRACEFUL_SHUTDOWN_START
-from simulation.simulated_node import MAX_PODS
+from simulation.node.simulated_node import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container, fail_once, manifest

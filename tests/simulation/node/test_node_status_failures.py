@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.node_status import NodeStatusActor
+from actors.node.status.actor import NodeStatusActor
 from config.kubelet import KubeletConfiguration
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_claims import STORAGE, StorageCluster

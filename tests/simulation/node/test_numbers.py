@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from actors.eviction.signals import MEMORY, NODE_FS, PIDS, signals_of
 from actors.kernel import SimulatedDispatcher
-from actors.node_numbers import NodeNumbers
-from actors.node_signals import MEMORY, NODE_FS, PIDS, signals_of
+from actors.node.numbers import NodeNumbers
 from simulation.cri.simulated_cri import SimulatedCri
-from simulation.simulated_node import ROOT, SimulatedNode
+from simulation.node.simulated_node import ROOT, SimulatedNode
 
 SECOND_NS = 1_000_000_000
 POD = """

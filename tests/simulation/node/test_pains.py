@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pleg import DescribePleg
+from actors.pleg.pleg import DescribePleg
 from config.kubelet import KubeletConfiguration
 from simulation.cri import Settings
-from simulation.faults import CallFaults, EventFaultPlan, FaultPlan, Faults
+from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
 MANY = 100

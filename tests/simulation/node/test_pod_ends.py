@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from actors.container_gc import ContainerGCActor
+from actors.containers.gc import ContainerGCActor
 from actors.kernel import ActorRef, MailboxOverflowed
-from actors.messages import CollectPod, LookAgain, TerminatePod
-from actors.pod_deeds import Deeds
+from actors.messages.pods import CollectPod, LookAgain, TerminatePod
+from actors.pod.deeds import Deeds
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.cri.behaviour import PREFIX

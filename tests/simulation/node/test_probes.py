@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from actors.pod_sync import PodSync
+from actors.pod.sync import PodSync
 from simulation.cri.state import ContainerRecord
-from simulation.faults import CallFaults, FaultPlan, Faults
+from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 TCP = {"tcpSocket": {"port": 80}}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from actors.manifest_messages import ManifestChange, ManifestsRefused, ManifestsTaken
-from config.pod_identity import source_of
-from simulation.simulated_node import ROOT
+from actors.messages.manifests import ManifestChange, ManifestsRefused, ManifestsTaken
+from config.pods.identity import source_of
+from simulation.node.simulated_node import ROOT
 from tests.simulation.node.worlds import IMAGE, SECOND, World, container, manifest
 
 PLACE = f"{ROOT}/pushed-manifests"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.reference_messages import HoldObjects
+from actors.messages.references import HoldObjects
 from runtime.cri.enums import ContainerState
 from runtime.cri.verbs import PULL_IMAGE
 from simulation.cri import Settings

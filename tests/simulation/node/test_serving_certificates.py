@@ -10,15 +10,15 @@ import msgspec
 import pytest
 
 from actors.kernel import Promise, broken
-from actors.messages import FollowNode
-from actors.node_certificate import CLIENT as CLIENT_PURPOSE
-from actors.node_certificate import NodeCertificateActor
+from actors.messages.pods import FollowNode
+from actors.node.certificate import CLIENT as CLIENT_PURPOSE
+from actors.node.certificate import NodeCertificateActor
 from config.kubelet import KubeletConfiguration
 from runtime.api import Api, ApiCall, ApiError
-from runtime.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
+from runtime.state.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
 from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
-from tests.actors.probes import Recorder
+from tests.actors.recorders import Recorder
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND
 

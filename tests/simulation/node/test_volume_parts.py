@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.local_views import explanation
+from cli.inspect.local_views import explanation
 from runtime.cri.enums import ContainerState
 from simulation.cri import Settings
 from simulation.cri.state import ContainerRecord

@@ -9,7 +9,7 @@ import pytest
 
 from actors.kernel import SimulatedDispatcher
 from runtime.cri.enums import ContainerState
-from simulation.simulated_node import SimulatedNode
+from simulation.node.simulated_node import SimulatedNode
 from tests.actors.kernel.drivers import PoolDriver
 from tests.simulation.node.test_crowds import THREADS_MAX, threads_beside_lanes
 from tests.simulation.node.worlds import READY_IMAGES, SECOND, World, container, manifest

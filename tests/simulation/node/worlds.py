@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, Message, SimulatedDispatcher
-from actors.pod_worker import PodWorker
+from actors.pod.worker import PodWorker
 from config.kubelet import KubeletConfiguration
 from config.objects import ContainerStatus, Pod
 from runtime.cri.enums import ContainerState
 from simulation.cri import Settings
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord
-from simulation.simulated_node import MAX_PODS, SimulatedNode
+from simulation.node.simulated_node import MAX_PODS, SimulatedNode
 
 SECOND = 10**9
 MS = 10**6

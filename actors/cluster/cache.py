@@ -1,0 +1,180 @@
+"""`ClusterCacheActor`: what pods need of the cluster around them: services, RuntimeClasses, the node (spec 9.8, 13.1).
+
+One watch follows each of the two sets. Of a service only its address and ports are kept. A pod is given finished
+answers: the variables of the services that it may know, what the node has for pods, and the handler that its
+RuntimeClass means. What of that is the same for all pods (`Surroundings`) the sync loop is told whenever it changes,
+and hands to each worker with its pod: so most pods that begin ask nobody.
+
+Until the first list has come a question waits for a few seconds, since a pod without the variables that it was promised
+would be worse than one that starts a little later. On a node that stands alone there are no services and no classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar
+
+from actors.cluster.list_watch import Follower
+from actors.kernel import ActorRef, Message, handles
+from actors.messages.pods import FollowNode, NodeObserved
+from actors.messages.references import (
+    ReadRuntimeClass,
+    ReadSurroundings,
+    RuntimeClassRead,
+    SurroundingsChanged,
+    SurroundingsRead,
+)
+from actors.model.service_variables import ServiceLink, link_of
+from actors.model.surroundings import Surroundings
+from config.api.resources import RUNTIME_CLASSES, SERVICES
+from config.objects import RuntimeClass, Service
+from runtime.api import Api, ApiError
+from runtime.api.no_server import REASON, NoApiServer
+
+SECOND_NS = 1_000_000_000
+FIRST_ANSWER_NS = 5 * SECOND_NS
+SERVICE_SET, CLASS_SET = "services", "runtime-classes"
+
+Question = ReadSurroundings | ReadRuntimeClass
+_NOTHING: Mapping[str, str] = {}
+
+
+class FirstAnswerDue(Message, frozen=True):
+    """To itself: this question has waited long enough."""
+
+    number: int
+
+
+class ClusterCacheActor(Follower):
+    """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, api: Api | None, node: ActorRef, sync_loop: ActorRef) -> None:
+        super().__init__(api or NoApiServer())
+        self._alone = api is None
+        self._node = node
+        self._sync_loop = sync_loop
+        self._services: dict[tuple[str, str], ServiceLink] | None = {} if self._alone else None
+        self._classes: dict[str, str] | None = None
+        self._allocatable: Mapping[str, str] | None = None
+        self._around: Surroundings | None = None
+        """As they are now; None while the services are not known."""
+        self._trouble: dict[Hashable, str] = {}
+        self._waiting: dict[int, Question] = {}
+        self._asked = 0
+
+    def on_start(self) -> None:
+        self._node.tell(FollowNode(self.ref))
+        self._look_around()
+        if not self._alone:
+            self.follow(SERVICE_SET, SERVICES)
+            self.follow(CLASS_SET, RUNTIME_CLASSES)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    @handles(ReadSurroundings, ReadRuntimeClass)
+    def read(self, question: Question) -> None:
+        if self._may_answer(question):
+            self._answer(question)
+        else:
+            self._wait(question)
+
+    def _may_answer(self, question: Question) -> bool:
+        if isinstance(question, ReadRuntimeClass):
+            return self._classes is not None or self._alone
+        knows_node = self._allocatable is not None or not question.needs_node
+        return knows_node and (self._services is not None or not question.wait)
+
+    def _wait(self, question: Question) -> None:
+        self._asked += 1
+        self._waiting[self._asked] = question
+        self.after(FIRST_ANSWER_NS, FirstAnswerDue(self._asked), key=self._asked)
+
+    @handles(FirstAnswerDue)
+    def first_answer_due(self, message: FirstAnswerDue) -> None:
+        question = self._waiting.pop(message.number, None)
+        if question is not None:
+            self._answer(question)
+
+    def _answer_waiting(self) -> None:
+        for number, question in list(self._waiting.items()):
+            if self._may_answer(question):
+                del self._waiting[number]
+                self.cancel_timer(number)
+                self._answer(question)
+
+    def _answer(self, question: Question) -> None:
+        if isinstance(question, ReadSurroundings):
+            around, allocatable = self._around, self._allocatable or _NOTHING
+            variables = _NOTHING if around is None else around.variables_of(question.namespace, question.own_namespace)
+            question.reader.tell(SurroundingsRead(question.tag, variables, allocatable, synced=around is not None))
+        else:
+            handler, error = self._handler_of(question.name)
+            question.reader.tell(RuntimeClassRead(question.tag, handler, error))
+
+    def _look_around(self) -> None:
+        """Something that pods are told has changed."""
+        services = self._services
+        self._around = None if services is None else Surroundings(tuple(services.values()), self._allocatable)
+        self._sync_loop.tell(SurroundingsChanged(self._around))
+
+    def _handler_of(self, name: str) -> tuple[str, str]:
+        if self._classes is None:
+            reason = REASON if self._alone else self._trouble.get(CLASS_SET, "the API server has not answered yet")
+            return "", f"failed to lookup RuntimeClass {name}: {reason}"
+        if name not in self._classes:
+            return "", f'runtimeclass.node.k8s.io "{name}" not found'
+        return self._classes[name], ""
+
+    # --- following --------------------------------------------------------------------------------------------------
+
+    def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
+        if key == SERVICE_SET:
+            links = (link_of(service) for service in objects)
+            self._services = {(link.namespace, link.name): link for link in links if link is not None}
+            self._look_around()
+            self._answer_waiting()
+        else:
+            self._classes = {each.metadata.name: each.handler for each in objects}
+            self._answer_waiting()
+
+    def changed(self, key: Hashable, event_type: str, value: Any) -> None:
+        gone = event_type == "DELETED"
+        if key == SERVICE_SET:
+            self._service_changed(value, gone)
+        else:
+            self._class_changed(value, gone)
+
+    def _service_changed(self, service: Service, gone: bool) -> None:
+        if self._services is None:
+            return
+        name = (service.metadata.namespace, service.metadata.name)
+        before, link = self._services.get(name), None if gone else link_of(service)
+        if link == before:
+            return  # labels, selectors, load balancers: nothing that a variable shows
+        if link is None:
+            del self._services[name]
+        else:
+            self._services[name] = link
+        self._look_around()
+
+    def _class_changed(self, runtime_class: RuntimeClass, gone: bool) -> None:
+        if self._classes is None:
+            return
+        name = runtime_class.metadata.name
+        if gone:
+            self._classes.pop(name, None)
+        else:
+            self._classes[name] = runtime_class.handler
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        status = message.node.status
+        if status is not None and status.allocatable and status.allocatable != self._allocatable:
+            self._allocatable = status.allocatable
+            self._look_around()
+            self._answer_waiting()
+
+    def failing(self, key: Hashable, error: ApiError) -> None:
+        self._trouble[key] = str(error)

@@ -1,0 +1,191 @@
+"""`TokenActor`: the tokens of service accounts that pods of this node carry (spec 8.7).
+
+Each is bound to its pod, so that it ends with it, and is kept by (pod, account, audience, lifetime). All who ask for
+one that is being made wait for the same flight. One that is fresh is given again; from the time of its renewal on the
+next is asked for, and while that fails the old one is given as long as it is valid. A server that refuses is left alone
+for a growing while. What a pod had is forgotten with the pod; nothing is written anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+import msgspec
+
+from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
+from actors.kernel import Actor, Message, Pending, handles, outcome_of
+from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
+from actors.model.times import seconds_of
+from config.api.resources import SERVICE_ACCOUNTS
+from config.objects import BoundObjectReference, TokenRequest, TokenRequestSpec
+from runtime.api import Api, create
+from runtime.api.no_server import NoApiServer
+
+SECOND_NS = 1_000_000_000
+MINUTE_NS = 60 * SECOND_NS
+REQUEST_LIMIT_NS = 30 * SECOND_NS
+DEFAULT_ACCOUNT = "default"
+
+
+class TokenKey(msgspec.Struct, frozen=True):
+    """What a token is for."""
+
+    uid: str
+    account: str
+    audience: str
+    expiration_seconds: int
+
+
+class TokenArrived(Message, frozen=True):
+    """To itself: a request has ended, with a token or with the reason why there is none."""
+
+    key: TokenKey
+    flight: int
+    token: Token | None
+    error: str
+
+
+class ForgetExpired(Message, frozen=True):
+    """To itself: some tokens are of no use any more."""
+
+    def coalesce_key(self) -> Hashable:
+        return "expired"
+
+
+class _Held:
+    """What is known for one key. `flight` is the number of the request in the air, 0: none."""
+
+    __slots__ = ("error", "failures", "flight", "retry_ns", "token", "waiting")
+
+    def __init__(self) -> None:
+        self.token: Token | None = None
+        self.flight = 0
+        self.failures = 0
+        self.retry_ns = 0
+        self.error = ""
+        self.waiting: list[RequestToken] = []
+
+
+class TokenActor(Actor):
+    """See the module. `api` None: the node stands alone, and there are no tokens."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    max_effects: ClassVar[int] = 64
+    health_limit_ns: ClassVar[int | None] = MINUTE_NS
+
+    def __init__(self, api: Api | None) -> None:
+        super().__init__()
+        self._api = api or NoApiServer()
+        self._held: dict[TokenKey, _Held] = {}
+        self._flights = 0
+
+    @handles(RequestToken)
+    def request_token(self, message: RequestToken) -> None:
+        pod = message.pod
+        account = pod.spec.service_account_name or DEFAULT_ACCOUNT
+        key = TokenKey(pod.metadata.uid, account, message.audience, message.expiration_seconds)
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = _Held()
+            self._sweep_later()
+        wall_ns = self.wall_ns()
+        if held.token is not None and held.token.is_fresh(wall_ns):
+            self._issue(message, held)
+        elif held.flight:
+            held.waiting = [each for each in held.waiting if not _same_question(each, message)]
+            held.waiting.append(message)
+        elif wall_ns < held.retry_ns:
+            self._answer_without_new(message, held)
+        else:
+            held.waiting.append(message)
+            self._ask(key, held, message)
+
+    def _ask(self, key: TokenKey, held: _Held, message: RequestToken) -> None:
+        self._flights += 1
+        held.flight = flight = self._flights
+        meta = message.pod.metadata
+        bound = BoundObjectReference(api_version="v1", kind="Pod", name=meta.name, uid=meta.uid)
+        spec = TokenRequestSpec(
+            audiences=(key.audience,) if key.audience else (),
+            expiration_seconds=key.expiration_seconds,
+            bound_object_ref=bound,
+        )
+        call = create(SERVICE_ACCOUNTS, meta.namespace, TokenRequest(spec=spec), name=key.account, subresource="token")
+        api, draw = self._api, self.chance.random()
+        self.begin(lambda: api.call(call, timeout_ns=REQUEST_LIMIT_NS), lambda done: _arrived(key, flight, done, draw))
+
+    @handles(TokenArrived)
+    def token_arrived(self, message: TokenArrived) -> None:
+        held = self._held.get(message.key)
+        if held is None or held.flight != message.flight:
+            return  # the pod has ended meanwhile
+        held.flight = 0
+        waiting, held.waiting = held.waiting, []
+        if message.token is not None:
+            held.token = message.token
+            held.failures, held.retry_ns, held.error = 0, 0, ""
+            for each in waiting:
+                self._issue(each, held)
+            return
+        held.failures += 1
+        held.retry_ns = self.wall_ns() + back_off_ns(held.failures, self.chance.random())
+        held.error = message.error
+        self.log.warning("no token for service account %s: %s", message.key.account, message.error)
+        for each in waiting:
+            self._answer_without_new(each, held)
+
+    def _issue(self, message: RequestToken, held: _Held) -> None:
+        token = held.token
+        assert token is not None, "only what there is can be issued"
+        # An old one that is given for want of a new one is to be asked for again when that may be had.
+        again_ns = max(token.refresh_ns, held.retry_ns)
+        message.reader.tell(TokenIssued(message.tag, token.text, token.expires_ns, again_ns))
+
+    def _answer_without_new(self, message: RequestToken, held: _Held) -> None:
+        if held.token is not None and held.token.is_valid(self.wall_ns()):
+            self._issue(message, held)
+        else:
+            message.reader.tell(TokenRefused(message.tag, f"failed to fetch token: {held.error}"))
+
+    # --- forgetting -------------------------------------------------------------------------------------------------
+
+    @handles(ReleaseObjects)
+    def release_objects(self, message: ReleaseObjects) -> None:
+        for key in [key for key in self._held if key.uid == message.uid]:
+            for each in self._held.pop(key).waiting:
+                each.reader.tell(TokenRefused(each.tag, "the pod has ended"))
+
+    def _sweep_later(self) -> None:
+        if len(self._held) == 1:
+            self.after(MINUTE_NS, ForgetExpired())
+
+    @handles(ForgetExpired)
+    def forget_expired(self, _: ForgetExpired) -> None:
+        """Of pods whose end was not heard. Who still needs one asks again."""
+        wall_ns = self.wall_ns()
+        for key, held in list(self._held.items()):
+            expired = held.token is None or not held.token.is_valid(wall_ns)
+            if expired and not held.flight and wall_ns >= held.retry_ns + MINUTE_NS:
+                del self._held[key]
+        if self._held:
+            self.after(MINUTE_NS, ForgetExpired())
+
+
+def _same_question(one: RequestToken, other: RequestToken) -> bool:
+    return one.reader is other.reader and bool(one.tag == other.tag)
+
+
+def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float) -> TokenArrived:
+    outcome = outcome_of(done)
+    if outcome.error is not None:
+        return TokenArrived(key, flight, None, str(outcome.error) or type(outcome.error).__name__)
+    answer = outcome.value
+    status = None if answer is None else answer.status
+    expires_s = None if status is None else seconds_of(status.expiration_timestamp)
+    if answer is None or status is None or not status.token or expires_s is None:
+        return TokenArrived(key, flight, None, "the API server has sent no token, or none with a time of expiry")
+    lifetime_s = (answer.spec.expiration_seconds if answer.spec is not None else None) or key.expiration_seconds
+    expires_ns = expires_s * SECOND_NS
+    token = Token(status.token, expires_ns, refresh_ns(expires_ns, lifetime_s * SECOND_NS, draw))
+    return TokenArrived(key, flight, token, "")

@@ -1,0 +1,393 @@
+"""`ContainerGCActor`: the one owner of dead containers and sandboxes, and of the logs of what is dead (spec 3.12).
+
+It decides and never waits: its children list and remove (`actors.containers.removal`). There are three occasions.
+
+- A container has died: of that name of that pod the newest dead one stays. Deaths within a second share one list.
+- A pod has ended (`CollectPod`): everything of it goes, at once and apart from all else, and its worker is told.
+- Every minute: what is over the limits, and what is left of pods that nobody knows. Nobody knows a pod when every
+  source has spoken (`KnownPods`), it is not among them, and no worker has announced itself for it.
+- The eviction manager needs space (`ReclaimContainers`): the same however young, and all of pods that have finished and
+  are shown so by the API. Of the others the newest stay: a container that has ended well, and is forgotten, would be
+  started again; of a static pod nothing else tells that it has had its time.
+
+A worker announces itself before it makes anything in the runtime, and a list comes through the mailbox behind that
+announcement: so whatever a list shows of a pod without a worker is old. What fails stays for the next pass.
+
+A log belongs to `LogRotationActor` as long as its container runs, and to this one from then on: it is removed, with all
+rotated ones beside it, after its container. Links to logs are made by the workers and removed here alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import msgspec
+
+from actors.containers.gc_rules import (
+    POD_UID_LABEL,
+    Unit,
+    Victim,
+    dead_containers,
+    removable_sandboxes,
+    surplus_of_names,
+    victim_of,
+)
+from actors.containers.removal import (
+    Collected,
+    DeadListed,
+    DeadLister,
+    GcTools,
+    ListDead,
+    PodCollector,
+    Remove,
+    Removed,
+    Remover,
+)
+from actors.kernel import STOP, Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
+from actors.messages.pods import CollectorStarted, CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
+from actors.messages.reclaim import ContainersReclaimed, ReclaimContainers
+from actors.messages.status import PodFinished
+from runtime.logs.pod_logs import uid_of_log_directory
+
+SECOND_NS = 1_000_000_000
+PASS_NS = 60 * SECOND_NS
+GATHER_NS = SECOND_NS
+"""Deaths of this time share one list."""
+REMOVERS = 8
+CHUNK = 4
+"""Victims that a remover takes at a time: one that hangs holds up the others of its chunk."""
+COLLECTORS = 64
+IDLE_COLLECTORS = 8
+"""Kept for the next pods; the others stop when they have nothing to do."""
+LISTER = "lister"
+COLLECTOR = "collector"
+
+
+class BeginPass(Message, frozen=True):
+    """To itself: time for a regular pass."""
+
+    def coalesce_key(self) -> Hashable:
+        return "pass"
+
+
+class LookAtDeaths(Message, frozen=True):
+    """To itself: deaths have been gathered for long enough."""
+
+    def coalesce_key(self) -> Hashable:
+        return "deaths"
+
+
+class ContainerGCActor(Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, sync_loop: ActorRef, tools: GcTools) -> None:
+        super().__init__()
+        self._sync_loop = sync_loop
+        self._tools = tools
+        self._workers: set[str] = set()
+        self._known: frozenset[str] | None = None
+        self._since_known: set[str] = set()
+        self._finished: set[str] = set()
+        self._deaths: set[Unit] = set()
+        self._looking_at: frozenset[Unit] = frozenset()
+        self._listing = False
+        self._pass_is_due = False
+        self._collecting: dict[str, CollectPod] = {}
+        self._to_collect: dict[str, CollectPod] = {}
+        self._asked_again: dict[str, CollectPod] = {}
+        self._collectors = 0
+        """How many there have been: every one has a name of its own."""
+        self._idle: list[ActorRef] = []
+        self._at_work: dict[ActorRef, str] = {}
+        """Collector -> UID of the pod that it collects. By name one from before a restart of this actor could be taken
+        for another.
+        """
+        self._queue: deque[Remove] = deque()
+        self._taken: set[str] = set()
+        self._busy: dict[str, Remove] = {}
+        self._errors: list[str] = []
+        self._askers: dict[str, ActorRef] = {}
+        self._asked_by: tuple[ActorRef, ...] = ()
+        """For whom the pass is that is under way."""
+
+    def on_start(self) -> None:
+        # Children outlive a restart of this actor; what they were doing for the last one is not known any more.
+        for name, child in self.children.items():
+            kind, _, number = name.partition(" ")
+            if kind == COLLECTOR:
+                self._collectors = max(self._collectors, int(number))
+                child.stop(block=False)
+        if LISTER not in self.children:
+            self.spawn(DeadLister, self.ref, self._tools, name=LISTER)
+        self.every(PASS_NS, BeginPass())
+        self._sync_loop.tell(CollectorStarted())
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        """Deaths were lost, or announcements: who is known has to be said anew before anything unknown is removed. What
+        workers have asked for they ask again after a while.
+        """
+        self._known = None
+        self.ref.tell(BeginPass())
+
+    # --- who is known -----------------------------------------------------------------------------------------------
+
+    @handles(PodWorkerStarted)
+    def worker_started(self, message: PodWorkerStarted) -> None:
+        self._workers.add(message.uid)
+        self._since_known.add(message.uid)
+        self._finished.discard(message.uid)
+
+    @handles(PodFinished)
+    def pod_finished(self, message: PodFinished) -> None:
+        self._finished.add(message.uid)
+
+    @handles(KnownPods)
+    def known_pods(self, message: KnownPods) -> None:
+        first = self._known is None
+        self._known = message.uids
+        # Who is not known and has not announced itself since the word before has ended.
+        here = message.uids | self._since_known
+        self._workers &= here
+        self._finished &= here
+        self._since_known.clear()
+        if first:
+            self.ref.tell(BeginPass())
+
+    def _is_gone(self, uid: str) -> bool:
+        return (
+            self._known is not None
+            and uid not in self._known
+            and uid not in self._workers
+            and uid not in self._collecting
+            and uid not in self._to_collect
+        )
+
+    def _is_gone_or_finished(self, uid: str) -> bool:
+        taken = uid in self._collecting or uid in self._to_collect
+        return self._is_gone(uid) or (uid in self._finished and not taken)
+
+    # --- one pod has ended ------------------------------------------------------------------------------------------
+
+    @handles(CollectPod)
+    def collect_pod(self, message: CollectPod) -> None:
+        if message.uid in self._collecting:
+            # What its worker has seen is over with the collection under way; when that has ended, a pod of the same UID
+            # may live, with the same directory for its logs.
+            self._asked_again[message.uid] = msgspec.structs.replace(message, remains=None)
+        else:
+            self._to_collect[message.uid] = message
+        self._start_collectors()
+
+    def _start_collectors(self) -> None:
+        while self._to_collect and len(self._collecting) < COLLECTORS:
+            uid = next(iter(self._to_collect))
+            request = self._collecting[uid] = self._to_collect.pop(uid)
+            collector = self._idle.pop() if self._idle else self._new_collector()
+            self._at_work[collector] = uid
+            collector.tell(request)
+
+    def _new_collector(self) -> ActorRef:
+        self._collectors += 1
+        name = f"{COLLECTOR} {self._collectors}"
+        collector = self.spawn(PodCollector, self.ref, self._tools, name=name, strategy=STOP)
+        self.watch(collector)
+        return collector
+
+    @handles(Collected)
+    def collected(self, message: Collected) -> None:
+        if self._at_work.pop(message.collector, None) is None:
+            return  # one from before a restart of this actor
+        if len(self._idle) < IDLE_COLLECTORS:
+            self._idle.append(message.collector)
+        else:
+            message.collector.stop(block=False)
+        self._collection_ended(message.uid, message.error)
+
+    @handles(ActorStopped)
+    def collector_stopped(self, message: ActorStopped) -> None:
+        # Also one that was done may fail: the next pod is not to be told to nobody.
+        self._idle = [each for each in self._idle if each is not message.ref]
+        uid = self._at_work.pop(message.ref, None)
+        if uid is not None:
+            self._collection_ended(uid, f"the collection failed: {message.cause}")
+
+    def _collection_ended(self, uid: str, error: str) -> None:
+        request = self._collecting.pop(uid, None)
+        if request is not None and request.worker is not None:
+            request.worker.tell(PodCollected(uid, error))
+        again = self._asked_again.pop(uid, None)
+        if again is not None:
+            self._to_collect[uid] = again
+        self._start_collectors()
+
+    # --- a container has died ---------------------------------------------------------------------------------------
+
+    @handles(ContainersDied)
+    def containers_died(self, message: ContainersDied) -> None:
+        if not self._deaths:
+            self.after(GATHER_NS, LookAtDeaths())
+        self._deaths.update(message.died)
+
+    @handles(LookAtDeaths)
+    def look_at_deaths(self, _: LookAtDeaths) -> None:
+        self._list()
+
+    # --- every minute, and on demand --------------------------------------------------------------------------------
+
+    @handles(ReclaimContainers)
+    def reclaim(self, message: ReclaimContainers) -> None:
+        self._askers[message.asker.path] = message.asker
+        self._pass_is_due = True
+        self._list()
+
+    def _answer_if_done(self, error: str = "") -> None:
+        """Tell those who have asked for the pass that it is over."""
+        if not self._busy and not self._queue:
+            askers, self._asked_by = self._asked_by, ()
+            for asker in askers:
+                asker.tell(ContainersReclaimed(error))
+
+    @handles(BeginPass)
+    def begin_pass(self, _: BeginPass) -> None:
+        self._pass_is_due = True
+        self._list()
+
+    def _list(self) -> None:
+        """Ask for the list that is due, one at a time."""
+        if self._listing:
+            return
+        if self._pass_is_due and not self._queue and not self._busy:
+            self._pass_is_due = False
+            self._listing = True
+            self._asked_by, self._askers = tuple(self._askers.values()), {}
+            self.children[LISTER].tell(ListDead("", True))
+        elif self._deaths:
+            self._looking_at, self._deaths = frozenset(self._deaths), set()
+            self._listing = True
+            uids = {uid for uid, _ in self._looking_at}
+            self.children[LISTER].tell(ListDead(uids.pop() if len(uids) == 1 else "", False))
+
+    @handles(DeadListed)
+    def dead_listed(self, message: DeadListed) -> None:
+        self._listing = False
+        if message.error:
+            self.log.warning("dead containers cannot be listed: %s", message.error)
+            if message.asked.disk:
+                self._answer_if_done(f"dead containers cannot be listed: {message.error}")
+        elif message.asked.disk:
+            self._judge_all(message)
+            self._answer_if_done()
+        else:
+            self._judge_deaths(message)
+        self._list()
+
+    def _judge_deaths(self, listed: DeadListed) -> None:
+        units = {unit for unit in self._looking_at if unit[0] not in self._collecting}
+        surplus = surplus_of_names(listed.containers, units, self._tools.policy)
+        self._enqueue_containers([victim_of(each, self._tools.places) for each in surplus])
+
+    def _judge_all(self, listed: DeadListed) -> None:
+        places = self._tools.places
+        containers, sandboxes, collecting = listed.containers, listed.sandboxes, self._collecting
+        if collecting:
+            containers = tuple(each for each in containers if each.labels.get(POD_UID_LABEL, "") not in collecting)
+            sandboxes = tuple(each for each in sandboxes if each.metadata and each.metadata.uid not in collecting)
+        policy, is_spent = self._tools.policy, self._is_gone
+        if self._asked_by:
+            policy, is_spent = msgspec.structs.replace(policy, min_age_ns=0), self._is_gone_or_finished
+        dead = dead_containers(containers, policy, self.wall_ns(), is_spent)
+        self._enqueue_containers([victim_of(container, places) for container in dead])
+        self._enqueue(
+            Remove(
+                sandboxes=tuple(removable_sandboxes(sandboxes, listed.containers, is_spent)),
+                log_directories=self._orphaned_logs(listed),
+                links=_orphaned_links(listed),
+            )
+        )
+
+    def _orphaned_logs(self, listed: DeadListed) -> tuple[str, ...]:
+        """Log directories of pods that are gone here and in the runtime."""
+        known = self._known or frozenset()
+        gone = [
+            (uid, directory)
+            for directory in listed.log_directories
+            # Nearly all are of pods that are known, and such a name ends with the UID.
+            if directory.rpartition("_")[2] not in known
+            and (uid := uid_of_log_directory(directory))
+            and self._is_gone(uid)
+        ]
+        if not gone:
+            return ()
+        in_runtime = {each.labels.get(POD_UID_LABEL, "") for each in listed.containers}
+        in_runtime.update(each.metadata.uid for each in listed.sandboxes if each.metadata is not None)
+        return tuple(directory for uid, directory in gone if uid not in in_runtime)
+
+    # --- removing ---------------------------------------------------------------------------------------------------
+
+    def _enqueue_containers(self, victims: list[Victim]) -> None:
+        new = [victim for victim in victims if victim.id not in self._taken]
+        self._taken.update(victim.id for victim in new)
+        for start in range(0, len(new), CHUNK):
+            self._enqueue(Remove(containers=tuple(new[start : start + CHUNK])))
+
+    def _enqueue(self, work: Remove) -> None:
+        if work != Remove():
+            self._queue.append(work)
+            self._give_work()
+
+    def _give_work(self) -> None:
+        for number in range(REMOVERS):
+            name = f"remover {number}"
+            if not self._queue:
+                return
+            if name in self._busy:
+                continue
+            remover = self.children.get(name) or self.spawn(Remover, self.ref, self._tools, name=name)
+            work = self._busy[name] = self._queue.popleft()
+            remover.tell(work)
+
+    @handles(Removed)
+    def removed(self, message: Removed) -> None:
+        self._errors += message.errors
+        self._work_ended(message.remover.name)
+
+    def _work_ended(self, name: str) -> None:
+        work = self._busy.pop(name, None)
+        if work is not None:
+            self._taken.difference_update(victim.id for victim in work.containers)
+        self._give_work()
+        if not self._busy:
+            first = self._errors[0] if self._errors else ""
+            if first:
+                self.log.warning("%d removals failed, the first: %s", len(self._errors), first)
+                self._errors = []
+            self._answer_if_done(first)
+            self._list()
+
+    @handles(ChildFailed)
+    def child_failed(self, message: ChildFailed) -> None:
+        """A child has lost its work with its failure; the next pass finds what is left."""
+        if message.name == LISTER:
+            self._listing = False
+            self._answer_if_done(f"the list failed: {message.cause}")
+        elif message.name in self._busy:
+            self._work_ended(message.name)
+
+    def on_failure(self, *failure: Any) -> None:
+        """This actor begins anew, and its pass is lost: who waits for the end of it is not left waiting."""
+        for asker in {each.path: each for each in (*self._asked_by, *self._askers.values())}.values():
+            asker.tell(ContainersReclaimed("the collection failed"))
+
+
+def _orphaned_links(listed: DeadListed) -> tuple[str, ...]:
+    """Links that lead nowhere, of containers that are no more."""
+    if not listed.dead_links:
+        return ()
+    alive = {each.id for each in listed.containers}
+    return tuple(link.path for link in listed.dead_links if link.container_id not in alive)

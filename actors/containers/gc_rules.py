@@ -1,0 +1,188 @@
+"""Which dead containers and sandboxes are removed (spec 3.12).
+
+Pure. A dead container is one that has exited or whose state the runtime has lost. One that was created and has not been
+started is dead only when its pod is gone: the pod's worker may be about to start it. A container that runs is never
+named here, and neither is a sandbox that is ready or still has containers.
+
+Of the dead containers of one name of one pod the newest stay, because the pod's status is made from them. A pod that is
+gone keeps nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
+from runtime.logs.pod_logs import log_link, pod_log_directory
+
+POD_UID_LABEL = "io.kubernetes.pod.uid"
+POD_NAME_LABEL = "io.kubernetes.pod.name"
+POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
+CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
+
+LOGS_LANE = "pod logs"
+"""The lane of all that is done to logs. Its key is the directory of a pod's logs, so that its removal and the rotation
+of a log in it come one after another.
+"""
+
+# Asked of everything in a list: a member of an enum costs ten times a global name.
+_READY = PodSandboxState.SANDBOX_READY
+_CREATED, _RUNNING = ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_RUNNING
+_DEAD = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
+
+Unit = tuple[str, str]
+"""(pod UID, container name): what a limit per container counts."""
+
+
+class GcPolicy(msgspec.Struct, frozen=True):
+    """Dead containers younger than `min_age_ns` stay, `per_container` of each unit, `total` in all (negative: any)."""
+
+    min_age_ns: int = 0
+    per_container: int = 1
+    total: int = -1
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where logs of pods and links to them are."""
+
+    pod_logs: str = "/var/log/pods"
+    container_logs: str = "/var/log/containers"
+
+
+class Victim(msgspec.Struct, frozen=True):
+    """A dead container to remove, with the log of that attempt. `stop_first`: it may still run after all."""
+
+    id: str
+    uid: str
+    name: str
+    stop_first: bool
+    log_directory: str
+    attempt: int
+    link: str
+
+
+def unit_of(container: Container) -> Unit:
+    """What the container counts for."""
+    return container.labels.get(POD_UID_LABEL, ""), container.labels.get(CONTAINER_NAME_LABEL, "")
+
+
+def victim_of(container: Container, places: Places) -> Victim:
+    """All there is to know for its removal."""
+    labels = container.labels
+    uid, name = unit_of(container)
+    pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
+    return Victim(
+        id=container.id,
+        uid=uid,
+        name=name,
+        stop_first=container.state == ContainerState.CONTAINER_UNKNOWN,
+        log_directory=f"{pod_log_directory(places.pod_logs, namespace, pod, uid)}/{name}",
+        attempt=container.metadata.attempt if container.metadata is not None else 0,
+        link=log_link(places.container_logs, pod, namespace, name, container.id),
+    )
+
+
+def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: GcPolicy) -> list[Container]:
+    """A container has just died: what its unit need not keep any more, whatever its age."""
+    keep = max(1, policy.per_container)
+    of_units = [each for each in containers if each.state in _DEAD and unit_of(each) in units]
+    return [each for dead in _by_unit(of_units).values() for each in reversed(dead[keep:])]
+
+
+def dead_containers(
+    containers: Iterable[Container], policy: GcPolicy, now_wall_ns: int, is_gone: Callable[[str], bool]
+) -> list[Container]:
+    """All that a regular pass removes: everything of pods that are gone, then what is over the limits."""
+    of_gone: list[Container] = []
+    of_others: list[Container] = []
+    for container in containers:
+        if container.state == _RUNNING:
+            continue  # nearly all of them, at every pass
+        uid = container.labels.get(POD_UID_LABEL)
+        if not uid:
+            continue  # not made by an agent like this one
+        gone = is_gone(uid)
+        if _is_dead(container, gone) and (gone or now_wall_ns - container.created_at >= policy.min_age_ns):
+            (of_gone if gone else of_others).append(container)
+    return of_gone + _over_limits(_by_unit(of_others), policy)
+
+
+def removable_sandboxes(
+    sandboxes: Iterable[PodSandbox], containers: Iterable[Container], is_gone: Callable[[str], bool]
+) -> list[str]:
+    """Ids of sandboxes that are not ready and hold nothing; of a pod that is not gone the newest sandbox stays."""
+    sandboxes = tuple(sandboxes)
+    if all(sandbox.state == _READY for sandbox in sandboxes):
+        return []
+    holding = {container.pod_sandbox_id for container in containers}
+    by_pod: dict[str, list[PodSandbox]] = {}
+    for sandbox in sandboxes:
+        if sandbox.metadata is not None and sandbox.metadata.uid:
+            by_pod.setdefault(sandbox.metadata.uid, []).append(sandbox)
+    removable: list[str] = []
+    for uid, of_pod in by_pod.items():
+        if len(of_pod) == 1 and of_pod[0].state == _READY:
+            continue  # nearly all of them
+        of_pod.sort(key=_newest_sandbox_first)
+        candidates = of_pod if is_gone(uid) else of_pod[1:]
+        removable += [sandbox.id for sandbox in candidates if sandbox.state != _READY and sandbox.id not in holding]
+    return removable
+
+
+def _is_dead(container: Container, gone: bool) -> bool:
+    state = container.state
+    if state == _CREATED:
+        return gone
+    return state in _DEAD
+
+
+def _by_unit(containers: Sequence[Container]) -> dict[Unit, list[Container]]:
+    """Newest first within each unit."""
+    units: dict[Unit, list[Container]] = {}
+    for container in containers:
+        units.setdefault(unit_of(container), []).append(container)
+    for of_unit in units.values():
+        of_unit.sort(key=_newest_first)
+    return units
+
+
+def _over_limits(units: dict[Unit, list[Container]], policy: GcPolicy) -> list[Container]:
+    kept, over = _keep_per_unit(units, policy.per_container)
+    if policy.total < 0 or _count(kept) <= policy.total:
+        return over
+    # An even share first, so that one pod that crashes a lot does not cost the others their last container.
+    kept, more = _keep_per_unit(kept, max(1, policy.total // len(kept)))
+    over += more
+    surplus = _count(kept) - policy.total
+    if surplus > 0:
+        oldest_first = sorted((each for of_unit in kept.values() for each in of_unit), key=_newest_first, reverse=True)
+        over += oldest_first[:surplus]
+    return over
+
+
+def _keep_per_unit(
+    units: dict[Unit, list[Container]], keep: int
+) -> tuple[dict[Unit, list[Container]], list[Container]]:
+    """What stays when each unit keeps its newest `keep` (negative: all), and what goes."""
+    if keep < 0:
+        return units, []
+    return (
+        {unit: dead[:keep] for unit, dead in units.items()},
+        [each for dead in units.values() for each in reversed(dead[keep:])],
+    )
+
+
+def _count(units: dict[Unit, list[Container]]) -> int:
+    return sum(map(len, units.values()))
+
+
+def _newest_first(container: Container) -> tuple[int, int, str]:
+    attempt = container.metadata.attempt if container.metadata is not None else 0
+    return -container.created_at, -attempt, container.id
+
+
+def _newest_sandbox_first(sandbox: PodSandbox) -> tuple[int, int, str]:
+    attempt = sandbox.metadata.attempt if sandbox.metadata is not None else 0
+    return -sandbox.created_at, -attempt, sandbox.id

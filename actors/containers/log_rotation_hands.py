@@ -1,0 +1,232 @@
+"""The hands of `LogRotationActor`: children that look, set aside and compress, so that who decides never waits.
+
+Each call has a deadline; a runtime or a disk that hangs costs the one child that asked. All that is done to the logs
+of one pod goes through the lane `pod logs` under the key of the pod's directory, as the removals of `ContainerGCActor`
+do.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from actors.containers.gc_rules import LOGS_LANE
+from actors.containers.log_rotation_rules import LogLimits, RunningLog, rotated_path, running_log, tidying
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from runtime.cri import Cri, CriError, StatusCode
+from runtime.cri.messages import (
+    Container,
+    ContainerFilter,
+    ContainerState,
+    ContainerStateValue,
+    ListContainersRequest,
+    ListContainersResponse,
+    ReopenContainerLogRequest,
+)
+from runtime.cri.verbs import LIST_CONTAINERS, REOPEN_CONTAINER_LOG
+from runtime.logs.files import LogFiles
+
+T = TypeVar("T")
+
+SECOND_NS = 1_000_000_000
+GIVE_UP_NS = 130 * SECOND_NS
+"""For a runtime client that does not keep the deadline of a verb."""
+REOPEN_LIMIT_NS = 15 * SECOND_NS
+"""Meanwhile the log has no name, and whoever wants to read it finds nothing."""
+DISK_LIMIT_NS = 60 * SECOND_NS
+COMPRESS_LIMIT_NS = 600 * SECOND_NS
+"""A log that was not looked at for long may be huge."""
+
+Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
+_path_of = attrgetter("path")
+_RUNS = ContainerState.CONTAINER_RUNNING
+_RUNNING = ListContainersRequest(filter=ContainerFilter(state=ContainerStateValue(state=_RUNS)))
+
+
+class LogTools(msgspec.Struct, frozen=True):
+    """What the rotation works with. `pod_logs` is the directory of the logs of all pods."""
+
+    cri: Cri
+    files: LogFiles
+    limits: LogLimits
+    pod_logs: str
+
+
+class LogDeed(enum.Enum):
+    """What a log needs."""
+
+    ROTATE = "rotate"
+    REOPEN = "reopen"
+    TIDY = "tidy"
+
+
+class MeasureLogs(Message, frozen=True):
+    """Parent -> LogSurveyor: look at the logs of all that runs."""
+
+
+class LogsMeasured(Message, frozen=True):
+    """LogSurveyor -> parent: logs, and the size of each in bytes, None where there is none. `error` is empty when all
+    is told. The very same message as before when nothing has changed.
+    """
+
+    logs: tuple[RunningLog, ...]
+    sizes: tuple[int | None, ...] = ()
+    error: str = ""
+    runtime_is_away: bool = False
+
+
+class TendLog(Message, frozen=True):
+    """Parent -> LogRotator: do this to that log."""
+
+    log: RunningLog
+    deed: LogDeed
+
+
+class LogRotated(Message, frozen=True):
+    """LogRotator -> parent: done, or why not; and what is to be compressed now, oldest first."""
+
+    hand: ActorRef
+    work: TendLog
+    compress: tuple[str, ...] = ()
+    error: str = ""
+
+
+class CompressLog(Message, frozen=True):
+    """Parent -> LogCompressor: compress this rotated one of that log."""
+
+    log: RunningLog
+    path: str
+
+
+class LogCompressed(Message, frozen=True):
+    """LogCompressor -> parent: done, or why not; then the plain one is still there, and nothing else."""
+
+    hand: ActorRef
+    work: CompressLog
+    error: str = ""
+
+
+class LogHand(Actor):
+    """What the children have in common."""
+
+    mailbox_capacity: ClassVar[int] = 100
+    health_limit_ns: ClassVar[int | None] = 2 * COMPRESS_LIMIT_NS
+
+    def __init__(self, parent: ActorRef, tools: LogTools) -> None:
+        super().__init__()
+        self.parent = parent
+        self.tools = tools
+
+    async def on_disk(self, key: str, deed: Callable[..., T], *args: Any, limit_ns: int = DISK_LIMIT_NS) -> T:
+        """Run a call of `LogFiles` after all others of that key."""
+        lane = self.lane(LOGS_LANE, size=1, per_key=1)
+        return await self.wait(lane.submit(key, deed, *args, deadline_ns=limit_ns), what=deed.__name__)
+
+
+class LogSurveyor(LogHand):
+    """See the module."""
+
+    def __init__(self, parent: ActorRef, tools: LogTools) -> None:
+        super().__init__(parent, tools)
+        self._listed: ListContainersResponse | None = None
+        self._logs: tuple[RunningLog, ...] = ()
+        self._paths: tuple[str, ...] = ()
+        self._known: dict[str, RunningLog | None] = {}
+        self._told = LogsMeasured(())
+
+    @handles(MeasureLogs)
+    async def measure(self, _: MeasureLogs) -> None:
+        tools = self.tools
+        try:
+            listing = tools.cri.call(LIST_CONTAINERS, _RUNNING)
+            listed = await self.wait(listing, timeout_ns=GIVE_UP_NS, what="the list of all that runs")
+            if listed is not self._listed:
+                # A runtime that hands out the list of before (a simulated one does) has the same logs.
+                self._listed, self._logs = listed, self._logs_of(listed.containers)
+                self._paths = tuple(map(_path_of, self._logs))
+            logs = self._logs
+            # One call for all of them: a look is cheap as long as it is not many.
+            sizes = await self.on_disk(self.path, tools.files.sizes, self._paths) if logs else ()
+        except Failures as failure:
+            away = isinstance(failure, CriError) and failure.code is StatusCode.UNAVAILABLE
+            self.parent.tell(LogsMeasured((), (), str(failure), away))
+        else:
+            if logs is not self._told.logs or sizes != self._told.sizes:
+                self._told = LogsMeasured(logs, sizes)
+            self.parent.tell(self._told)
+
+    def _logs_of(self, containers: tuple[Container, ...]) -> tuple[RunningLog, ...]:
+        """Those of containers that ran before are known already."""
+        before, pod_logs = self._known, self.tools.pod_logs
+        self._known = {
+            each.id: before.get(each.id) or running_log(each, pod_logs) for each in containers if each.state == _RUNS
+        }
+        return tuple(filter(None, self._known.values()))
+
+
+class LogRotator(LogHand):
+    """See the module."""
+
+    @handles(TendLog)
+    async def tend(self, work: TendLog) -> None:
+        try:
+            if work.deed is LogDeed.REOPEN:
+                await self._reopen(work.log)
+            if work.deed is LogDeed.ROTATE:
+                await self._rotate(work.log)
+            compress = await self._tidy(work.log)
+        except Failures as failure:
+            self.parent.tell(LogRotated(self.ref, work, error=str(failure)))
+        else:
+            self.parent.tell(LogRotated(self.ref, work, compress))
+
+    async def _rotate(self, log: RunningLog) -> None:
+        """Set it aside and have it opened anew; it gets its name back when that cannot be had."""
+        files, directory = self.tools.files, log.pod_directory
+        names = await self.on_disk(directory, files.names_beside, log.path)
+        rotated = rotated_path(log.path, names, self.wall_ns())
+        try:
+            await self.on_disk(directory, files.set_aside, log.path, rotated)
+        except FileNotFoundError:
+            return  # it has gone with its container
+        try:
+            await self._reopen(log)
+        except Failures:
+            await self.on_disk(directory, files.bring_back, rotated, log.path)
+            raise
+
+    async def _reopen(self, log: RunningLog) -> None:
+        request = ReopenContainerLogRequest(container_id=log.container_id)
+        try:
+            reopening = self.tools.cri.call(REOPEN_CONTAINER_LOG, request, timeout_ns=REOPEN_LIMIT_NS)
+            await self.wait(reopening, timeout_ns=REOPEN_LIMIT_NS + SECOND_NS, what="the reopening of a log")
+        except CriError as failure:
+            if not failure.not_found:
+                raise
+
+    async def _tidy(self, log: RunningLog) -> tuple[str, ...]:
+        """Remove what is too much or half done beside the log; what is to be compressed."""
+        files, directory = self.tools.files, log.pod_directory
+        names = await self.on_disk(directory, files.names_beside, log.path)
+        todo = tidying(log.path, names, self.tools.limits.max_files)
+        if todo.remove:
+            await self.on_disk(directory, files.remove, todo.remove)
+        return todo.compress
+
+
+class LogCompressor(LogHand):
+    """See the module."""
+
+    @handles(CompressLog)
+    async def compress(self, work: CompressLog) -> None:
+        error = ""
+        try:
+            files, directory = self.tools.files, work.log.pod_directory
+            await self.on_disk(directory, files.compress, work.path, limit_ns=COMPRESS_LIMIT_NS)
+        except Failures as failure:
+            error = str(failure)
+        self.parent.tell(LogCompressed(self.ref, work, error))

@@ -1,0 +1,146 @@
+"""Which events leave the node, and as what: the correlation rules of client-go (spec 15), with their memory.
+
+Three rules, in this order. *Combining*: when one object has had nine different messages of one type and reason, any
+further message of that type and reason goes into one combined event. It ends when none came for ten minutes.
+*Counting*: what equals an event that is known (a combined one equals itself) is no event of its own but raises the
+count of that. *The spam filter*: each object may send 25 events of a type, and one more every five minutes; what is
+over is counted and not sent. Warnings of a probe that fails for ever do not keep back that its container is ended.
+
+Everything that is remembered is bounded, the least recently used goes first. Time comes in with each event; nothing
+here is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from actors.messages.events import RecordEvent
+
+SECOND_NS = 1_000_000_000
+REMEMBERED = 4096
+"""Of each rule: series, objects, and kinds of events of objects."""
+PLAIN_MESSAGES = 9
+"""Different messages of one object, type and reason that are events of their own."""
+COMBINING_NS = 600 * SECOND_NS
+BURST = 25
+REFILL_NS = 300 * SECOND_NS
+"""One more event of an object and type every so often."""
+FULL_NS = BURST * REFILL_NS
+"""What it saves up at most."""
+COMBINED = "(combined from similar events): "
+
+T = TypeVar("T")
+
+
+class Series(msgspec.Struct, eq=False):
+    """One event as the API server will know it: what came of it, and how far that has been sent.
+
+    `key` is the same for the same series; `count`, `message` and `last_wall_ns` are of the newest event. The fields
+    below them belong to whoever sends.
+    """
+
+    key: Hashable
+    event: RecordEvent
+    message: str
+    first_wall_ns: int
+    last_wall_ns: int = 0
+    last_ns: int = 0
+    count: int = 0
+    name: str = ""
+    """Of its object, once there is one."""
+    known: bool = False
+    """The API server has it."""
+    sending: bool = False
+    raised: bool = False
+    """It is to be sent again, for it changed on the way."""
+    tries: int = 0
+
+    __repr__ = object.__repr__  # a close look shows the fields, each in short
+
+
+_about = attrgetter("kind", "namespace", "name", "uid")
+
+
+class EventCorrelation:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._kinds = _Recent[_Kind](REMEMBERED)
+        self._series = _Recent[Series](REMEMBERED)
+        self._objects = _Recent[_Allowance](REMEMBERED)
+
+    def observe(self, event: RecordEvent, now_ns: int, wall_ns: int) -> tuple[Series, bool]:
+        """The series that `event` belongs to, with it counted in, and whether that is to be sent now."""
+        about = _about(event)
+        kind_key = (about, event.type, event.reason)
+        if self._kinds.used(kind_key, _Kind).combines(event.message, now_ns):
+            series = self._series.used(kind_key, Series, kind_key, event, event.message, wall_ns)
+            series.message = COMBINED + event.message
+        else:
+            series = self._series.used(event, Series, event, event, event.message, wall_ns)
+        series.count += 1
+        series.last_ns, series.last_wall_ns = now_ns, wall_ns
+        return series, self._objects.used((about, event.type), _Allowance, now_ns).take(now_ns)
+
+
+class _Kind(msgspec.Struct, eq=False):
+    """The messages of one object, type and reason that are events of their own."""
+
+    _messages: tuple[str, ...] = ()
+    _last_ns: int = 0
+
+    __repr__ = object.__repr__
+
+    def combines(self, message: str, now_ns: int) -> bool:
+        if now_ns - self._last_ns > COMBINING_NS:
+            self._messages = ()
+        self._last_ns = now_ns
+        if message in self._messages:
+            return False
+        if len(self._messages) == PLAIN_MESSAGES:
+            return True
+        self._messages = (*self._messages, message)
+        return False
+
+
+class _Allowance(msgspec.Struct, eq=False):
+    """What one object may still send of one type, as time saved up."""
+
+    _at_ns: int
+    _saved_ns: int = FULL_NS
+
+    __repr__ = object.__repr__
+
+    def take(self, now_ns: int) -> bool:
+        saved_ns = self._saved_ns + now_ns - self._at_ns
+        if saved_ns > FULL_NS:
+            saved_ns = FULL_NS
+        self._at_ns = now_ns
+        may = saved_ns >= REFILL_NS
+        self._saved_ns = saved_ns - REFILL_NS if may else saved_ns
+        return may
+
+
+class _Recent(Generic[T]):
+    """The last so many values by key; looking one up is a use of it."""
+
+    __slots__ = ("_limit", "_values")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: dict[Hashable, T] = {}
+
+    def used(self, key: Hashable, make: Callable[..., T], *args: Any) -> T:
+        """The value of that key, made where there is none."""
+        values = self._values
+        value = values.pop(key, None)
+        if value is None:
+            value = make(*args)
+            if len(values) >= self._limit:
+                del values[next(iter(values))]
+        values[key] = value
+        return value

@@ -1,0 +1,246 @@
+"""`EventRecorderActor`: the events of this node, kept for a while, said in the log, sent to the API server (spec 15).
+
+It never makes anybody wait: events are told, not asked for, and when too many come at once some are dropped and
+counted. Equal events are one with a count. The last `KEPT` are held in memory, and nothing is on disk. An event is
+logged when it is new and then each time its count has doubled, so that what repeats for ever is still seen.
+
+With an API server, what the rules of `actors.events.correlation` let through waits in `actors.events.queue` until one of
+a few calls is free. Of one series at most one call is under way, and it carries the newest count. When the API server
+does not answer, one call in ten seconds tries it; the events wait meanwhile, within their bound. What it refuses is
+given up, and so is what it answers with a fault of its own time after time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from concurrent.futures import CancelledError
+from functools import partial
+from typing import Any, ClassVar
+
+import msgspec
+
+from actors.events.correlation import EventCorrelation, Series
+from actors.events.objects import creation, event_name, raising
+from actors.events.queue import EventQueue
+from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles
+from actors.messages.events import RecordedEvent, RecordEvent
+from actors.messages.pods import ListEvents
+from runtime.api import Api, ApiCall, ApiError
+
+SECOND_NS = 1_000_000_000
+KEPT = 2_000
+MAX_CALLS = 8
+"""Under way at a time."""
+CALL_LIMIT_NS = 30 * SECOND_NS
+PAUSE_NS = 10 * SECOND_NS
+MAX_TRIES = 12
+TERMINATING_NS = 30 * SECOND_NS
+"""A namespace that takes no new objects is not asked again for so long."""
+
+
+class CallEnded(Message, frozen=True):
+    """To itself: the API server has answered a call about `series`, or not. `created` says which call it was."""
+
+    series: Any
+    created: bool
+    count: int
+    error: ApiError | None
+
+
+class PauseOver(Message, frozen=True):
+    """To itself: try again whether the API server answers."""
+
+
+class EventRecorderActor(Actor):
+    """See the module. `api` None: the node stands alone, and events stay on it."""
+
+    mailbox_capacity: ClassVar[int] = 20_000
+    max_effects: ClassVar[int] = MAX_CALLS
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, api: Api | None = None, node_name: str = "") -> None:
+        super().__init__()
+        self._api = api
+        self._node_name = node_name
+        self._events: dict[RecordEvent, RecordedEvent] = {}
+        """In the order of the last time each came."""
+        self._correlation = EventCorrelation()
+        self._queue = EventQueue()
+        self._calls = 0
+        self._pausing = False
+        self._probing = False
+        """The API server has not answered lately: one call at a time."""
+        self._terminating: dict[str, int] = {}
+        """Namespace -> until when nothing new is sent there."""
+        self._last_stamp_ns = 0
+        self._given_up: Counter[str] = Counter()
+        self._lost_said = 0
+
+    @handles(RecordEvent)
+    def record(self, message: RecordEvent) -> None:
+        wall_ns = self.wall_ns()
+        known = self._events.pop(message, None)
+        if known is None:
+            recorded = RecordedEvent(message, 1, wall_ns, wall_ns)
+        else:
+            recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=wall_ns)
+        self._events[message] = recorded
+        if len(self._events) > KEPT:
+            del self._events[next(iter(self._events))]
+        if recorded.count & (recorded.count - 1) == 0:
+            level = logging.WARNING if message.type == "Warning" else logging.INFO
+            log = self.log
+            if log.isEnabledFor(level):
+                log.log(level, "%s", sentence(recorded))
+        if self._api is not None:
+            self._correlate(message, wall_ns)
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, message: MailboxOverflowed) -> None:
+        self.log.warning("%d events came too fast and were dropped", message.dropped)
+
+    @handles(ListEvents)
+    def list_events(self, _: ListEvents) -> tuple[RecordedEvent, ...]:
+        return tuple(self._events.values())
+
+    # --- to the API server ------------------------------------------------------------------------------------------
+
+    def _correlate(self, event: RecordEvent, wall_ns: int) -> None:
+        series, to_be_sent = self._correlation.observe(event, self.now_ns(), wall_ns)
+        if not to_be_sent:
+            return
+        if series.sending:
+            series.raised = True
+        elif not self._queue.waiting and self._may_send():
+            self._send(series)
+        else:
+            self._queue.offer(series)
+            self._pump()
+
+    def _may_send(self) -> bool:
+        return not self._pausing and self._calls < (1 if self._probing else MAX_CALLS)
+
+    def _pump(self) -> None:
+        while self._may_send() and (series := self._queue.take(self.now_ns())) is not None:
+            self._send(series)
+        self._say_lost()
+
+    def _is_terminating(self, namespace: str) -> bool:
+        until_ns = self._terminating.get(namespace)
+        if until_ns is not None and until_ns <= self.now_ns():
+            del self._terminating[namespace]
+            return False
+        return until_ns is not None
+
+    def _send(self, series: Series) -> None:
+        api = self._api
+        assert api is not None, "nothing is queued without an API server"
+        if self._terminating and not series.known and self._is_terminating(series.event.namespace):
+            return
+        if not series.name:
+            stamp_ns = self.wall_ns()
+            if stamp_ns <= self._last_stamp_ns:  # no two of this node are the same, whatever the clock does
+                stamp_ns = self._last_stamp_ns + 1
+            self._last_stamp_ns = stamp_ns
+            series.name = event_name(series.event.name, stamp_ns, self.new_uid)
+        created = not series.known
+        call = creation(series, self._node_name) if created else raising(series)
+        series.sending, series.raised = True, False
+        self._calls += 1
+        ended = partial(_ended, series, created, series.count, call)
+        self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), ended)
+
+    @handles(CallEnded)
+    def call_ended(self, message: CallEnded) -> None:
+        self._calls -= 1
+        series: Series = message.series
+        series.sending = False
+        error = message.error
+        if error is None:
+            self._probing = False
+            series.tries, series.known = 0, True
+            if series.raised:
+                self._queue.offer(series)
+        elif error.outcome_unknown or error.code == 429:
+            self._unanswered(series, error)
+        else:
+            self._probing = False
+            self._refused(series, message, error)
+        if self._queue.waiting:
+            self._pump()
+
+    def _refused(self, series: Series, message: CallEnded, error: ApiError) -> None:
+        series.tries = 0
+        if message.created and error.already_exists:
+            # An earlier try has arrived after all, with what was known then.
+            series.known = True
+            series.raised = series.raised or message.count > 1
+        elif error.not_found and not message.created:
+            # An API server forgets events; this one goes on as a new one of the same name.
+            series.known = False
+            series.raised = True
+        else:
+            self._give_up(series, error)
+        if series.raised:
+            self._queue.offer(series)
+
+    def _unanswered(self, series: Series, error: ApiError) -> None:
+        """Wait, and then try with one call. The series goes to the end, so that it cannot stop the others."""
+        if error.code:
+            series.tries += 1
+        if series.tries >= MAX_TRIES:
+            series.tries = 0
+            self._give_up(series, error)
+        else:
+            self._queue.offer(series)
+        if self._pausing:
+            return  # another call of the same moment has seen to it
+        pause_ns = PAUSE_NS
+        if not self._probing:
+            self.log.warning("events cannot be sent now: %s", error)
+            pause_ns = int(PAUSE_NS * self.chance.random())
+        self._probing = self._pausing = True
+        self.after(max(pause_ns, error.retry_after_ns or 0), PauseOver())
+
+    @handles(PauseOver)
+    def pause_over(self, _: PauseOver) -> None:
+        self._pausing = False
+        self._pump()
+
+    def _give_up(self, series: Series, error: ApiError) -> None:
+        """Said for the first of its cause and each time there are twice as many."""
+        if error.forbidden and "being terminated" in error.message:
+            self._terminating[series.event.namespace] = self.now_ns() + TERMINATING_NS
+            return
+        cause = f"{error.code} {error.reason}"
+        self._given_up[cause] += 1
+        times = self._given_up[cause]
+        if times & (times - 1) == 0:
+            self.log.warning("an event %s is given up (%s so far: %d): %s", series.name, cause, times, error)
+
+    def _say_lost(self) -> None:
+        lost = self._queue.lost
+        if lost and lost >= 2 * self._lost_said:
+            self._lost_said = lost
+            self.log.warning("%d events were not sent, for too many waited or they were too old", lost)
+
+
+def sentence(recorded: RecordedEvent) -> str:
+    """An event as a line for people."""
+    event = recorded.event
+    about = f"{event.kind} {event.namespace}/{event.name}" if event.namespace else f"{event.kind} {event.name}"
+    place = f" {event.field_path}" if event.field_path else ""
+    times = f" (x{recorded.count})" if recorded.count > 1 else ""
+    return f"{about}{place}: {event.reason}: {event.message}{times}"
+
+
+def _ended(series: Series, created: bool, count: int, call: ApiCall[Any], done: Pending[Any]) -> CallEnded:
+    error: BaseException | None
+    try:
+        error = done.exception()
+    except CancelledError as cancelled:  # of a concurrent future
+        error = cancelled
+    if error is not None and not isinstance(error, ApiError):
+        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)
+    return CallEnded(series, created, count, error)

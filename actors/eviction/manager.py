@@ -1,0 +1,394 @@
+"""`EvictionActor`: looks at what is left of the node, says so, and ends pods before the node falls over (spec 7).
+
+It owns the conditions of pressure and the decision who goes. This module has the course of it, what is asked when and
+of whom; the rules are `actors.eviction`. Every ten seconds, while there is a threshold or a pod with a limit of its
+own, it goes through a pass, one step per message:
+
+    LOOKING    a sample: of the machine alone, and of all pods only when somebody may have to go
+    ASKING     which pods there are, from the sync loop
+    FREEING    images and dead containers first, where that frees what is short; then a new sample
+    SAVING     who goes is on the disk before it is told; what an agent has decided the next one carries out
+    ENDING     until the pod has ended, half a minute at most; then the next pass, at once
+
+A step that is not answered ends the pass; the next one begins anew. So does a sample without pods, because the runtime
+did not answer: whoever went by it would go by chance. Where it does not say what they use, those go of whom the kernel
+says it, and nobody else. For one reading of a signal one pod goes at most.
+A critical pod never goes. A disk that cannot be written to keeps no pod alive. The file has the conditions as well, so
+that what is to stay stays when the agent begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from actors.eviction.choice import candidates_among, first_to_go, over_their_limits, those_said
+from actors.eviction.decisions import Victim, remembered_in, text_of
+from actors.eviction.doomed import Doomed
+from actors.eviction.local_limits import has_local_limits
+from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
+from actors.eviction.reclaim import Reclaim, reclaimable
+from actors.eviction.signals import SignalReading, signals_of
+from actors.eviction.steps import BeginPass, EvictionTools, MemoryRead, MemorySaved, PollEnd, Step, StepIsLate
+from actors.eviction.thresholds import Layout, Threshold, configured_thresholds, is_met, thresholds_for
+from actors.eviction.usage import Candidate
+from actors.eviction.words import REASON, THRESHOLD_MET, threshold_words
+from actors.kernel import Actor, Lane, Pending, handles, outcome_of
+from actors.messages.events import RecordEvent, pod_event
+from actors.messages.eviction import LimitedPodSeen, MemoryRanShort, PodHere, PodsHere, WantPods
+from actors.messages.node import NodePressureObserved, NodeStatusStarted
+from actors.messages.pods import TerminatePod
+from actors.messages.reclaim import ContainersReclaimed, ImagesReclaimed, ReclaimContainers, ReclaimImages
+from actors.messages.stats import StatsTaken, WantStats
+from config.kubelet import KubeletConfiguration
+from config.pods.identity import is_critical
+from runtime.metrics import kubelet as names
+from runtime.stats.samples import NodeSample
+
+SECOND_NS = 1_000_000_000
+PASS_NS = 10 * SECOND_NS
+STEP_NS = 60 * SECOND_NS
+"""For an answer; freeing may take longer, and then the pass goes on without it."""
+SAVE_NS = 5 * SECOND_NS
+END_NS = 30 * SECOND_NS
+POLL_NS = SECOND_NS
+LIMIT_BYTES = 4 * 1024 * 1024
+
+
+class EvictionActor(Actor):
+    """See the module. `path`: the file of what the next agent has to know."""
+
+    health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
+
+    def __init__(self, tools: EvictionTools, configuration: KubeletConfiguration, node_name: str, path: str) -> None:
+        super().__init__()
+        self._tools = tools
+        self._configuration = configuration
+        self._node_name = node_name
+        self._path = path
+        self._configured = configured_thresholds(configuration)
+        self._has_limits = configuration.local_storage_capacity_isolation
+        self._state = PressureState()
+        self._step = Step.IDLE
+        self._sample: NodeSample | None = None
+        self._layout = Layout()
+        self._decisive: tuple[Threshold, ...] = ()
+        self._freed = False
+        """Whether this pass has freed what it can."""
+        self._to_free: list[Reclaim] = []
+        self._doomed = Doomed()
+        self._read = False
+        self._written: Mapping[str, int] | None = None
+        """The conditions as the file has them; None: what it has is not known."""
+        self._published: frozenset[str] | None = None
+
+    def on_start(self) -> None:
+        lane, read = self._file_lane(), self._tools.files.read_node_file
+        self.begin(lambda: lane.submit("evictions", read, self._path, LIMIT_BYTES, deadline_ns=SAVE_NS), _memory_read)
+
+    @handles(MemoryRead)
+    def memory_read(self, message: MemoryRead) -> None:
+        remembered = remembered_in(message.text)
+        self._doomed.recall(remembered.victims)
+        self._written = remembered.conditions
+        if self._configured:
+            self._state = recalled(remembered.conditions, self.now_ns(), self.wall_ns(), self._transition_ns)
+            if self._state.conditions:
+                self._publish()
+        self._read = True
+        self.begin_pass(BeginPass())
+
+    # --- a pass -----------------------------------------------------------------------------------------------------
+
+    @handles(LimitedPodSeen)
+    def limited_pod_seen(self, _: LimitedPodSeen) -> None:
+        if self._configuration.local_storage_capacity_isolation and not self._has_limits:
+            self._has_limits = True
+            if self._step is Step.IDLE and not self._configured:
+                self.after(PASS_NS, BeginPass(), key="pass")
+
+    @handles(MemoryRanShort)
+    def memory_ran_short(self, _: MemoryRanShort) -> None:
+        """The pass that comes in its time comes all the same."""
+        self.begin_pass(BeginPass())
+
+    @handles(BeginPass)
+    def begin_pass(self, _: BeginPass) -> None:
+        if not self._read or self._step is not Step.IDLE:
+            return
+        self._freed = False
+        if self._doomed or self._has_limits:
+            self._ask_for_pods()
+        elif self._configured:
+            self._look(pods=bool(self._state.due))
+
+    def _end_pass(self, after_ns: int = PASS_NS) -> None:
+        self._enter(Step.IDLE, 0)
+        self._sample, self._decisive = None, ()
+        if self._configured or self._has_limits or self._doomed:
+            self.after(after_ns, BeginPass(), key="pass")
+
+    def _enter(self, step: Step, late_ns: int = STEP_NS) -> None:
+        self._step = step
+        if late_ns:
+            self.after(late_ns, StepIsLate(step), key="late")
+        else:
+            self.cancel_timer("late")
+
+    @handles(StepIsLate)
+    def step_is_late(self, message: StepIsLate) -> None:
+        if message.step is not self._step:
+            return
+        if self._step is Step.FREEING:
+            if not self._free_next():
+                self._look_after_freeing()
+        elif self._step is Step.SAVING:
+            self._ask_for_pods()
+        elif self._step is Step.ENDING:
+            self._end_pass(0)
+        else:
+            self.log.warning("what the node is short of is not known now: %s", self._step.value)
+            self._end_pass()
+
+    # --- what is used -----------------------------------------------------------------------------------------------
+
+    def _look(self, *, pods: bool) -> None:
+        self._enter(Step.LOOKING)
+        self._sample = None
+        self._tools.stats.tell(WantStats(self.ref, 0, pods))
+
+    @handles(StatsTaken)
+    def stats_taken(self, message: StatsTaken) -> None:
+        if self._step is not Step.LOOKING:
+            return
+        sample = message.sample
+        self._layout = Layout(sample.image_fs_apart, sample.containers_apart)
+        readings, decides = signals_of(sample), message.pods and not sample.blind
+        if self._freed:
+            self._decisive = tuple(each for each in self._decisive if _still_met(each, readings))
+            self._state = msgspec.structs.replace(self._state, readings=readings)
+        else:
+            self._follow(readings, decides=decides)
+        if not message.pods and self._state.due:
+            self._look(pods=True)  # somebody may have to go: by a sample that shows who
+        elif decides and (self._decisive or (self._has_limits and not self._freed)):
+            self._sample = sample
+            self._ask_for_pods()
+        else:
+            if message.pods and self._state.due and not decides:
+                self.log.warning("the node is short, and nobody is evicted: the runtime does not say what there is")
+            self._end_pass()
+
+    def _follow(self, readings: Mapping[str, SignalReading], *, decides: bool) -> None:
+        thresholds = thresholds_for(self._configured, self._layout)
+        seen = observe(self._state, thresholds, readings, self.now_ns(), self._transition_ns)
+        last = self._state.readings
+        self._state = seen.state if decides else msgspec.structs.replace(seen.state, readings=last)
+        self._decisive = seen.decisive if decides else ()
+        if seen.state.conditions or self._published != seen.state.conditions:
+            self._publish()  # who was made anew hears of it again
+        if is_worth_writing(self._written, self._conditions_by_the_clock(), self._transition_ns):
+            self._save()
+
+    def _publish(self) -> None:
+        found = self._published = self._state.conditions
+        told = NodePressureObserved("MemoryPressure" in found, "DiskPressure" in found, "PIDPressure" in found)
+        for listener in self._tools.listeners:
+            listener.tell(told)
+
+    @handles(NodeStatusStarted)
+    def publish_again(self, _: NodeStatusStarted) -> None:
+        """Before the next pass: a node that is short must not be shown to have enough."""
+        if self._published is not None:
+            self._publish()
+
+    # --- the pods ---------------------------------------------------------------------------------------------------
+
+    def _ask_for_pods(self) -> None:
+        self._enter(Step.ASKING)
+        self._tools.sync_loop.tell(WantPods(self.ref))
+
+    @handles(PodsHere)
+    def pods_here(self, message: PodsHere) -> None:
+        self._doomed.notice(message.pods)
+        if self._step is Step.ENDING:
+            self._see_the_end(message)
+            return
+        if self._step is not Step.ASKING:
+            return
+        self._has_limits = self._configuration.local_storage_capacity_isolation and any(
+            has_local_limits(here.pod) for here in message.pods
+        )
+        self._forget(message)
+        if self._doomed.has_untold():
+            self._remind(message)
+        elif self._sample is not None:
+            self._decide(message.pods, self._sample)
+        elif self._configured or self._has_limits:
+            self._look(pods=self._has_limits or bool(self._state.due))
+        else:
+            self._end_pass()
+
+    def _forget(self, message: PodsHere) -> None:
+        """Of whom the API knows the end nothing has to be remembered."""
+        if message.complete and self._doomed.forget_ended(message.pods):
+            self._save()
+
+    def _remind(self, message: PodsHere) -> None:
+        """Tell the workers of those who go; nobody else is looked for before all of them are told."""
+        for victim, there in self._doomed.to_tell(message.pods):
+            self._tell(victim, there)
+        if self._doomed.has_untold():
+            self._end_pass(POLL_NS)  # an earlier agent has decided; its pods are not here yet
+        else:
+            self._enter(Step.ENDING, END_NS)
+            self.after(POLL_NS, PollEnd(), key="poll")
+
+    # --- who goes ---------------------------------------------------------------------------------------------------
+
+    def _decide(self, pods: Sequence[PodHere], sample: NodeSample) -> None:
+        candidates = candidates_among(pods, sample.pods, self._doomed.uids())
+        over = over_their_limits(candidates, self._layout) if self._has_limits and not self._freed else ()
+        if over:
+            self._evict(over)
+        elif not self._decisive:
+            self._end_pass()
+        elif not self._freed and self._free(self._decisive[0]):
+            return
+        else:
+            threshold = self._decisive[0]
+            self._choose(threshold, those_said(candidates, threshold, self._layout) if sample.unsaid else candidates)
+
+    def _choose(self, threshold: Threshold, candidates: Sequence[Candidate]) -> None:
+        reading = self._state.readings.get(threshold.signal)
+        longest = self._configuration.eviction_max_pod_grace_period
+        victim = first_to_go(threshold, reading, candidates, self._layout, longest)
+        if victim is None:
+            unsaid = self._sample is not None and self._sample.unsaid
+            because = "the runtime does not say what they use" if unsaid else "there is nobody to evict"
+            self.log.warning("the node is short of %s, and nobody is evicted: %s", threshold.resource, because)
+            self._end_pass()
+            return
+        if reading is not None:
+            age_ns = max(0, self.wall_ns() - reading.at_ns)
+            self._tools.meters.took(names.EVICTION_STATS_AGE, age_ns, threshold.signal)
+        self._evict((victim,))
+
+    def _evict(self, chosen: Sequence[Victim]) -> None:
+        """Write it down, then do it."""
+        for victim in chosen:
+            self._tools.meters.count(names.EVICTIONS, victim.signal)
+        self._doomed.add(chosen)
+        self._enter(Step.SAVING, SAVE_NS + SECOND_NS)
+        self._save(decides=True)
+
+    def _tell(self, victim: Victim, there: PodHere) -> None:
+        pod, worker = there.pod, there.worker
+        if worker is None or is_critical(pod):
+            return
+        event = pod_event(pod, "Warning", REASON, victim.message)
+        self._tools.events.tell(msgspec.structs.replace(event, annotations=victim.annotations))
+        worker.tell(
+            TerminatePod(
+                grace_seconds=victim.grace_seconds,
+                evicted=True,
+                disrupted=victim.disrupted,
+                reason=REASON,
+                message=victim.message,
+            )
+        )
+
+    # --- until it has ended -----------------------------------------------------------------------------------------
+
+    @handles(PollEnd)
+    def poll_end(self, _: PollEnd) -> None:
+        if self._step is Step.ENDING:
+            self._tools.sync_loop.tell(WantPods(self.ref))
+
+    def _see_the_end(self, message: PodsHere) -> None:
+        if self._doomed.has_untold():
+            self._remind(message)
+        elif self._doomed.run_on(message.pods):
+            self.after(POLL_NS, PollEnd(), key="poll")
+        else:
+            self._forget(message)
+            self._end_pass(0)
+
+    # --- what is freed first ----------------------------------------------------------------------------------------
+
+    def _free(self, threshold: Threshold) -> bool:
+        """Say that the node is short, and begin to free; False when there is nothing that could be."""
+        text = threshold_words(threshold.resource)
+        self._tools.events.tell(RecordEvent("Node", "", "", self._node_name, "Warning", THRESHOLD_MET, text))
+        self._to_free = list(reclaimable(threshold.signal, self._layout))
+        if self._tools.images is None and Reclaim.IMAGES in self._to_free:
+            self._to_free.remove(Reclaim.IMAGES)
+        return self._free_next()
+
+    def _free_next(self) -> bool:
+        if not self._to_free:
+            return False
+        self._enter(Step.FREEING)
+        what = self._to_free.pop(0)
+        if what is Reclaim.CONTAINERS:
+            self._tools.containers.tell(ReclaimContainers(self.ref))
+        elif self._tools.images is not None:
+            self._tools.images.tell(ReclaimImages(self.ref))
+        return True
+
+    @handles(ContainersReclaimed, ImagesReclaimed)
+    def reclaimed(self, message: ContainersReclaimed | ImagesReclaimed) -> None:
+        if message.error:
+            self.log.warning("not everything that is unused could be removed: %s", message.error)
+        if self._step is Step.FREEING and not self._free_next():
+            self._look_after_freeing()
+
+    def _look_after_freeing(self) -> None:
+        self._freed = True
+        self._look(pods=True)
+
+    # --- what the next agent has to know ----------------------------------------------------------------------------
+
+    @property
+    def _transition_ns(self) -> int:
+        return self._configuration.eviction_pressure_transition_period
+
+    def _conditions_by_the_clock(self) -> Mapping[str, int]:
+        return seen_by_the_clock(self._state, self.now_ns(), self.wall_ns(), self._transition_ns)
+
+    def _file_lane(self) -> Lane:
+        """One write after the other: the file is to have what was written last."""
+        return self.lane("evictions", size=1, per_key=1)
+
+    def _save(self, *, decides: bool = False) -> None:
+        self._written = self._conditions_by_the_clock()
+        text = text_of(self._doomed, self._written)
+        lane, write = self._file_lane(), self._tools.files.write_record
+        self.begin(
+            lambda: lane.submit("evictions", write, self._path, text, deadline_ns=SAVE_NS),
+            lambda done: MemorySaved(_error_of(outcome_of(done).error), decides),
+        )
+
+    @handles(MemorySaved)
+    def memory_saved(self, message: MemorySaved) -> None:
+        if message.error:
+            self._written = None
+            self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
+        if message.decides and self._step is Step.SAVING:
+            self._ask_for_pods()  # the workers as they are now are told
+
+
+def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:
+    reading = readings.get(threshold.signal)
+    return reading is not None and is_met(threshold, reading, with_reclaim=True)
+
+
+def _error_of(error: BaseException | None) -> str:
+    return "" if error is None else str(error) or type(error).__name__
+
+
+def _memory_read(done: Pending[str]) -> MemoryRead:
+    """A file that is not there, or cannot be read, has nothing in it."""
+    return MemoryRead(outcome_of(done).value or "")

@@ -1,0 +1,124 @@
+"""`MemoryNotifierActor`: has the eviction look at once when the kernel says that memory runs short (spec 7.8).
+
+It is there where `kernelMemcgNotification` is set and memory has a threshold. What the kernel says is no number: the
+eviction looks as it always does, only sooner than its ten seconds. What the kernel is asked goes by how much of the
+machine's files are cached, so it is asked anew every ten seconds. A kernel that cannot tell is one warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+from actors.eviction.signals import ALLOCATABLE_MEMORY, MEMORY
+from actors.eviction.thresholds import configured_thresholds
+from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.messages.eviction import MemoryRanShort
+from actors.pod.view import DISK_LANE_SIZE
+from config.kubelet import KubeletConfiguration
+from runtime.memory_notices import MemoryMark, MemoryNotices, MemoryWatch
+
+SECOND_NS = 1_000_000_000
+RENEW_NS = 10 * SECOND_NS
+RENEW_LIMIT_NS = 10 * SECOND_NS
+PAUSE_NS = SECOND_NS
+"""Between two looks that the kernel asks for: memory that is short stays so for a while, and says so without end."""
+
+
+def memory_marks(configuration: KubeletConfiguration) -> tuple[MemoryMark, ...]:
+    """What the kernel is to tell of: every threshold of memory, hard and soft."""
+    if not configuration.kernel_memcg_notification:
+        return ()
+    found = (each for each in configured_thresholds(configuration) if each.signal in (MEMORY, ALLOCATABLE_MEMORY))
+    marks = (MemoryMark(each.signal == ALLOCATABLE_MEMORY, each.least.units, each.least.percent) for each in found)
+    return tuple(dict.fromkeys(marks))
+
+
+class MemoryPassed(Message, frozen=True):
+    """To itself: the kernel says so."""
+
+    def coalesce_key(self) -> Hashable:
+        return "passed"
+
+
+class RenewMarks(Message, frozen=True):
+    """To itself: time to ask the kernel anew."""
+
+    def coalesce_key(self) -> Hashable:
+        return "renew"
+
+
+class PauseOver(Message, frozen=True):
+    """To itself: the eviction may be asked again."""
+
+
+class MarksRenewed(Message, frozen=True):
+    """To itself: what of it was not possible, and why."""
+
+    problems: tuple[str, ...]
+
+
+class MemoryNotifierActor(Actor):
+    """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(self, notices: MemoryNotices, marks: tuple[MemoryMark, ...], eviction: ActorRef) -> None:
+        super().__init__()
+        self._notices = notices
+        self._marks = marks
+        self._eviction = eviction
+        self._watch: MemoryWatch | None = None
+        self._renewing = False
+        self._pausing = self._again = False
+        self._said: tuple[str, ...] = ()
+
+    def on_start(self) -> None:
+        ref = self.ref
+        self._watch = self._notices.watch(self._marks, lambda: ref.tell(MemoryPassed()))
+        self.every(RENEW_NS, RenewMarks())
+        self.ref.tell(RenewMarks())
+
+    def on_stop(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life watches anew
+
+    @handles(RenewMarks)
+    def renew(self, _: RenewMarks) -> None:
+        watch = self._watch
+        if self._renewing or watch is None:
+            return
+        self._renewing = True
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        self.begin(lambda: lane.submit("memory", watch.renew, deadline_ns=RENEW_LIMIT_NS), _renewed)
+
+    @handles(MarksRenewed)
+    def renewed(self, message: MarksRenewed) -> None:
+        self._renewing = False
+        if message.problems != self._said:
+            for problem in message.problems:
+                self.log.warning("the node looks at its memory every ten seconds only: %s", problem)
+        self._said = message.problems
+
+    @handles(MemoryPassed)
+    def passed(self, _: MemoryPassed) -> None:
+        if self._pausing:
+            self._again = True
+            return
+        self._pausing, self._again = True, False
+        self._eviction.tell(MemoryRanShort())
+        self.after(PAUSE_NS, PauseOver())
+
+    @handles(PauseOver)
+    def pause_over(self, _: PauseOver) -> None:
+        self._pausing = False
+        if self._again:
+            self.passed(MemoryPassed())
+
+
+def _renewed(done: Pending[tuple[str, ...]]) -> MarksRenewed:
+    outcome = outcome_of(done)
+    return MarksRenewed((str(outcome.error),) if outcome.error is not None else outcome.value or ())

@@ -1,0 +1,150 @@
+"""Which images go, and which first (spec 6.5).
+
+Pure. Never goes what is pinned, what a container is made from, be it dead or alive, what somebody has leased, and what
+sandboxes are made from. Of the others those go first that have not been used for longest, and none before it has been
+here for a while. An image counts as used while something needs it; of one that has not been used since the agent came,
+it is only known when it was first seen, and that is taken for its last use.
+
+Needs are texts: ids, and names as pods write them (`busybox`). Every way to say an image's name is among its forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+
+import msgspec
+
+from actors.images.names import short_form
+from config.kubelet import KubeletConfiguration
+from runtime.cri.messages import Container, Image
+from runtime.stats.readings import FsReading
+
+_ALL = 100
+
+
+class GcLimits(msgspec.Struct, frozen=True):
+    """Nothing goes before `min_age_ns`; what has not been used for `max_age_ns` goes (0: never for its age). From
+    `high_percent` of the file system on images go until it is at `low_percent`; at 100 never.
+    """
+
+    min_age_ns: int
+    max_age_ns: int
+    high_percent: int
+    low_percent: int
+
+    @classmethod
+    def of(cls, configuration: KubeletConfiguration) -> GcLimits:
+        return cls(
+            configuration.image_minimum_gc_age,
+            configuration.image_maximum_gc_age,
+            configuration.image_gc_high_threshold_percent,
+            configuration.image_gc_low_threshold_percent,
+        )
+
+    @property
+    def by_space(self) -> bool:
+        """Whether a file system that fills is any reason."""
+        return self.high_percent < _ALL
+
+
+class Life(msgspec.Struct, frozen=True):
+    """When an image was first seen, and last seen in use (None: never), monotonic ns.
+
+    `was_there`: before the agent, so that it may be of any age.
+    """
+
+    detected_ns: int
+    used_ns: int | None = None
+    was_there: bool = False
+
+    @property
+    def last_use_ns(self) -> int:
+        return self.detected_ns if self.used_ns is None else self.used_ns
+
+
+def forms(image: Image) -> frozenset[str]:
+    """Every way in which somebody may name it."""
+    return frozenset((image.id, image.id.removeprefix("sha256:"), *_endings(image)))
+
+
+def _endings(image: Image) -> Iterator[str]:
+    for name in (*image.repo_tags, *image.repo_digests):
+        parts = name.split("/")
+        for first in range(len(parts)):
+            yield "/".join(parts[first:])
+
+
+def needed_by(containers: Iterable[Container]) -> frozenset[str]:
+    """What these were made from."""
+    names = {
+        name
+        for container in containers
+        for name in (container.image_id, container.image_ref, container.image.image if container.image else "")
+    }
+    return frozenset(short_form(name) for name in names if name)  # many containers are made from few images
+
+
+def observed(
+    lives: Mapping[str, Life] | None, images: Iterable[Image], needed: Set[str], now_ns: int
+) -> dict[str, Life]:
+    """What is known of each image after a look, by id. `needed`: short forms of what is in use now. `lives`: what was
+    known before; None: this is the first look.
+    """
+    known: dict[str, Life] = {}
+    first = Life(now_ns, was_there=lives is None)
+    for image in images:
+        life = (lives or {}).get(image.id) or first
+        in_use = not needed.isdisjoint(forms(image))
+        known[image.id] = msgspec.structs.replace(life, used_ns=now_ns) if in_use else life
+    return known
+
+
+def candidates(
+    images: Iterable[Image],
+    lives: Mapping[str, Life],
+    needed: Set[str],
+    now_ns: int,
+    min_age_ns: int,
+    *,
+    urgent: bool = False,
+) -> list[Image]:
+    """Those that may go, the first to go first. `urgent`: what may be old enough is, for all that anybody knows."""
+    free = [
+        image
+        for image in images
+        if not image.pinned
+        and needed.isdisjoint(forms(image))
+        and _is_of_age(lives[image.id], now_ns, min_age_ns, urgent=urgent)
+    ]
+    return sorted(free, key=lambda image: _turn(image, lives[image.id]))
+
+
+def _is_of_age(life: Life, now_ns: int, min_age_ns: int, *, urgent: bool) -> bool:
+    return now_ns - life.detected_ns >= min_age_ns or (urgent and life.was_there)
+
+
+def _turn(image: Image, life: Life) -> tuple[int, int, str]:
+    """What was never used goes before all that was."""
+    return -1 if life.used_ns is None else life.used_ns, life.detected_ns, image.id
+
+
+def too_old(images: Iterable[Image], lives: Mapping[str, Life], now_ns: int, max_age_ns: int) -> list[Image]:
+    """Those of them that have not been used for too long."""
+    if not max_age_ns:
+        return []
+    return [image for image in images if now_ns - lives[image.id].last_use_ns > max_age_ns]
+
+
+def used_percent(whole: FsReading) -> int:
+    """How full a file system is for others than root. Its capacity is not 0."""
+    return _ALL - whole.available * _ALL // whole.capacity
+
+
+def is_over(whole: FsReading, limits: GcLimits) -> bool:
+    """Whether it is so full that images have to go."""
+    return limits.by_space and used_percent(whole) >= limits.high_percent
+
+
+def bytes_over(whole: FsReading, low_percent: int) -> int:
+    """What has to be freed until it is no fuller than that; not positive: nothing."""
+    return whole.capacity * (_ALL - low_percent) // _ALL - whole.available

@@ -1,0 +1,366 @@
+"""`ImagePullActor`: the only one to pull images (spec 6.1, 6.2).
+
+One flight per image, shared by every pod that waits for it with the same credentials: what one pod may pull another may
+not. It may be asked as often as anybody likes: a container that already waits for an image keeps its place, so a worker
+that is not sure asks again. Each question gets one answer.
+
+The credentials of the pod are tried in their order, then those of the node, which are read when the flight begins
+(spec 6.3); without any the registry is asked as nobody.
+
+With `serializeImagePulls` one flight is in the air at a time, otherwise up to `maxParallelImagePulls`; the others wait
+in the order of their coming. A pull has no deadline, because an image may be large; it is called off when no pod
+waits for it any more, so that a pull that hangs ends with its pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+import msgspec
+
+from actors.images import pull_rules as rules
+from actors.images.pull_flights import Flight, FlightKey, Waiter, on_behalf_of, shown, together
+from actors.images.pull_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
+from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, handles, outcome_of
+from actors.messages.events import pod_event
+from actors.messages.images import ImagePulled, ImagePullFailed, PullImage, PullWaits
+from actors.messages.node import ImagesChanged
+from actors.messages.pods import ListPulls, PullInProgress
+from config.credentials.docker_config import credentials_for
+from config.objects import Pod
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import (
+    ImageSpec,
+    ImageStatusRequest,
+    ImageStatusResponse,
+    PullImageRequest,
+    PullImageResponse,
+)
+from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
+
+SECOND_NS = 1_000_000_000
+CREDENTIALS_LIMIT_NS = 5 * SECOND_NS
+UNLIMITED = 1_000
+"""Pulls in the air when the configuration sets no limit: as many as any node has pods."""
+
+
+class PullLimits(msgspec.Struct, frozen=True):
+    """`at_once`: flights in the air; `rate`: how fast they may begin."""
+
+    at_once: int
+    rate: PullRate
+
+    @classmethod
+    def of(cls, serialize: bool, max_parallel: int | None, per_second: int, burst: int) -> PullLimits:
+        """From the fields of a KubeletConfiguration (spec 6.2)."""
+        at_once = 1 if serialize else max_parallel or UNLIMITED
+        return cls(min(at_once, UNLIMITED), PullRate(per_second, burst))
+
+
+class PullEnded(Message, frozen=True):
+    """To itself: one try of a flight has ended, well or not (`error`)."""
+
+    key: FlightKey
+    error: str
+
+
+class NodeCredentialsRead(Message, frozen=True):
+    """To itself: which credentials the node has, for the flight of that key."""
+
+    key: FlightKey
+    found: NodeCredentials
+
+
+class ImageMeasured(Message, frozen=True):
+    """To itself: the size of an image that has just come, 0 when the runtime does not say; and for whom: (request, ns
+    of pulling, ns with waiting).
+    """
+
+    size_bytes: int
+    waited: tuple[tuple[PullImage, int, int], ...]
+
+
+class StartPulls(Message, frozen=True):
+    """To itself: there may be a permission to begin a pull now."""
+
+    def coalesce_key(self) -> Hashable:
+        return "start"
+
+
+class ImagePullActor(Actor):
+    """See the module. `node_status` hears of every image that has come; `docker_config` None: the node has no
+    credentials of its own.
+    """
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    max_effects: ClassVar[int] = 2 * UNLIMITED
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(
+        self,
+        cri: Cri,
+        events: ActorRef,
+        limits: PullLimits,
+        node_status: ActorRef | None = None,
+        docker_config: DockerConfigFiles | None = None,
+        meters: Meters = UNMEASURED,
+    ) -> None:
+        super().__init__()
+        self._meters = meters
+        self._cri = cri
+        self._events = events
+        self._node_status = node_status
+        self._limits = limits
+        self._tokens = limits.rate.full(self.now_ns())
+        self._docker_config = docker_config
+        self._problems: tuple[str, ...] = ()
+        self._flights: dict[FlightKey, Flight] = {}
+        self._in_the_air = 0
+        self._back_offs: dict[tuple[str, str], BackOff] = {}
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    @handles(PullImage)
+    def pull_image(self, message: PullImage) -> None:
+        verdict = rules.judge_image(message.image, ALWAYS, False)
+        if verdict.deed is ImageDeed.REFUSE:
+            retry_at_ns = self.now_ns() + rules.LONGEST_BACK_OFF_NS
+            self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
+            return
+        uid = message.pod.metadata.uid
+        self.watch(message.worker)
+        back_off = self._back_offs.get((uid, verdict.image))
+        if back_off is not None and self.now_ns() < back_off.until_ns:
+            text = rules.back_off_message(message.image, back_off.reason, back_off.error)
+            said = rules.backing_off(message.image)
+            self._refuse(message, rules.IMAGE_PULL_BACK_OFF, text, back_off.until_ns, *said)
+            return
+        flight_key = (verdict.image, message.credentials)
+        flight = self._flights.get(flight_key)
+        if flight is None:
+            flight = self._flights[flight_key] = Flight(flight_key, self.now_ns())
+        key = (uid, message.container)
+        known = flight.waiters.get(key)
+        if known is not None:
+            known.request = message  # a worker that was restarted, or is not sure
+            self._tell_to_wait(flight, known)
+            return
+        for other in list(self._flights.values()):
+            if other.image == flight.image and key in other.waiters:
+                self._leave(other, key)  # its secrets have changed while it waited
+        waiter = flight.waiters[key] = Waiter(message, self.now_ns())
+        self._say(message, rules.pulling(message.image))
+        self._start_pulls()
+        self._tell_to_wait(flight, waiter)
+
+    @handles(ActorStopped)
+    def worker_stopped(self, message: ActorStopped) -> None:
+        """Nobody of this pod waits any more; a flight for nobody is called off."""
+        uid = message.ref.name
+        for flight in list(self._flights.values()):
+            for key in [key for key in flight.waiters if key[0] == uid]:
+                self._leave(flight, key)
+        for back_off_key in [key for key in self._back_offs if key[0] == uid]:
+            del self._back_offs[back_off_key]
+
+    def _leave(self, flight: Flight, key: tuple[str, str]) -> None:
+        del flight.waiters[key]
+        if flight.waiters:
+            return
+        if flight.call is not None:
+            flight.called_off = True
+            flight.call.cancel()  # its end comes as a message like any other
+        elif flight.started_ns is None:
+            del self._flights[flight.key]
+
+    # --- pulling ----------------------------------------------------------------------------------------------------
+
+    @handles(StartPulls)
+    def start_pulls(self, _: StartPulls) -> None:
+        self._start_pulls()
+
+    def _start_pulls(self) -> None:
+        for flight in list(self._flights.values()):
+            if self._in_the_air >= self._limits.at_once:
+                return
+            if flight.started_ns is not None:
+                continue
+            self._tokens, wait_ns = self._limits.rate.take(self._tokens, self.now_ns())
+            if wait_ns:
+                self.after(wait_ns, StartPulls())
+                return
+            self._start(flight)
+
+    def _tell_to_wait(self, flight: Flight, waiter: Waiter) -> None:
+        if flight.started_ns is None:
+            waiter.told_to_wait = True
+            waiter.request.worker.tell(PullWaits(waiter.request.container, self._why_not_yet()))
+
+    def _why_not_yet(self) -> str:
+        """Why a pull that is asked for is not begun."""
+        ahead = sorted(each.image for each in self._flights.values() if each.started_ns is not None)
+        if self._in_the_air < self._limits.at_once or not ahead:
+            return "the rate of pulls allows none now"
+        more = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
+        return f"{ahead[0]}{more} comes first"
+
+    def _start(self, flight: Flight) -> None:
+        flight.started_ns = self.now_ns()
+        for waiter in flight.waiters.values():
+            if waiter.told_to_wait:
+                waiter.told_to_wait = False
+                waiter.request.worker.tell(PullWaits(waiter.request.container, ""))
+        flight.errors = []
+        self._in_the_air += 1
+        files, key = self._docker_config, flight.key
+        if files is None:
+            self._try(flight, NodeCredentials())
+            return
+        lane = self.lane("docker-config", size=1, per_key=1)
+        self.begin(
+            lambda: lane.submit("docker-config", files.read, deadline_ns=CREDENTIALS_LIMIT_NS),
+            lambda done: NodeCredentialsRead(key, _found_in(done)),
+        )
+
+    @handles(NodeCredentialsRead)
+    def node_credentials_read(self, message: NodeCredentialsRead) -> None:
+        found = message.found
+        if found.problems and found.problems != self._problems:
+            self.log.warning("credentials of the node for registries: %s", "; ".join(found.problems))
+        self._problems = found.problems
+        flight = self._flights[message.key]
+        if flight.waiters:
+            self._try(flight, found)
+        else:
+            self._in_the_air -= 1
+            del self._flights[flight.key]
+            self._start_pulls()
+
+    def _try(self, flight: Flight, node: NodeCredentials) -> None:
+        own = flight.key[1]
+        others = (each for each in credentials_for(flight.image, node.entries) if each not in own)
+        flight.untried = [*own, *others] or [None]
+        self._try_next(flight)
+
+    def _try_next(self, flight: Flight) -> None:
+        image, key = flight.image, flight.key
+        spec = ImageSpec(image=image, user_specified_image=image)
+        first = next(iter(flight.waiters.values()), None)
+        pod = None if first is None else on_behalf_of(first.request.pod)
+        request = PullImageRequest(image=spec, auth=shown(flight.untried.pop(0)), sandbox_config=pod)
+
+        def make() -> Pending[PullImageResponse]:
+            flight.call = self._cri.call(PULL_IMAGE, request)
+            return flight.call
+
+        self.begin(make, lambda done: PullEnded(key, _error_of(done)))
+
+    @handles(PullEnded)
+    def pull_ended(self, message: PullEnded) -> None:
+        flight = self._flights[message.key]
+        called_off, flight.call, flight.called_off = flight.called_off, None, False
+        if message.error and not called_off:
+            flight.errors.append(message.error)
+            if flight.untried:
+                self._try_next(flight)
+                return
+        self._in_the_air -= 1
+        if message.error and called_off and flight.waiters:
+            flight.started_ns = None  # somebody came after it was called off: once more, from the start
+        else:
+            del self._flights[message.key]
+            if message.error:
+                self._failed(flight, together(flight.errors) or message.error)
+            else:
+                self._landed(flight)
+        self._start_pulls()
+
+    def _failed(self, flight: Flight, error: str) -> None:
+        reason = rules.reason_of(error)
+        now_ns = self.now_ns()
+        for key in [key for key, old in self._back_offs.items() if rules.is_forgotten(old, now_ns)]:
+            del self._back_offs[key]
+        for uid in dict.fromkeys(uid for uid, _ in flight.waiters):
+            key = (uid, flight.image)
+            self._back_offs[key] = rules.next_back_off(self._back_offs.get(key), now_ns, reason, error)
+        for (uid, _), waiter in flight.waiters.items():
+            request = waiter.request
+            until_ns = self._back_offs[uid, flight.image].until_ns
+            self._refuse(request, reason, error, until_ns, *rules.pull_failed(request.image, reason, error))
+
+    def _landed(self, flight: Flight) -> None:
+        if self._node_status is not None:
+            self._node_status.tell(ImagesChanged())
+        now_ns = self.now_ns()
+        waited: list[tuple[PullImage, int, int]] = []
+        for (uid, container), waiter in flight.waiters.items():
+            self._back_offs.pop((uid, flight.image), None)
+            request = waiter.request
+            request.worker.tell(ImagePulled(request.image, container))
+            # Who joined a flight in the air has waited for less than all of it.
+            since_ns = max(flight.started_ns or 0, waiter.since_ns)
+            waited.append((request, now_ns - since_ns, now_ns - waiter.since_ns))
+            self._meters.pulls.pulled(uid, waiter.since_ns, now_ns)
+        self._measure(flight.image, tuple(waited))
+
+    def _measure(self, image: str, waited: tuple[tuple[PullImage, int, int], ...]) -> None:
+        """Ask for the size, which people want to see next to the time; nobody waits for it."""
+        request = ImageStatusRequest(image=ImageSpec(image=image))
+        self.begin(lambda: self._cri.call(IMAGE_STATUS, request), lambda done: ImageMeasured(_size_in(done), waited))
+
+    @handles(ImageMeasured)
+    def image_measured(self, message: ImageMeasured) -> None:
+        longest_ns = max((pull_ns for _, pull_ns, _ in message.waited), default=0)
+        self._meters.took(names.PULL_DURATION, longest_ns, rules.size_range(message.size_bytes))
+        for request, pull_ns, waited_ns in message.waited:
+            self._say(request, rules.pulled(request.image, pull_ns, waited_ns, message.size_bytes))
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    @handles(ListPulls)
+    def list_pulls(self, _: ListPulls) -> tuple[PullInProgress, ...]:
+        return tuple(
+            PullInProgress(
+                flight.image,
+                self.now_ns() - flight.since_ns,
+                flight.started_ns is not None,
+                tuple(_name_of(waiter.request.pod) for waiter in flight.waiters.values()),
+            )
+            for flight in self._flights.values()
+        )
+
+    def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: Said | None) -> None:
+        for each in said:
+            if each is not None:
+                self._say(request, each)
+        request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns))
+
+    def _say(self, request: PullImage, said: Said) -> None:
+        self._events.tell(pod_event(request.pod, said.type, said.reason, said.message, request.field_path))
+
+
+def _name_of(pod: Pod) -> str:
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
+
+
+def _error_of(done: Pending[PullImageResponse]) -> str:
+    """Why the pull failed, in the runtime's words; empty when it did not."""
+    failure = outcome_of(done).error
+    if failure is None:
+        return ""
+    return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
+
+
+def _found_in(done: Pending[NodeCredentials]) -> NodeCredentials:
+    """A disk that does not answer holds up no pull."""
+    outcome = outcome_of(done)
+    return outcome.value or NodeCredentials((), (f"they cannot be read: {outcome.error}",))
+
+
+def _size_in(done: Pending[ImageStatusResponse]) -> int:
+    response = outcome_of(done).value
+    return 0 if response is None or response.image is None else response.image.size

@@ -1,0 +1,72 @@
+"""What `VolumeReconcilerActor` and who resolves claims say to each other. See `actors/messages/pods.py`.
+
+A volume of the kinds `persistentVolumeClaim`, `ephemeral` and `csi` is known only when objects of the cluster have been
+read and, where it has to be, when it is attached to the node. Who resolves them says for each either what it is, or
+what it waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import msgspec
+
+from actors.kernel import ActorRef, Message
+from config.objects import Pod, Volume
+from config.pods.in_tree_volumes import is_in_tree
+from runtime.volumes.capability import VolumeSpec
+
+
+class VolumeWait(msgspec.Struct, frozen=True):
+    """Why a volume cannot be made yet. `reason`: that of the event, FailedMount or FailedAttachVolume; empty where
+    nothing is wrong and there is none.
+
+    `in_use`: see `VolumeSpec`; set while the volume is to be attached, because it is attached only when the node says
+    that it is in use.
+    """
+
+    text: str
+    reason: str = "FailedMount"
+    in_use: str = ""
+
+
+class ResolveClaims(Message, frozen=True):
+    """VolumeReconcilerActor -> who resolves claims: what are these volumes of the pod? Answered by `ClaimsResolved`."""
+
+    reader: ActorRef
+    tag: Any
+    pod: Pod
+
+
+class ClaimsResolved(Message, frozen=True):
+    """The answer: for each volume that `is_claimed` and used, by its name in the pod, what it is or what it waits for.
+
+    `refresh_wall_ns`: when to ask again though nothing has changed (a token grows old); 0 for never.
+    """
+
+    tag: Any
+    specs: Mapping[str, VolumeSpec]
+    waits: Mapping[str, VolumeWait]
+    refresh_wall_ns: int = 0
+
+
+class ClaimsChanged(Message, frozen=True):
+    """Who resolves claims -> VolumeReconcilerActor: something that volumes of these pods depend on has changed."""
+
+    uids: frozenset[str]
+
+
+class ForgetClaims(Message, frozen=True):
+    """VolumeReconcilerActor -> who resolves claims: the pod's volumes are gone; nothing about them is asked again."""
+
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+def is_claimed(volume: Volume) -> bool:
+    """Whether what the volume is stands in the cluster, and not in the pod."""
+    own = (volume.persistent_volume_claim, volume.ephemeral, volume.csi)
+    return any(source is not None for source in own) or is_in_tree(volume)

@@ -1,0 +1,34 @@
+"""Questions of how many there are, asked by who shows the node's metrics. See `actors/messages/pods.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import Message
+
+
+class CountRunning(Message, frozen=True):
+    """Edge -> PlegActor (ask): a `RunningCount`."""
+
+
+class RunningCount(msgspec.Struct, frozen=True):
+    """As the runtime was listed last. `containers`: by state: created, running, exited, unknown."""
+
+    pods: int
+    containers: Mapping[str, int]
+
+
+class CountPods(Message, frozen=True):
+    """Edge -> SyncLoopActor (ask): a `PodCount`."""
+
+
+class PodCount(msgspec.Struct, frozen=True):
+    """`desired`, `active`: static, not static. `working`: by (lifecycle, config, static). `ephemeral`: containers."""
+
+    desired: tuple[int, int]
+    active: tuple[int, int]
+    mirrors: int
+    working: Mapping[tuple[str, str, bool], int]
+    ephemeral: int

@@ -1,0 +1,41 @@
+"""What is told to `EventRecorderActor`. See `actors/messages/pods.py`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.kernel import Message
+from config.objects import Pod
+
+
+class RecordEvent(Message, frozen=True, cache_hash=True):
+    """Anybody -> EventRecorderActor: an event about a pod or the node (spec 15).
+
+    `type` is Normal or Warning; `field_path` is such as `spec.containers{web}`, empty for the pod as a whole; `uid`
+    empty with `kind` Node means the node itself. `annotations`: of the event, for programs.
+    """
+
+    kind: str
+    uid: str
+    namespace: str
+    name: str
+    type: str
+    reason: str
+    message: str
+    field_path: str = ""
+    annotations: tuple[tuple[str, str], ...] = ()
+
+
+def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: str = "") -> RecordEvent:
+    """An event about `pod`."""
+    meta = pod.metadata
+    return RecordEvent("Pod", meta.uid, meta.namespace, meta.name, event_type, reason, message, field_path)
+
+
+class RecordedEvent(msgspec.Struct, frozen=True):
+    """An event as it is kept: how often it came, and when first and last (ns since 1970)."""
+
+    event: RecordEvent
+    count: int
+    first_wall_ns: int
+    last_wall_ns: int

@@ -1,0 +1,67 @@
+"""What `EvictionActor`, `ShutdownActor` and the sync loop say to each other. See `actors/messages/pods.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import msgspec
+
+from actors.kernel import ActorRef, Message
+from config.objects import Pod
+
+ENDED = ("Succeeded", "Failed")
+
+
+class PodHere(msgspec.Struct, frozen=True):
+    """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will.
+    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it. `lives`: another
+    number for each life of its worker; one that has failed has forgotten what it was told.
+    """
+
+    pod: Pod
+    worker: ActorRef | None
+    released: bool = False
+    finished: bool = False
+    turned_away: bool = False
+    lives: int = 0
+
+    def may_be_evicted(self) -> bool:
+        """Whether there is anything to end. Who was turned away uses nothing: its end helps nobody."""
+        return self.worker is not None and not self.released and not self.turned_away
+
+    def has_ended(self) -> bool:
+        """Whether its source shows it as ended: the API knows."""
+        return self.pod.status is not None and self.pod.status.phase in ENDED
+
+
+class WantPods(Message, frozen=True):
+    """EvictionActor, ShutdownActor -> SyncLoopActor: tell me which pods there are; `PodsHere` is the answer."""
+
+    asker: ActorRef
+
+    def coalesce_key(self) -> Hashable:
+        return ("pods", self.asker.path)
+
+
+class PodsHere(Message, frozen=True):
+    """SyncLoopActor -> EvictionActor, ShutdownActor: these. `complete`: every source has spoken, no other is known."""
+
+    pods: tuple[PodHere, ...]
+    complete: bool
+
+    def coalesce_key(self) -> Hashable:
+        return "pods"
+
+
+class LimitedPodSeen(Message, frozen=True):
+    """SyncLoopActor -> EvictionActor: there is a pod that may use only so much of the disk."""
+
+    def coalesce_key(self) -> Hashable:
+        return "limited"
+
+
+class MemoryRanShort(Message, frozen=True):
+    """MemoryNotifierActor -> EvictionActor: the kernel says that memory may have passed a threshold; look now."""
+
+    def coalesce_key(self) -> Hashable:
+        return "memory"

@@ -1,0 +1,82 @@
+"""What pod workers say to `ImagePullActor` and `ImageGCActor`, and these to them. See `actors/messages/pods.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from actors.kernel import ActorRef, Message
+from config.credentials.docker_config import Credential
+from config.objects import Pod
+
+
+class PullImage(Message, frozen=True):
+    """PodWorker -> ImagePullActor: get this image; answered once by `ImagePulled` or `ImagePullFailed`.
+
+    `credentials`: those of the pod's secrets that are for this image, in the order in which they are to be tried.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    container: str
+    image: str
+    field_path: str
+    credentials: tuple[Credential, ...] = ()
+
+    def coalesce_key(self) -> Hashable:
+        return (self.pod.metadata.uid, self.container, self.image)
+
+
+class PullWaits(Message, frozen=True):
+    """ImagePullActor -> PodWorker: the pull for a container is not begun yet, for that reason; empty: now it is."""
+
+    container: str
+    why: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.container
+
+
+class ImagePulled(Message, frozen=True):
+    """ImagePullActor -> PodWorker: the image is here."""
+
+    image: str
+    container: str
+
+
+class ImagePullFailed(Message, frozen=True):
+    """ImagePullActor -> PodWorker: it is not; `reason` is the waiting reason to show, not before `retry_at_ns`
+    (monotonic).
+    """
+
+    image: str
+    container: str
+    reason: str
+    message: str
+    retry_at_ns: int
+
+
+class LeaseImages(Message, frozen=True):
+    """PodWorker -> ImageGCActor: keep these images, as the pod names them, until `ReleaseImages`.
+
+    Replaces what was leased to this pod before. Answered by `ImagesLeased`: at once, or when the removal of one of them
+    that is under way has ended.
+    """
+
+    worker: ActorRef
+    uid: str
+    images: frozenset[str]
+
+    def coalesce_key(self) -> Hashable:
+        return ("lease", self.uid)
+
+
+class ImagesLeased(Message, frozen=True):
+    """ImageGCActor -> PodWorker: from now on none of these images is removed."""
+
+    images: frozenset[str]
+
+
+class ReleaseImages(Message, frozen=True):
+    """PodWorker -> ImageGCActor: the pod has ended, and needs no image any more."""
+
+    uid: str

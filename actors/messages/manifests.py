@@ -1,0 +1,72 @@
+"""What is said about manifests that are handed to the node: by those who hand them over, and back to them."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from actors.kernel import Message
+from actors.messages.pods import SourceProblem
+
+
+class TakeManifests(Message, frozen=True):
+    """Edge -> PushSourceActor (ask): a manifest with one pod or several, to be run from now on. Answered with
+    `ManifestsTaken` or `ManifestsRefused`.
+    """
+
+    content: bytes
+
+
+class WithdrawManifest(Message, frozen=True):
+    """Edge -> PushSourceActor (ask): the pod of that namespace and name (as it was handed over) is desired no more.
+
+    Answered with `ManifestsTaken` of that one, of none when there is no such manifest, or `ManifestsRefused`.
+    """
+
+    namespace: str
+    name: str
+
+
+class ListManifests(Message, frozen=True):
+    """Edge -> PushSourceActor (ask): all that are held, as `tuple[HeldManifest, ...]` by namespace and name."""
+
+
+class ManifestChange(enum.StrEnum):
+    """What became of a manifest."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    WITHDRAWN = "withdrawn"
+
+
+class TakenManifest(msgspec.Struct, frozen=True):
+    """One pod of a manifest. `pod` is its name on the node, `uid` the one it has there."""
+
+    namespace: str
+    name: str
+    pod: str
+    uid: str
+    change: ManifestChange
+
+
+class HeldManifest(msgspec.Struct, frozen=True):
+    """A manifest of one pod, as JSON."""
+
+    namespace: str
+    name: str
+    content: bytes
+
+
+class ManifestsTaken(msgspec.Struct, frozen=True):
+    """All of it is on the disk, and will be there after a restart."""
+
+    pods: tuple[TakenManifest, ...]
+
+
+class ManifestsRefused(msgspec.Struct, frozen=True):
+    """Nothing of it was taken. `unable`: nothing is wrong with the manifest, but with the node."""
+
+    problems: tuple[SourceProblem, ...]
+    unable: bool = False

@@ -1,0 +1,57 @@
+"""What is said about static pods and their pictures in the API. See `actors/messages/pods.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from actors.kernel import Message
+from actors.messages.pods import Operation
+from config.objects import Pod
+
+
+class StaticPodDesired(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: this static pod is to be shown in the API."""
+
+    pod: Pod
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+
+class StaticPodGone(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: the static pod has ended, and nobody desires it any more."""
+
+    uid: str
+
+
+class MirrorPodChanged(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: the API server shows a mirror pod of this node, in this form, or no more
+    (REMOVE).
+    """
+
+    operation: Operation
+    pod: Pod
+
+
+class StaticSourcesReady(Message, frozen=True):
+    """SyncLoopActor -> MirrorPodActor: every source has spoken: a mirror pod without a static pod shows nothing."""
+
+    def coalesce_key(self) -> Hashable:
+        return "ready"
+
+
+class MirrorPodSeen(Message, frozen=True):
+    """MirrorPodActor -> StatusManagerActor: this object of the API shows that static pod; None: none does."""
+
+    static_uid: str
+    mirror: Pod | None
+
+    def coalesce_key(self) -> Hashable:
+        return self.static_uid
+
+
+class MirrorActorStarted(Message, frozen=True):
+    """MirrorPodActor -> SyncLoopActor: I know no pod (any more); tell me the static pods and the mirror pods."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"

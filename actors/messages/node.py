@@ -1,0 +1,157 @@
+"""What is said of the node itself: to the `NodeStatusActor`, which publishes it, by those who know a part of it.
+
+All of it is state, not news: each message replaces the last one of its kind, and may be told again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from actors.kernel import Message
+from config.objects import Node
+from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
+from runtime.host.machine import MachineFacts
+from runtime.host.network import NetworkFacts
+
+
+class NodeStatusStarted(Message, frozen=True):
+    """NodeStatusActor -> who tells it something only when that changes: I know nothing (any more); tell it again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "node status started"
+
+
+class RuntimeDescribed(Message, frozen=True):
+    """RuntimeMonitorActor -> NodeStatusActor: which runtime this is, and what it is able to do."""
+
+    name: str
+    version: str
+    handlers: tuple[RuntimeHandler, ...] = ()
+    features: RuntimeFeatures | None = None
+
+    def coalesce_key(self) -> Hashable:
+        return "described"
+
+
+class RuntimeListed(Message, frozen=True):
+    """PlegActor -> NodeStatusActor: what the runtime runs has been listed, at that monotonic time."""
+
+    at_ns: int
+
+    def coalesce_key(self) -> Hashable:
+        return "listed"
+
+
+class NodePressureObserved(Message, frozen=True):
+    """EvictionActor -> NodeStatusActor, SyncLoopActor: what the node is short of now (spec 7.2)."""
+
+    memory: bool = False
+    disk: bool = False
+    pid: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return "pressure"
+
+
+class NodeTroubleObserved(Message, frozen=True):
+    """Anybody -> NodeStatusActor: why the node is not ready as far as `source` knows; empty: no reason any more.
+
+    A shutdown and storage that is not there tell so (spec 2.12, 9.7).
+    """
+
+    source: str
+    reason: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.source
+
+
+class ImagesChanged(Message, frozen=True):
+    """ImagePullActor, ImageGCActor -> NodeStatusActor -> NodeSurveyActor: images have come or gone; list them at the
+    next look.
+    """
+
+    def coalesce_key(self) -> Hashable:
+        return "images"
+
+
+class MachineObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: what the machine is."""
+
+    machine: MachineFacts
+
+    def coalesce_key(self) -> Hashable:
+        return "machine"
+
+
+class NetworkObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: the machine's network, and what the node's name resolves to."""
+
+    network: NetworkFacts
+
+    def coalesce_key(self) -> Hashable:
+        return "network"
+
+
+class DiskObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: the size of the file system that pods live on."""
+
+    size_bytes: int
+
+    def coalesce_key(self) -> Hashable:
+        return "disk"
+
+
+class ImagesObserved(Message, frozen=True):
+    """NodeSurveyActor -> NodeStatusActor: the images of the runtime."""
+
+    images: tuple[Image, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return "images"
+
+
+class SurveyAgain(Message, frozen=True):
+    """NodeStatusActor -> NodeSurveyActor: I know nothing (any more); look at everything."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
+class NodeSeen(Message, frozen=True):
+    """NodeWatchActor -> NodeStatusActor: the Node object as the API shows it; None: there is none.
+
+    Not `live`: changes are not heard of now, and nothing is known.
+    """
+
+    node: Node | None
+    live: bool = True
+
+    def coalesce_key(self) -> Hashable:
+        return "node"
+
+
+class SayNodeAgain(Message, frozen=True):
+    """NodeStatusActor -> NodeWatchActor: I know nothing (any more); say what there is."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
+class TellConditions(Message, frozen=True):
+    """Edge -> NodeStatusActor (ask): what the node's conditions should say, as `tuple[Verdict, ...]`; none before the
+    first look.
+    """
+
+
+class VolumesInUseObserved(Message, frozen=True):
+    """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now.
+
+    Not `complete`: it does not know yet what an earlier agent has left; what the Node object names stays named.
+    """
+
+    names: tuple[str, ...]
+    complete: bool = True
+
+    def coalesce_key(self) -> Hashable:
+        return "volumes"

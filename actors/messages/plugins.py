@@ -1,0 +1,75 @@
+"""What is said of the storage drivers of this node: between `PluginWatcherActor` and `CsiNodeActor`, and to the
+`NodeStatusActor`. See `actors/messages/pods.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from actors.kernel import ActorRef, Message
+from runtime.csi.capability import NodeInfo
+
+
+class PublishDriver(Message, frozen=True):
+    """PluginWatcherActor -> CsiNodeActor: this driver is here, and calls the node so. Answered by `DriverPublished`."""
+
+    reader: ActorRef
+    tag: Any
+    name: str
+    info: NodeInfo
+
+
+class DriverPublished(Message, frozen=True):
+    """CsiNodeActor -> PluginWatcherActor: the cluster can see the driver, or why not (`error`)."""
+
+    tag: Any
+    error: str = ""
+
+
+class WithdrawDriver(Message, frozen=True):
+    """PluginWatcherActor -> CsiNodeActor: this driver is here no more."""
+
+    name: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.name
+
+
+class AskDriverAgain(Message, frozen=True):
+    """Anybody -> PluginWatcherActor: how many volumes the node can have of this driver may have changed; ask it."""
+
+    name: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.name
+
+
+class DriversChanged(Message, frozen=True):
+    """PluginWatcherActor -> who waits for drivers: these are registered now."""
+
+    names: tuple[str, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return "drivers"
+
+
+class CsiNodeStarted(Message, frozen=True):
+    """CsiNodeActor -> PluginWatcherActor: I know no driver (any more); let me publish again those that there are."""
+
+    def coalesce_key(self) -> Hashable:
+        return "csi node started"
+
+
+class DriversOnNodeObserved(Message, frozen=True):
+    """CsiNodeActor -> NodeStatusActor: what drivers call this node, by their names, and the labels of where it is.
+
+    `withdrawn`: drivers that are not here any more.
+    """
+
+    node_ids: Mapping[str, str]
+    labels: Mapping[str, str]
+    withdrawn: tuple[str, ...] = ()
+
+    def coalesce_key(self) -> Hashable:
+        return "drivers"

@@ -1,0 +1,425 @@
+"""What the actors of a node say to each other.
+
+Messages between actors of different files stand in such files, so that no actor needs to import another: here those on
+the way from a source to a worker, in `*_messages.py` beside it those of one subject each. Facts are past participles,
+requests imperatives. Everything is immutable. How a message waits (coalescing, interrupting) is part of what it means
+and stands with it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable, Mapping
+from typing import ClassVar, Self
+
+import msgspec
+
+from actors.kernel import ActorRef, Message
+from actors.model.runtime_shown import Shown, both
+from actors.model.surroundings import Surroundings
+from config.objects import Node, Pod
+
+
+class Operation(enum.StrEnum):
+    """How a pod of a source changed (spec 1.4)."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    REMOVE = "REMOVE"
+    RECONCILE = "RECONCILE"
+
+
+ADD, UPDATE, DELETE, REMOVE, RECONCILE = Operation
+"""The same by name: a member of an enum costs ten times a global name."""
+
+
+# --- sources -> storage -> sync loop ----------------------------------------------------------------------------------
+
+
+class SourceRead(Message, frozen=True):
+    """SourceActor -> StorageActor: the full set of pods that `source` (file, http, api) shows now."""
+
+    source: str
+    pods: tuple[Pod, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return self.source
+
+
+class SourceChanged(Message, frozen=True):
+    """SourceActor -> StorageActor: of the set it told last, these pods are new or others now, and these UIDs are gone.
+
+    `source_ref` is told `ReadAgain` when the storage does not know that set.
+    """
+
+    source: str
+    changed: tuple[Pod, ...]
+    gone: frozenset[str]
+    source_ref: ActorRef
+
+
+class ReadAgain(Message, frozen=True):
+    """StorageActor -> SourceActor: tell the full set again."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
+class PublishAgain(Message, frozen=True):
+    """SyncLoopActor -> StorageActor: some changes were lost on the way; tell every desired pod again.
+
+    `known` are the pods that the sync loop believes to be desired: those that are not are told as REMOVE, as soon as
+    every source has spoken. A removal that was lost leaves no other trace. `number` grows with each life of the sync
+    loop: see `SourceReady`.
+    """
+
+    known: tuple[Pod, ...] = ()
+    number: int = 0
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
+class PodChanged(Message, frozen=True):
+    """StorageActor -> SyncLoopActor: one pod of one source changed.
+
+    `pod` is the newest object known; with REMOVE it is the last one. Waiting changes of one pod become one: the
+    reader sees where the pod got to, not each step.
+    """
+
+    operation: Operation
+    pod: Pod
+    source: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, operation=_MERGED[waiting.operation, self.operation])
+
+
+def _merged_operations() -> Mapping[tuple[Operation, Operation], Operation]:
+    add, update, delete = Operation.ADD, Operation.UPDATE, Operation.DELETE
+    remove, reconcile = Operation.REMOVE, Operation.RECONCILE
+    table = {(waiting, newer): newer for waiting in Operation for newer in Operation}
+    for newer in (update, delete, reconcile, add):
+        table[add, newer] = add  # nobody has seen it yet: it is still an addition, of the newer object
+    table[update, reconcile] = update
+    table[delete, reconcile] = table[delete, update] = delete
+    table[remove, add] = update  # gone and back before anybody looked
+    return table
+
+
+_MERGED = _merged_operations()
+
+
+class SourceReady(Message, frozen=True):
+    """StorageActor -> SyncLoopActor: the first full set of `source` has been told. `all_ready`: of every source (spec
+    1.5). `asked`: the number of the last `PublishAgain` that was answered before. Who reads it has begun anew since,
+    where that is not its own: then the set was told to the one before, and not to it.
+    """
+
+    source: str
+    all_ready: bool
+    asked: int = 0
+
+    def coalesce_key(self) -> Hashable:
+        return self.source, self.asked
+
+
+class StorageStarted(Message, frozen=True):
+    """StorageActor -> SyncLoopActor: I know no pod (any more); answer with `PublishAgain` and what you know."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
+# --- sync loop and others -> pod worker -------------------------------------------------------------------------------
+
+
+class SyncPod(Message, frozen=True):
+    """SyncLoopActor -> PodWorker: this is the pod as desired now. `runtime`: what the runtime says of itself, for a
+    worker that has not been told; all in one message, so that a mailbox that takes no second one has it all. `around`:
+    the cluster as it is now, where that is known, for a worker that is about to begin.
+    """
+
+    pod: Pod
+    operation: Operation
+    runtime: RuntimeStateObserved | None = None
+    around: Surroundings | None = None
+
+    def coalesce_key(self) -> Hashable:
+        return "desired"
+
+    def merged(self, waiting: Self) -> Self:
+        operation = _MERGED[waiting.operation, self.operation]
+        runtime, around = self.runtime or waiting.runtime, self.around or waiting.around
+        return msgspec.structs.replace(self, operation=operation, runtime=runtime, around=around)
+
+
+class TerminatePod(Message, frozen=True):
+    """SyncLoopActor, EvictionActor, ... -> PodWorker: end this pod.
+
+    `grace_seconds` overrides the pod's own (None: it does not); `removed` says that the pod is no longer desired at
+    all; `reason` and `message` become the status' when not empty; `evicted` marks an eviction, `disrupted` an end that
+    is not the pod's own fault, for controllers to know. Cancels a sync that waits.
+    """
+
+    interrupts: ClassVar[bool] = True
+
+    pod: Pod | None = None
+    grace_seconds: int | None = None
+    removed: bool = False
+    evicted: bool = False
+    disrupted: bool = False
+    reason: str = ""
+    message: str = ""
+
+
+class LookAgain(Message, frozen=True):
+    """Anybody -> PodWorker: something about your pod may have changed; a flag, not an event.
+
+    `runtime` False: this says nothing of the runtime, and what has been seen there holds where it is not in doubt.
+    """
+
+    runtime: bool = True
+
+    def coalesce_key(self) -> Hashable:
+        return "look"
+
+    def merged(self, waiting: Self) -> Self:
+        return self if self.runtime else waiting
+
+
+class RuntimeTold(Message, frozen=True):
+    """PlegActor -> PodWorker: the runtime has told this of your pod; look, unless you have seen all of it."""
+
+    shown: Shown
+
+    def coalesce_key(self) -> Hashable:
+        return "told"
+
+    def merged(self, waiting: RuntimeTold) -> RuntimeTold:
+        return RuntimeTold(both(self.shown, waiting.shown))
+
+
+# --- PLEG -------------------------------------------------------------------------------------------------------------
+
+
+class PodWorkerStarted(Message, frozen=True):
+    """PodWorker -> PlegActor, ContainerGCActor: tell me when the runtime's picture of this pod changes.
+
+    To SyncLoopActor and ResourceManagerActor, in answer to `AnnounceYourself` or when messages were lost: here I am,
+    tell me what I must know. They know a new worker already: one has made it, and the other is asked by it.
+    """
+
+    uid: str
+    worker: ActorRef
+
+
+class PlegStarted(Message, frozen=True):
+    """PlegActor -> SyncLoopActor: I do not know all workers (any more); answer with `WorkersKnown`."""
+
+
+class WorkersKnown(Message, frozen=True):
+    """SyncLoopActor -> PlegActor: every worker that there is, by the UID of its pod."""
+
+    workers: tuple[tuple[str, ActorRef], ...]
+
+    def coalesce_key(self) -> str:
+        return "workers"
+
+
+class AnnounceYourself(Message, frozen=True):
+    """SyncLoopActor -> PodWorker: say `PodWorkerStarted` again to whoever needs to know you."""
+
+
+class RuntimePod(msgspec.Struct, frozen=True):
+    """A pod as the runtime lists it, for those who know nothing else of it."""
+
+    uid: str
+    name: str
+    namespace: str
+    running: bool
+
+
+class SyncLoopStarted(Message, frozen=True):
+    """SyncLoopActor -> PlegActor, RuntimeMonitorActor: I know nothing of the runtime (any more); answered by
+    `UnknownPodsObserved` and `RuntimeStateObserved`, where they know more themselves.
+    """
+
+    def coalesce_key(self) -> Hashable:
+        return "sync loop started"
+
+
+class UnknownPodsObserved(Message, frozen=True):
+    """PlegActor -> SyncLoopActor: the runtime runs pods that no worker has announced.
+
+    Sent with every list that shows any, with the first list in any case, and to a sync loop that has begun anew.
+    """
+
+    pods: tuple[RuntimePod, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return "unknown"
+
+
+class ContainersDied(Message, frozen=True):
+    """PlegActor -> ContainerGCActor: a list has shown that these have exited, by UID of the pod and name."""
+
+    died: tuple[tuple[str, str], ...]
+
+
+class RuntimeStateObserved(Message, frozen=True):
+    """RuntimeMonitorActor -> SyncLoopActor -> PodWorker, NodeStatusActor: what the runtime says of itself (spec 2.12).
+
+    `error` is empty when all is well. `runtime_name` stands in front of container ids; it and
+    `runtime_version` are empty before they are known.
+    `silent_since_ns` (monotonic): it has given no answer since; None: it answers. `user_namespace_handlers`: names of
+    those that can make user namespaces; `groups_policy`: whether it knows the policy Strict of supplemental groups;
+    `recursive_read_only_handlers`: names of those that can make mounts read only with all below them.
+    """
+
+    error: str
+    network_error: str
+    runtime_name: str = ""
+    silent_since_ns: int | None = None
+    user_namespace_handlers: tuple[str, ...] = ()
+    groups_policy: bool = False
+    recursive_read_only_handlers: tuple[str, ...] = ()
+    runtime_version: str = ""
+
+    def coalesce_key(self) -> Hashable:
+        return "runtime"
+
+
+# --- the node itself --------------------------------------------------------------------------------------------------
+
+
+class NodeObserved(Message, frozen=True):
+    """NodeStatusActor -> whoever uses the Node object (labels, addresses, resources, its UID): this is it now.
+
+    Told when something other than heartbeats has changed. A node that stands alone has one as well, without a UID.
+    """
+
+    node: Node
+
+    def coalesce_key(self) -> Hashable:
+        return "node"
+
+
+class FollowNode(Message, frozen=True):
+    """Anybody -> NodeStatusActor: tell me `NodeObserved`, at once if the node is known, and whenever it changes."""
+
+    follower: ActorRef
+
+    def coalesce_key(self) -> Hashable:
+        return self.follower.path
+
+
+# --- dead containers --------------------------------------------------------------------------------------------------
+
+
+class Remains(msgspec.Struct, frozen=True, gc=False):
+    """What is left of a pod in which nothing runs: ids of its sandboxes, with which their containers go, and the links
+    to its logs.
+    """
+
+    sandboxes: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+
+class CollectPod(Message, frozen=True):
+    """PodWorker -> ContainerGCActor: the pod has ended and nobody wants its remains; answered by `PodCollected`.
+
+    `keep_content`: the object is still there (its logs may be asked for): only what the policy would remove goes.
+    `remains`: all there is, as the worker has seen it; None where it is in doubt, and has to be listed.
+    """
+
+    worker: ActorRef | None
+    uid: str
+    log_directory: str
+    keep_content: bool = False
+    remains: Remains | None = None
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class CollectorStarted(Message, frozen=True):
+    """ContainerGCActor -> SyncLoopActor -> PodWorker: I know of no remains (any more); tell again whose are to go."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
+class PodCollected(Message, frozen=True):
+    """ContainerGCActor -> PodWorker: no container and no sandbox of the pod is left, or why one is."""
+
+    uid: str
+    error: str = ""
+
+
+class KnownPods(Message, frozen=True):
+    """SyncLoopActor -> ContainerGCActor, VolumeReconcilerActor: every source has spoken, and these are all the pods
+    that this node has to do with, be they desired, ending or orphans.
+
+    Sent when the last source has become ready and the runtime has been listed (a pod it still runs is an orphan with a
+    worker by then), and every minute or so from then on. What is left of any other pod is removed, unless its worker
+    has announced itself since. Also the answer to `WantKnownPods`.
+    """
+
+    uids: frozenset[str]
+
+    def coalesce_key(self) -> Hashable:
+        return "known"
+
+
+# --- questions from the edges -----------------------------------------------------------------------------------------
+
+
+class WantKnownPods(Message, frozen=True):
+    """HistorianActor -> SyncLoopActor: which pods are there? Answered by `KnownPods`, not before that can be known."""
+
+    asker: ActorRef
+
+
+class ListPods(Message, frozen=True):
+    """Edge -> StatusManagerActor (ask): every pod with its published status, as `tuple[Pod, ...]`."""
+
+
+class SourceProblem(msgspec.Struct, frozen=True):
+    """Something a source could not use: `origin` is the file or URL (with the line where known), `path` the place in
+    the document or empty. Not `fatal`: the pods of the document run, without what the problem is about.
+    """
+
+    source: str
+    origin: str
+    path: str
+    reason: str
+    fatal: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.path}: {self.reason}" if self.path else f"{self.origin}: {self.reason}"
+
+
+class ListProblems(Message, frozen=True):
+    """Edge -> SourceActor (ask): what it cannot use now, as `tuple[SourceProblem, ...]`."""
+
+
+class PullInProgress(msgspec.Struct, frozen=True):
+    """The pull of one image: for how long it has been wanted, whether it has begun, and who waits (namespace/name)."""
+
+    image: str
+    age_ns: int
+    begun: bool
+    pods: tuple[str, ...]
+
+
+class ListPulls(Message, frozen=True):
+    """Edge -> ImagePullActor (ask): the pulls wanted now, oldest first, as `tuple[PullInProgress, ...]`."""
+
+
+class ListEvents(Message, frozen=True):
+    """Edge -> EventRecorderActor (ask): the last events, oldest first, as `tuple[RecordedEvent, ...]`."""

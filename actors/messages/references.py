@@ -1,0 +1,173 @@
+"""What is said about the objects that a pod refers to: config maps, secrets, services, runtime classes, tokens.
+
+Apart from `actors.messages.pods` because only those who need such objects know of them: pod workers, the
+`VolumeReconcilerActor`, the `ImagePullActor`, the `ObjectCacheActor` and the `TokenActor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import msgspec
+
+from actors.kernel import ActorRef, Message
+from actors.model.surroundings import Surroundings
+from config.objects import ConfigMap, Pod, Secret
+
+
+class ObjectRef(msgspec.Struct, frozen=True):
+    """One object by name. `kind` is ConfigMap or Secret."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f'{self.kind.lower()} "{self.namespace}/{self.name}"'
+
+
+class ReadFailure(msgspec.Struct, frozen=True):
+    """Why an object could not be read. `not_found` is an answer; anything else may pass."""
+
+    not_found: bool
+    reason: str
+
+
+class HoldObjects(Message, frozen=True):
+    """PodWorker -> ObjectCacheActor: this pod is here; what it refers to is wanted until `ReleaseObjects`.
+
+    Sent again whenever the pod's spec has changed.
+    """
+
+    pod: Pod
+
+    def coalesce_key(self) -> Hashable:
+        return self.pod.metadata.uid
+
+
+class ReleaseObjects(Message, frozen=True):
+    """PodWorker -> ObjectCacheActor, TokenActor: the pod has ended."""
+
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class ReadObjects(Message, frozen=True):
+    """Anybody -> ObjectCacheActor: these objects, as new as the strategy promises (spec 8.9).
+
+    Answered once by `ObjectsRead` with the same `tag`, also when there is no API server (every one is a failure then).
+    """
+
+    reader: ActorRef
+    tag: Any
+    refs: tuple[ObjectRef, ...]
+    pod_uid: str = ""
+
+
+class ObjectsRead(Message, frozen=True):
+    """ObjectCacheActor -> reader: each asked object is in exactly one of the two maps."""
+
+    tag: Any
+    objects: Mapping[ObjectRef, ConfigMap | Secret]
+    failures: Mapping[ObjectRef, ReadFailure]
+
+
+class ObjectsChanged(Message, frozen=True):
+    """ObjectCacheActor -> VolumeReconcilerActor: objects that these pods hold have changed; their files are old."""
+
+    uids: frozenset[str]
+
+
+class ObjectCacheStarted(Message, frozen=True):
+    """ObjectCacheActor -> SyncLoopActor: I know no pod (any more); let the workers say again what they hold."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
+class ReadSurroundings(Message, frozen=True):
+    """PodWorker -> ClusterCacheActor: what a container is told of services (spec 13.1) and of the node.
+
+    `own_namespace`: the pod's `enableServiceLinks`. With `wait` the answer may take seconds, until the services are
+    known; with `needs_node` until the node is. Answered once by `SurroundingsRead` with the same `tag`.
+    """
+
+    reader: ActorRef
+    tag: Any
+    namespace: str
+    own_namespace: bool
+    wait: bool
+    needs_node: bool = False
+
+
+class SurroundingsRead(Message, frozen=True):
+    """ClusterCacheActor -> reader: variables of services, and what the node has for pods (quantities by resource).
+
+    Not `synced`: the services are not known yet. On a node that stands alone there are none.
+    """
+
+    tag: Any
+    services: Mapping[str, str]
+    allocatable: Mapping[str, str]
+    synced: bool
+
+
+class SurroundingsChanged(Message, frozen=True):
+    """ClusterCacheActor -> SyncLoopActor: what every pod of the node is told of the cluster; None: it is not known."""
+
+    around: Surroundings | None
+
+    def coalesce_key(self) -> Hashable:
+        return "around"
+
+
+class ReadRuntimeClass(Message, frozen=True):
+    """PodWorker -> ClusterCacheActor: which handler of the runtime this RuntimeClass means (spec 9.8).
+
+    Answered once by `RuntimeClassRead` with the same `tag`.
+    """
+
+    reader: ActorRef
+    tag: Any
+    name: str
+
+
+class RuntimeClassRead(Message, frozen=True):
+    """ClusterCacheActor -> reader: the handler, or why there is none (`error` not empty)."""
+
+    tag: Any
+    handler: str
+    error: str = ""
+
+
+class RequestToken(Message, frozen=True):
+    """Anybody -> TokenActor: a token of the pod's service account, bound to the pod (spec 8.7).
+
+    `audience` empty is the API server's own. Answered once by `TokenIssued` or `TokenRefused` with the same `tag`;
+    a token that is still fresh is given again. The reader asks again at `refresh_wall_ns`.
+    """
+
+    reader: ActorRef
+    tag: Any
+    pod: Pod
+    audience: str
+    expiration_seconds: int
+
+
+class TokenIssued(Message, frozen=True):
+    """TokenActor -> reader: the token; both times are ns since 1970."""
+
+    tag: Any
+    token: str
+    expires_wall_ns: int
+    refresh_wall_ns: int
+
+
+class TokenRefused(Message, frozen=True):
+    """TokenActor -> reader: there is none, and why."""
+
+    tag: Any
+    reason: str

@@ -1,0 +1,114 @@
+"""What pod workers, the sync loop and `VolumeReconcilerActor` say to each other. See `actors/messages/pods.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import msgspec
+
+from actors.kernel import ActorRef, Message
+from actors.model.sub_paths import WantedSubPath
+from config.objects import Pod
+
+
+class PrepareVolumes(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes; asked again when the pod changes.
+
+    Answered by `VolumesPrepared`. `renewal`: only what is in the volumes may be other than before; then an answer comes
+    only if it is another than the last.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    renewal: bool = False
+
+    def coalesce_key(self) -> Hashable:
+        return (self.pod.metadata.uid, self.renewal)
+
+
+class RenewVolumes(Message, frozen=True):
+    """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask for the volumes again, as a renewal, if the pod runs."""
+
+    def coalesce_key(self) -> Hashable:
+        return "renew"
+
+
+class VolumeReconcilerStarted(Message, frozen=True):
+    """VolumeReconcilerActor -> SyncLoopActor: it knows nothing; every worker is to hear `RenewVolumes`."""
+
+    def coalesce_key(self) -> Hashable:
+        return "started"
+
+
+class VolumesPrepared(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there.
+
+    `groups`: that the pod's processes are to be in, because its persistent volumes ask for it. `foreign`: names of the
+    volumes whose files keep their SELinux labels.
+    """
+
+    host_paths: Mapping[str, str]
+    error: str = ""
+    groups: tuple[int, ...] = ()
+    foreign: frozenset[str] = frozenset()
+
+
+class ReleaseVolumes(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: the pod has ended; unmount and remove all it had on disk."""
+
+    worker: ActorRef | None
+    uid: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+
+class VolumesReleased(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: nothing of the pod is left on disk, or why something is."""
+
+    uid: str
+    error: str = ""
+
+
+class PrepareSubPaths(Message, frozen=True):
+    """PodWorker -> VolumeReconcilerActor: mount these parts of the pod's volumes anew, for a start of this container.
+
+    Answered by `SubPathsPrepared`.
+    """
+
+    worker: ActorRef
+    uid: str
+    container: str
+    wanted: tuple[WantedSubPath, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return (self.uid, self.container)
+
+
+class SubPathsPrepared(Message, frozen=True):
+    """VolumeReconcilerActor -> PodWorker: index of the mount -> path on the host. `error` is empty when all is well."""
+
+    container: str
+    wanted: tuple[WantedSubPath, ...]
+    paths: Mapping[int, str]
+    error: str = ""
+
+
+class PodVolume(msgspec.Struct, frozen=True):
+    """A volume of a pod that containers may have now. `name`: in the pod; `path`: on the host.
+
+    `claim`: the name of its claim, where it has one. `block`: it is a device.
+    """
+
+    uid: str
+    name: str
+    plugin: str
+    path: str
+    claim: str = ""
+    block: bool = False
+
+
+class ListPodVolumes(Message, frozen=True):
+    """Edge -> VolumeReconcilerActor (ask): the volumes of the pod, or of all pods, as `tuple[PodVolume, ...]`."""
+
+    uid: str = ""

@@ -1,0 +1,142 @@
+"""What the node has given away: one `Allocation` per pod that it took, and the sums (spec 10.14, 10.16). Pure.
+
+An allocation holds from the admission of its pod until nothing of the pod runs any more. It holds all that a later
+decision needs, so that it can be kept on disk: after a restart the node knows what it gave away before it has heard of
+the pods again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+
+import msgspec
+
+from config.objects import Pod
+from config.pods.identity import QosClass, is_critical, qos_class
+from config.pods.requests import Port, clash, host_ports, pod_requests
+from config.values.quantity import QuantityError
+
+
+class Allocation(msgspec.Struct, frozen=True):
+    """What one pod has. `requests`: billionths of the resource's unit."""
+
+    uid: str
+    namespace: str
+    name: str
+    requests: Mapping[str, int]
+    ports: tuple[Port, ...] = ()
+    priority: int | None = None
+    critical: bool = False
+    qos: QosClass = QosClass.BEST_EFFORT
+
+
+def allocation_of(pod: Pod) -> Allocation:
+    """What the pod would have. Raises QuantityError."""
+    meta, spec = pod.metadata, pod.spec
+    return Allocation(
+        uid=meta.uid,
+        namespace=meta.namespace,
+        name=meta.name,
+        requests=pod_requests(pod),
+        ports=host_ports(spec),
+        priority=spec.priority,
+        critical=is_critical(pod),
+        qos=qos_class(pod),
+    )
+
+
+def resized(has: Allocation, pod: Pod) -> Allocation | None:
+    """What a pod has from now on that `has` this and asks for something else, which is for its next containers; None:
+    what it has. Nobody asks whether there is room: it runs, and the API server has taken the change.
+    """
+    try:
+        wanted = allocation_of(pod)
+    except QuantityError:  # whoever makes its containers says so
+        return None
+    return None if wanted.requests == has.requests else msgspec.structs.replace(has, requests=wanted.requests)
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """The document on the disk."""
+
+    allocations: tuple[Allocation, ...] = ()
+
+
+class Book:
+    """All allocations of a node, added up."""
+
+    def __init__(self, allocations: Iterable[Allocation] = ()) -> None:
+        self._by_uid: dict[str, Allocation] = {}
+        self._used: dict[str, int] = {}
+        self._ports: Counter[Port] = Counter()
+        self._lines: dict[str, bytes] = {}
+        """By UID: an allocation as it is written, made when it is needed."""
+        self._unwritten: dict[str, None] = {}
+        self._text = b""
+        """All lines, as they were written last; empty when some of them hold no more."""
+        for allocation in allocations:
+            self.put(allocation)
+
+    def __len__(self) -> int:
+        return len(self._by_uid)
+
+    def __iter__(self) -> Iterator[Allocation]:
+        return iter(self._by_uid.values())
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._by_uid
+
+    def get(self, uid: str) -> Allocation | None:
+        """What the pod has; None for nothing."""
+        return self._by_uid.get(uid)
+
+    def put(self, allocation: Allocation) -> None:
+        """The pod has this now, in place of what it had."""
+        self.remove(allocation.uid)
+        self._by_uid[allocation.uid] = allocation
+        self._unwritten[allocation.uid] = None
+        if allocation.ports:
+            self._ports.update(allocation.ports)
+        for resource, amount in allocation.requests.items():
+            self._used[resource] = self._used.get(resource, 0) + amount
+
+    def remove(self, uid: str) -> Allocation | None:
+        """The pod has nothing any more; what it had."""
+        allocation = self._by_uid.pop(uid, None)
+        if allocation is not None:
+            if self._lines.pop(uid, None) is not None:
+                self._text = b""
+            self._unwritten.pop(uid, None)
+            if allocation.ports:
+                self._ports -= Counter(allocation.ports)
+            for resource, amount in allocation.requests.items():
+                self._used[resource] -= amount
+        return allocation
+
+    def written(self, without: Container[str] = ()) -> bytes:
+        """All of it as JSON, for the disk, but for the pods of these UIDs. It is written at every admission: only what
+        is new is put into words.
+        """
+        parts = [self._text] if self._text else list(self._lines.values())
+        for uid in self._unwritten:
+            line = self._lines[uid] = msgspec.json.encode(self._by_uid[uid])
+            parts.append(line)
+        self._unwritten.clear()
+        text = self._text = b",".join(parts)
+        if without:
+            text = b",".join([line for uid, line in self._lines.items() if uid not in without])
+        return b"".join((b'{"allocations":[', text, b"]}"))
+
+    @classmethod
+    def read(cls, text: bytes) -> Book:
+        """What `written` has made. Raises msgspec.MsgspecError."""
+        return cls(msgspec.json.decode(text, type=_Written).allocations)
+
+    def used(self, resource: str) -> int:
+        """How much of it is given away, in billionths."""
+        return self._used.get(resource, 0)
+
+    def takes_port(self, wanted: Port) -> bool:
+        """Whether some pod has that port of the host."""
+        return any(clash(wanted, port) for port in self._ports)

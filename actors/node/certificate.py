@@ -1,0 +1,236 @@
+"""`NodeCertificateActor`: has a certificate of the node signed by the cluster, and renewed in time (spec 17.2, 17.3).
+
+There may be two of it. With `serverTLSBootstrap` the node asks for the certificate of its server, for the addresses
+that its Node object shows: somebody has to approve that, and until then, and after a denial, the node serves with the
+one it has, or not at all. With `rotateCertificates` it renews the one with which it comes to the API server. Who uses
+them reads the files again by itself. Only one request is under way at a time; one that nobody has decided within a
+quarter of an hour is made anew.
+
+A certificate towards the API server that has ended (the machine slept, or nobody approved in time) is good for nothing,
+not even for asking for the next. Then the node asks with its bootstrap credentials, as at its first start, without an
+end of the agent; where it has none, somebody has to put a certificate in its place, and it says so.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Hashable
+from typing import ClassVar, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from actors.messages.pods import FollowNode, NodeObserved
+from actors.node.certificate_rules import Verdict, renewal_at_ns, serving_names, verdict_of, why_due
+from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
+from config.objects import CertificateSigningRequest, CertificateSigningRequestSpec, ObjectMeta
+from runtime.api import Api, ApiError, BootstrapApi, create, get
+from runtime.state.certificate_keys import CertificateKeys, HeldCertificate
+
+T = TypeVar("T")
+
+SECOND_NS = 1_000_000_000
+CALL_LIMIT_NS = 30 * SECOND_NS
+DISK_LIMIT_NS = 60 * SECOND_NS
+DECIDED_WITHIN_NS = 15 * 60 * SECOND_NS
+LOOK_FIRST_NS, LOOK_MAX_NS = SECOND_NS, 15 * SECOND_NS
+AGAIN_FIRST_NS, AGAIN_MAX_NS = 2 * SECOND_NS, 32 * SECOND_NS
+CHECK_NS = 3600 * SECOND_NS
+"""Certificates last for days; who sleeps longer than this may have a clock that was set."""
+
+
+WITHOUT = "; the one in use has ended: begin the agent with --bootstrap-kubeconfig, or put a valid one in its place"
+
+
+class Purpose(msgspec.Struct, frozen=True):
+    """What a certificate is for. `named`: for the addresses of the node."""
+
+    name: str
+    signer: str
+    usages: tuple[str, ...]
+    named: bool
+
+
+SERVING = Purpose("serving", "kubernetes.io/kubelet-serving", ("digital signature", "server auth"), True)
+CLIENT = Purpose("client", "kubernetes.io/kube-apiserver-client-kubelet", ("digital signature", "client auth"), False)
+
+
+def certificate_request(purpose: Purpose, pem: bytes, name: str = "") -> CertificateSigningRequest:
+    """The object that asks the cluster, for the request in `pem`. Without a name the API server makes one."""
+    request = base64.b64encode(pem).decode()
+    return CertificateSigningRequest(
+        metadata=ObjectMeta(name=name) if name else ObjectMeta(generate_name="csr-"),
+        spec=CertificateSigningRequestSpec(request=request, signer_name=purpose.signer, usages=purpose.usages),
+    )
+
+
+class Consider(Message, frozen=True):
+    """To itself: is a certificate to be asked for?"""
+
+    def coalesce_key(self) -> Hashable:
+        return "consider"
+
+
+class LookAtRequest(Message, frozen=True):
+    """To itself: has somebody decided?"""
+
+    def coalesce_key(self) -> Hashable:
+        return "look"
+
+
+class NodeCertificateActor(Actor):
+    """See the module. `node_status` tells it the Node object. `bootstrap`: for a certificate towards the API server."""
+
+    health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
+
+    def __init__(
+        self,
+        purpose: Purpose,
+        api: Api,
+        keys: CertificateKeys,
+        node_name: str,
+        node_status: ActorRef,
+        bootstrap: BootstrapApi | None = None,
+    ) -> None:
+        super().__init__()
+        self._purpose = purpose
+        self._api = api
+        self._bootstrap = bootstrap
+        self._asked_of = api
+        self._keys = keys
+        self._user = f"system:node:{node_name}"
+        self._node_status = node_status
+        self._names: tuple[str, ...] = ()
+        self._answered: tuple[str, ...] = ()
+        """For which names the certificate in use was asked. One that lacks some is all that the cluster gives."""
+        self._asked: tuple[str, ...] = ()
+        self._held: HeldCertificate | None = None
+        self._chance = self.chance.random()
+        self._request = ""
+        self._asked_at_ns = 0
+        self._look_ns = LOOK_FIRST_NS
+        self._again_ns = AGAIN_FIRST_NS
+        self._said = ""
+
+    def on_start(self) -> None:
+        self.ref.tell(Consider())
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        names = serving_names(message.node) if self._purpose.named else ()
+        if names and names != self._names:
+            self._names = names
+            self.ref.tell(Consider())
+
+    @handles(Consider)
+    async def consider(self, _: Consider) -> None:
+        if not self._request:
+            # Said again and again: who tells of the node may have been restarted.
+            self._node_status.tell(FollowNode(self.ref))
+        if self._has_ended():
+            # Or nothing is known of it; or somebody has put another one in its place meanwhile.
+            self._held = await self._on_lane(self._keys.held, "the certificate directory")
+        if self._request:
+            return
+        if self._purpose.named and not self._names:
+            self.after(CHECK_NS, Consider())
+            return
+        renew_at_ns = 0 if self._held is None else renewal_at_ns(self._held, self._chance)
+        names = () if self._names == self._answered else self._names
+        why = why_due(self._held, names, renew_at_ns, self.wall_ns())
+        if not why:
+            self.after(min(CHECK_NS, max(SECOND_NS, renew_at_ns - self.wall_ns())), Consider())
+            return
+        try:
+            await self._ask(why)
+        except (ApiError, DeadlineExceededError, LaneExhaustedError, OSError, ValueError) as failure:
+            hint = self._has_ended() and self._purpose is CLIENT and self._bootstrap is None
+            self._try_again(f"a {self._purpose.name} certificate cannot be asked for: {failure}{WITHOUT * hint}")
+
+    def _has_ended(self) -> bool:
+        return self._held is None or self._held.ends_ns <= self.wall_ns()
+
+    async def _way(self) -> Api:
+        """To ask for a certificate: the node's own, or the bootstrap's where the node has lost its own."""
+        if self._bootstrap is None or not self._has_ended():
+            return self._api
+        return await self._on_lane(self._bootstrap.api, "the bootstrap's credentials")
+
+    async def _ask(self, why: str) -> None:
+        names = self._asked = self._names
+        user = self._user
+        pem: bytes = await self._on_lane(lambda: self._keys.request(user, names), "a new key")
+        document = certificate_request(self._purpose, pem)
+        call = create(CERTIFICATE_SIGNING_REQUESTS, "", document)
+        api = self._asked_of = await self._way()
+        made = await self.wait(api.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
+        self._request = made.metadata.name
+        self._asked_at_ns = self.now_ns()
+        self._look_ns = LOOK_FIRST_NS
+        what, name = self._purpose.name, self._request
+        self.log.info("a %s certificate is asked for, as %s: request %s waits for approval", what, why, name)
+        self.after(self._look_ns, LookAtRequest())
+
+    @handles(LookAtRequest)
+    async def look_at_request(self, _: LookAtRequest) -> None:
+        if not self._request:
+            return
+        call = get(CERTIFICATE_SIGNING_REQUESTS, "", self._request)
+        try:
+            found = await self.wait(self._asked_of.call(call, timeout_ns=CALL_LIMIT_NS), timeout_ns=CALL_LIMIT_NS)
+        except (ApiError, DeadlineExceededError) as failure:
+            if isinstance(failure, ApiError) and failure.not_found:
+                self._try_again(f"request {self._request} has gone")
+            elif self._asked_of is self._api and self._bootstrap is not None and self._has_ended():
+                self._try_again(f"the certificate has ended before request {self._request} was decided")
+            elif self._is_overdue():
+                self._try_again(f"what has become of request {self._request} cannot be seen: {failure}")
+            else:
+                self._look_later()
+            return
+        verdict, why = verdict_of(found)
+        if verdict is Verdict.ISSUED:
+            await self._accept(found)
+        elif verdict is not Verdict.WAITS:
+            self._try_again(f"request {self._request} was {verdict.value}: {why}")
+        elif self._is_overdue():
+            self._try_again(f"nobody has decided about request {self._request}; `kubectl certificate approve` does")
+        else:
+            self._look_later()
+
+    async def _accept(self, found: CertificateSigningRequest) -> None:
+        assert found.status is not None, "what is issued has a status"
+        try:
+            certificate = base64.b64decode(found.status.certificate or "", validate=True)
+            held: HeldCertificate = await self._on_lane(lambda: self._keys.accept(certificate), "the certificate")
+        except (ValueError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            self._try_again(f"the certificate of request {self._request} cannot be used: {failure}")
+            return
+        self._held, self._request = held, ""
+        self._answered = self._asked
+        if left_out := sorted(set(self._asked) - set(held.names)):
+            self.log.warning("the %s certificate is not for %s", self._purpose.name, ", ".join(left_out))
+        self._chance = self.chance.random()
+        self._again_ns = AGAIN_FIRST_NS
+        self._said = ""
+        self.log.info("the %s certificate is new, for %s", self._purpose.name, ", ".join((self._user, *held.names)))
+        self.ref.tell(Consider())
+
+    def _is_overdue(self) -> bool:
+        return self.now_ns() - self._asked_at_ns > DECIDED_WITHIN_NS
+
+    def _look_later(self) -> None:
+        self._look_ns = min(2 * self._look_ns, LOOK_MAX_NS)
+        self.after(self._look_ns, LookAtRequest())
+
+    def _try_again(self, why: str) -> None:
+        self._request = ""
+        if why != self._said:
+            self._said = why
+            self.log.warning("%s", why)
+        self.after(self._again_ns, Consider())
+        self._again_ns = min(2 * self._again_ns, AGAIN_MAX_NS)
+
+    async def _on_lane(self, deed: Callable[[], T], what: str) -> T:
+        lane = self.lane("certificate-keys", size=1, per_key=1)
+        return await self.wait(lane.submit(self.path, deed, deadline_ns=DISK_LIMIT_NS), what=what)

@@ -1,0 +1,184 @@
+"""`Node`: a whole node agent as one object, for the edges: the command line, an HTTP server, a simulation, tests.
+
+It builds the actor system on a dispatcher, starts and stops it, and answers questions by asking the actors concerned.
+It is not an actor and decides nothing. Stopping ends the agent only: containers run on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+import pykka
+
+from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
+from actors.messages.counts import CountPods, CountRunning, PodCount, RunningCount
+from actors.messages.events import RecordedEvent
+from actors.messages.history import KnownPod, ListHistories, PodStory, TellHistory
+from actors.messages.manifests import (
+    HeldManifest,
+    ListManifests,
+    ManifestsRefused,
+    ManifestsTaken,
+    TakeManifests,
+    WithdrawManifest,
+)
+from actors.messages.node import TellConditions
+from actors.messages.pods import ListEvents, ListPods, ListProblems, ListPulls, PullInProgress, SourceProblem
+from actors.messages.stats import HOUSEKEEPING_NS, TakeStats
+from actors.messages.volumes import ListPodVolumes, PodVolume
+from actors.node.plan import NodeCapabilities, NodePlan
+from actors.node.supervisor import LONG_LIVED, NodeSupervisor
+from actors.node_object.conditions import Verdict
+from config.objects import Pod
+from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL
+from runtime.metrics.measured_api import measured_lines
+from runtime.metrics.measured_cri import MeasuredCri
+from runtime.metrics.measured_volumes import MeasuredVolumes
+from runtime.stats.samples import NodeSample
+
+T = TypeVar("T")
+
+PUSH = "source-http-push"
+ASK_TIMEOUT_S = 5.0
+"""An actor that is asked from outside answers at once, or something is wrong with it."""
+STATS_TIMEOUT_S = 20.0
+"""But the one that has to look at everything."""
+
+
+class Node:
+    """See the module. `start` once, `stop` once."""
+
+    def __init__(self, dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities) -> None:
+        self.plan = plan
+        self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
+        self.meters = capabilities.meters
+        for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL):
+            self.meters.put(family, math.inf)  # unless whoever has one tells better
+        self._capabilities = _measured(capabilities, dispatcher)
+
+    def start(self) -> None:
+        """Bring the actors to life. Returns at once."""
+        self.system.spawn(NodeSupervisor, self.plan, self._capabilities, name="node", strategy=LONG_LIVED)
+
+    def stop(self, timeout_ns: int = 30_000_000_000) -> bool:
+        """End the agent and leave the containers running. False when an actor did not end in time."""
+        return self.system.stop(timeout_ns)
+
+    def pods(self) -> tuple[Pod, ...]:
+        """Every pod of this node with its published status, by namespace and name; none where nobody can say."""
+        return self.pods_if_known() or ()
+
+    def pods_if_known(self) -> tuple[Pod, ...] | None:
+        """The same; None: nobody can say now, which is not to say that there are none."""
+        unknown: tuple[Pod, ...] | None = None
+        pods = self._ask("status-manager", ListPods(), unknown)
+        if pods is None:
+            return None
+        return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
+
+    def events(self) -> tuple[RecordedEvent, ...]:
+        """The last events, oldest first."""
+        return self._ask("events", ListEvents(), ())
+
+    def problems(self) -> tuple[SourceProblem, ...]:
+        """What the sources cannot use now."""
+        none: tuple[SourceProblem, ...] = ()
+        sources = ("source-file", "source-http", "source-http-push", "source-api")
+        return tuple(problem for name in sources for problem in self._ask(name, ListProblems(), none))
+
+    def pulls(self) -> tuple[PullInProgress, ...]:
+        """The image pulls wanted now, oldest first."""
+        return self._ask("image-pull", ListPulls(), ())
+
+    def stats(self, max_age_ns: int = HOUSEKEEPING_NS) -> NodeSample | None:
+        """What is used here, at most so old; None when nobody can say. The first answer takes half a second."""
+        unknown: NodeSample | None = None
+        return self._ask("stats", TakeStats(max_age_ns), unknown, STATS_TIMEOUT_S)
+
+    def volumes(self) -> tuple[PodVolume, ...]:
+        """The volumes of all pods that can be used."""
+        return self._ask("volume-reconciler", ListPodVolumes(), ())
+
+    def running_count(self) -> RunningCount | None:
+        """What the runtime runs; None while it has not been listed."""
+        unknown: RunningCount | None = None
+        return self._ask("pleg", CountRunning(), unknown)
+
+    def pod_count(self) -> PodCount | None:
+        """What the node has to do with."""
+        unknown: PodCount | None = None
+        return self._ask("sync-loop", CountPods(), unknown)
+
+    def known_pods(self) -> tuple[KnownPod, ...]:
+        """Every pod of which something is remembered, those included that are gone."""
+        none: tuple[KnownPod, ...] = ()
+        return self._ask("historian", ListHistories(), none)
+
+    def story(self, uid: str) -> PodStory | None:
+        """What has happened to the pod of this UID, and what it waits for; None when nothing is known of it."""
+        nothing: PodStory | None = None
+        return self._ask("historian", TellHistory(uid), nothing)
+
+    def take_manifests(self, content: bytes) -> ManifestsTaken | ManifestsRefused | None:
+        """Run the pods of this manifest from now on. None: nobody is there to take it."""
+        nobody: ManifestsTaken | ManifestsRefused | None = None
+        return self._ask(PUSH, TakeManifests(content), nobody)
+
+    def withdraw_manifest(self, namespace: str, name: str) -> ManifestsTaken | ManifestsRefused | None:
+        """Run the pod of that manifest no more. None: nobody is there to be told."""
+        nobody: ManifestsTaken | ManifestsRefused | None = None
+        return self._ask(PUSH, WithdrawManifest(namespace, name), nobody)
+
+    def held_manifests(self) -> tuple[HeldManifest, ...] | None:
+        """Those that were handed over, by namespace and name. None: nobody is there to say."""
+        nobody: tuple[HeldManifest, ...] | None = None
+        return self._ask(PUSH, ListManifests(), nobody)
+
+    def conditions(self) -> tuple[Verdict, ...]:
+        """What the conditions of the node say."""
+        none: tuple[Verdict, ...] = ()
+        return self._ask("node-status", TellConditions(), none)
+
+    def wall_ns(self) -> int:
+        """The time of day where the node lives."""
+        return self.system.dispatcher.wall_ns()
+
+    def worker_waits_for(self, uid: str) -> tuple[str, int]:
+        """What the pod's worker waits for in the middle of a pass, and for how long (ns); empty when it does not."""
+        path = f"/node/sync-loop/{uid}"
+        for actor in self.system.report().actors:
+            if actor.path == path and actor.waiting_for:
+                return actor.waiting_for, actor.handling_for_ns
+        return "", 0
+
+    def report(self) -> SystemReport:
+        """The tree of actors, as data."""
+        return self.system.report()
+
+    def late_actors(self) -> tuple[LateActor, ...]:
+        """Actors that health names. Empty means healthy."""
+        return self.system.late_actors()
+
+    def _ask(self, name: str, question: Any, otherwise: T, timeout_s: float = ASK_TIMEOUT_S) -> T:
+        """The answer of a long-lived actor, or `otherwise` while that actor is not there or does not answer."""
+        ref = self.system.find(f"/node/{name}")
+        if ref is None:
+            return otherwise
+        try:
+            answer: Any = ref.ask(question, timeout=timeout_s)
+        except (pykka.ActorDeadError, pykka.Timeout):
+            return otherwise
+        return cast(T, answer)
+
+
+def _measured(can: NodeCapabilities, dispatcher: Dispatcher) -> NodeCapabilities:
+    """The same capabilities, their calls to runtime and API server counted."""
+    meters, now_ns = can.meters, dispatcher.now_ns
+    return replace(
+        can,
+        cri=MeasuredCri(can.cri, meters, now_ns, dispatcher.wall_ns),
+        volumes=MeasuredVolumes(can.volumes, meters, now_ns),
+        api=None if can.api is None else measured_lines(can.api, meters, now_ns),
+    )

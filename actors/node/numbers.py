@@ -1,0 +1,205 @@
+"""`NodeNumbers`: a node's summary and metrics, put together for whoever asks over HTTP (spec 11.6, 11.7).
+
+It asks the actors concerned and decides nothing. What was measured lies in the node's `Meters`; what can be counted is
+counted when somebody asks. With thousands of pods there are as many series as there are classes of actors, lanes and
+verbs; only what is about containers and volumes grows with them.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from actors.kernel import ActorInfo, EndedActors
+from actors.messages.volumes import PodVolume
+from actors.node.node import Node
+from actors.node_object.settings import KUBERNETES_VERSION
+from config.kubelet.feature_gates import GATES, Stage
+from runtime.metrics import kubelet as names
+from runtime.metrics import own
+from runtime.metrics.cadvisor import cadvisor_metrics
+from runtime.metrics.exposition import Row, Told, exposition
+from runtime.metrics.families import Family
+from runtime.metrics.process import process_metrics
+from runtime.metrics.resource import resource_metrics
+from runtime.stats.samples import NodeSample
+from runtime.stats.summary import summary_of
+
+SECOND_NS = 1_000_000_000
+MINUTE_NS = 60 * SECOND_NS
+NOTHING = NodeSample(0)
+
+
+class NodeNumbers:
+    """See the module. Every method may wait for actors, and is called on a thread of the edge."""
+
+    def __init__(self, node: Node, version: str) -> None:
+        self._node = node
+        self._version = version
+
+    def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
+        """The document of `/stats/summary`; None when nobody can say: one without pods says that there are none."""
+        node = self._node
+        sample = node.stats()
+        pods = () if only_cpu_and_memory else node.pods_if_known()
+        if sample is None or sample.blind or pods is None:
+            return None
+        volumes = {} if only_cpu_and_memory else volumes_by_place(node.volumes())
+        told = summary_of(node.plan.facts.name, sample, pods, volumes, only_cpu_and_memory=only_cpu_and_memory)
+        return msgspec.json.encode(told)
+
+    def resource(self) -> bytes:
+        """`/metrics/resource`."""
+        return exposition(resource_metrics(self._node.stats() or NOTHING))
+
+    def cadvisor(self) -> bytes:
+        """`/metrics/cadvisor`."""
+        return exposition(cadvisor_metrics(self._node.stats() or NOTHING))
+
+    def probes(self) -> bytes:
+        """`/metrics/probes`."""
+        return exposition(self._node.meters.told(*names.AT_PROBES))
+
+    def metrics(self) -> bytes:
+        """`/metrics`: what was measured, with what can be counted now in its place."""
+        counted = {each.family.name: each for each in (*self._actors(), *self._facts(), *self._pods(), *self._disks())}
+        measured = self._node.meters.told(*(each for each in ALL if each.name not in counted))
+        every = {each.family.name: each for each in measured} | counted
+        return exposition(every[name] for name in sorted(every))
+
+    # --- what can be counted ----------------------------------------------------------------------------------------
+
+    def _facts(self) -> Iterable[Told]:
+        plan = self._node.plan
+        major, _, rest = KUBERNETES_VERSION.removeprefix("v").partition(".")
+        git_version = f"v{major}.{rest}"
+        system = f"{platform.system().lower()}/{platform.machine()}"
+        build = (major, rest.partition(".")[0], git_version, "", "", "", "", platform.python_implementation(), system)
+        yield Told(names.BUILD_INFO, [Row(build, 1)])
+        yield Told(own.BUILD_INFO, [Row((self._version,), 1)])
+        yield Told(names.NODE_NAME, [Row((plan.facts.name,), 1)])
+        yield Told(names.CGROUP_VERSION, [Row((), plan.facts.cgroup_version)])
+        yield Told(names.METRICS_PROVIDER, [Row(("cri",), 1)])
+        gates = [
+            Row((name, "" if gate.stage is Stage.GA else gate.stage.value), float(plan.gates.enabled(name)))
+            for name, gate in sorted(GATES.items())
+        ]
+        yield Told(names.FEATURE_ENABLED, gates)
+        process = process_metrics()
+        yield from process
+        boot = {told.family: told.rows[0].value for told in process}
+        before = boot.get(names.STARTUP_PRE_KUBELET, 0)
+        since = self._node.meters.value(names.STARTUP)
+        yield Told(names.STARTUP, [Row((), before + since if since else 0)])
+
+    def _pods(self) -> Iterable[Told]:
+        running, pods = self._node.running_count(), self._node.pod_count()
+        if running is not None:
+            yield Told(names.RUNNING_PODS, [Row((), running.pods)])
+            states = sorted(running.containers.items())
+            yield Told(names.RUNNING_CONTAINERS, [Row((state,), count) for state, count in states])
+        if pods is not None:
+            for family, (static, others) in ((names.DESIRED_PODS, pods.desired), (names.ACTIVE_PODS, pods.active)):
+                yield Told(family, [Row(("true",), static), Row(("",), others)])
+            yield Told(names.MIRROR_PODS, [Row((), pods.mirrors)])
+            yield Told(names.EPHEMERAL_CONTAINERS, [Row((), pods.ephemeral)])
+            working = [
+                Row((lifecycle, config, "unknown" if config == "runtime_only" else "true" if static else ""), count)
+                for (lifecycle, config, static), count in sorted(pods.working.items())
+            ]
+            yield Told(names.WORKING_PODS, working)
+
+    def _disks(self) -> Iterable[Told]:
+        """Volumes of claims, and logs. A minute's delay is no matter to whoever watches disks."""
+        sample = self._node.stats(MINUTE_NS)
+        if sample is None:
+            return
+        yield Told(own.STATS_PROBLEMS, [Row((), len(sample.problems))])
+        volumes = self._node.volumes()
+        kinds = Counter(volume.plugin for volume in volumes)
+        yield Told(names.MANAGED_VOLUMES, [Row((kind, "actual"), count) for kind, count in sorted(kinds.items())])
+        named = volumes_by_place(volumes)
+        rows: dict[str, list[Row]] = {family.name: [] for family, _ in _OF_VOLUMES}
+        seen: set[tuple[str, str]] = set()
+        logs: list[Row] = []
+        for pod in sample.pods:
+            for _, name, reading in pod.disk.volumes:
+                labels = (pod.namespace, named.get((pod.uid, name), ("", ""))[1])
+                if not labels[1] or labels in seen:
+                    continue  # of a claim that two pods share there is one series
+                seen.add(labels)
+                for family, field in _OF_VOLUMES:
+                    rows[family.name].append(Row(labels, getattr(reading, field)))
+            for container, reading in pod.disk.logs:
+                logs.append(Row((pod.uid, pod.namespace, pod.name, container), reading.used))
+        yield Told(names.LOG_BYTES, logs)
+        for family, _ in _OF_VOLUMES:
+            yield Told(family, rows[family.name])
+
+    def _actors(self) -> Iterable[Told]:
+        node = self._node
+        report = node.report()
+        by_class: dict[str, list[ActorInfo]] = {}
+        for actor in report.actors:
+            by_class.setdefault(actor.actor_class, []).append(actor)
+        states = Counter((actor.actor_class, actor.state) for actor in report.actors)
+        yield Told(own.ACTORS, [Row(key, count) for key, count in sorted(states.items())])
+        yield _by_class(own.MAILBOX_DEPTH, by_class, lambda group: sum(each.mailbox_depth for each in group))
+        yield _by_class(own.MAILBOX_DEEPEST, by_class, lambda group: max(each.mailbox_depth for each in group))
+        yield _by_class(own.MAILBOX_AGE, by_class, lambda group: _seconds(max(each.oldest_age_ns for each in group)))
+        yield _by_class(own.MAILBOX_DROPPED, by_class, lambda group: sum(each.mailbox_dropped for each in group))
+        yield _by_class(own.SLOWEST, by_class, lambda group: _seconds(max(each.slowest_ns for each in group)))
+        yield _by_class(own.WAITING, by_class, lambda group: sum(bool(each.waiting_for) for each in group))
+        yield _by_class(own.EFFECTS, by_class, lambda group: sum(each.effects for each in group))
+        handled, busy, restarts = Counter[str](), Counter[str](), Counter[str]()
+        everybody: tuple[ActorInfo | EndedActors, ...] = (*report.actors, *report.ended)
+        for known in everybody:
+            handled[known.actor_class] += known.handled
+            busy[known.actor_class] += known.busy_ns
+            restarts[known.actor_class] += known.restarts
+        yield Told(own.HANDLED, [Row((name,), count) for name, count in sorted(handled.items())])
+        yield Told(own.HANDLING, [Row((name,), ns / SECOND_NS) for name, ns in sorted(busy.items())])
+        yield Told(own.RESTARTS, [Row((name,), count) for name, count in sorted(restarts.items())])
+        yield Told(own.LATE, [Row((), len(node.late_actors()))])
+        yield Told(own.STUCK, [Row((), len(report.stuck))])
+        letters = node.system.dead_letters.counts()
+        yield Told(own.DEAD_LETTERS, [Row((reason.lower(), kind), n) for (reason, kind), n in sorted(letters.items())])
+        lanes = report.lanes
+        yield Told(own.LANE_RUNNING, [Row((lane.name,), lane.running) for lane in lanes])
+        yield Told(own.LANE_WAITING, [Row((lane.name,), lane.waiting) for lane in lanes])
+        yield Told(own.LANE_THREADS, [Row((lane.name,), lane.threads) for lane in lanes])
+        yield Told(own.LANE_WRITTEN_OFF, [Row((lane.name,), len(lane.written_off)) for lane in lanes])
+
+
+ALL: Sequence[Family] = (*names.FAMILIES, *own.FAMILIES)
+"""What `/metrics` has."""
+
+_OF_VOLUMES = (
+    (names.VOLUME_CAPACITY, "capacity"),
+    (names.VOLUME_AVAILABLE, "available"),
+    (names.VOLUME_USED, "used"),
+    (names.VOLUME_INODES, "inodes"),
+    (names.VOLUME_INODES_FREE, "inodes_free"),
+    (names.VOLUME_INODES_USED, "inodes_used"),
+)
+
+
+def _seconds(ns: int) -> float:
+    return ns / SECOND_NS
+
+
+def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tuple[str, str]]:
+    """(UID, name on disk) -> (name in the pod, claim). On disk a persistent volume has its own name."""
+    found = {}
+    for each in volumes:
+        _, below, rest = each.path.partition(f"/{each.uid}/volumes/{each.plugin.replace('/', '~')}/")
+        if below:
+            found[each.uid, rest.partition("/")[0]] = (each.name, each.claim)
+    return found
+
+
+def _by_class(family: Family, by_class: dict[str, list[ActorInfo]], value: Callable[[list[ActorInfo]], float]) -> Told:
+    return Told(family, [Row((name,), value(group)) for name, group in sorted(by_class.items())])

@@ -1,0 +1,77 @@
+"""`PodCidrActor`: tells the runtime which addresses the pods of this node have, where a controller has given them (spec
+9.2).
+
+It follows the Node object. What the runtime does not take is told again with the next change of the node, and after a
+while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from actors.kernel import Actor, Message, handles, outcome_of
+from actors.messages.pods import NodeObserved
+from runtime.cri import Cri
+from runtime.cri.messages import NetworkConfig, RuntimeConfig, UpdateRuntimeConfigRequest
+from runtime.cri.verbs import UPDATE_RUNTIME_CONFIG
+
+SECOND_NS = 1_000_000_000
+TIMEOUT_NS = 30 * SECOND_NS
+AGAIN_NS = 10 * SECOND_NS
+
+
+class Told(Message, frozen=True):
+    """To itself: the runtime has been told the addresses of pods, or why not."""
+
+    cidr: str
+    error: str
+
+
+class TellAgain(Message, frozen=True):
+    """To itself: the runtime may take them now."""
+
+    def coalesce_key(self) -> Hashable:
+        return "again"
+
+
+class PodCidrActor(Actor):
+    """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, cri: Cri) -> None:
+        super().__init__()
+        self._cri = cri
+        self._wanted = self._told = self._telling = ""
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        spec = message.node.spec
+        self._wanted = ",".join(spec.pod_cidrs) or spec.pod_cidr or ""
+        self._tell()
+
+    @handles(TellAgain)
+    def tell_again(self, _: TellAgain) -> None:
+        self._tell()
+
+    def _tell(self) -> None:
+        cidr = self._wanted
+        if not cidr or cidr == self._told or self._telling:
+            return
+        self._telling = cidr
+        request = UpdateRuntimeConfigRequest(runtime_config=RuntimeConfig(network_config=NetworkConfig(pod_cidr=cidr)))
+        self.begin(
+            lambda: self._cri.call(UPDATE_RUNTIME_CONFIG, request, timeout_ns=TIMEOUT_NS),
+            lambda done: Told(cidr, str(outcome_of(done).error or "")),
+        )
+
+    @handles(Told)
+    def told(self, message: Told) -> None:
+        self._telling = ""
+        if message.error:
+            self.log.warning("the runtime does not take the pods' addresses %s: %s", message.cidr, message.error)
+            self.after(AGAIN_NS, TellAgain())
+        else:
+            self._told = message.cidr
+            self._tell()

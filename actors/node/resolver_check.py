@@ -1,0 +1,87 @@
+"""`ResolverCheckActor`: does the node's own `resolv.conf` fit into those of pods? (spec 14.1)
+
+Looks every 30 seconds, for one look costs one short read however many pods there are, and says what is wrong as an
+event about the node, once for each new trouble. Pods are not held up by it: what does not fit is left out of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
+from actors.kernel.suspension import Outcome
+from actors.node_object.events import node_event
+from actors.pod.view import DISK_LANE_SIZE
+from actors.start.resolver import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
+from runtime.logs.pod_files import PodFiles
+
+SECOND_NS = 1_000_000_000
+PERIOD_NS = 30 * SECOND_NS
+READ_NS = 10 * SECOND_NS
+
+
+class CheckResolver(Message, frozen=True):
+    """To itself: time to look."""
+
+    def coalesce_key(self) -> Hashable:
+        return "check"
+
+
+class ResolverRead(Message, frozen=True):
+    """To itself: what came of a look; `error` empty when the text was read."""
+
+    text: str
+    error: str
+
+
+class ResolverCheckActor(Actor):
+    """See the module. `path` is that of the file, `domain` of the cluster, `node` the name of the node."""
+
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(self, files: PodFiles, events: ActorRef, path: str, domain: str, node: str) -> None:
+        super().__init__()
+        self._files = files
+        self._events = events
+        self._path = path
+        self._domain = domain
+        self._node = node
+        self._reading = False
+        self._said: tuple[str, ...] = ()
+
+    def on_start(self) -> None:
+        self.every(PERIOD_NS, CheckResolver())
+        self.ref.tell(CheckResolver())
+
+    @handles(CheckResolver)
+    def check(self, _: CheckResolver) -> None:
+        if self._reading:
+            return
+        self._reading = True
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        self.begin(
+            lambda: lane.submit("resolver", self._files.read_node_file, self._path, LIMIT_BYTES, deadline_ns=READ_NS),
+            lambda done: _read(outcome_of(done)),
+        )
+
+    @handles(ResolverRead)
+    def read(self, message: ResolverRead) -> None:
+        self._reading = False
+        faults = self._faults(message)
+        if faults != self._said:
+            for fault in faults:
+                self._events.tell(node_event(self._node, "Warning", CHECK, fault))
+        self._said = faults
+
+    def _faults(self, read: ResolverRead) -> tuple[str, ...]:
+        if read.error:
+            return (f"Resolv.conf file {self._path!r} cannot be read: {read.error}",)
+        try:
+            return host_faults(self._path, parse_resolv_conf(read.text), self._domain)
+        except ResolverError as fault:
+            return (f"Resolv.conf file {self._path!r} cannot be used: {fault}",)
+
+
+def _read(outcome: Outcome[str]) -> ResolverRead:
+    return ResolverRead(outcome.value or "", "" if outcome.error is None else str(outcome.error))

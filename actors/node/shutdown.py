@@ -1,0 +1,409 @@
+"""`ShutdownActor`: holds the machine up when it goes down, for as long as pods need to end in order (spec 9.7).
+
+It owns the hold and the order of the end; the rules are `actors.node.shutdown_rules`. While nothing happens it only waits:
+
+    WATCHING   the machine is held; it will say when it goes down
+    ENDING     it goes down: the node is not ready and takes no pod; one group of pods after the other is told to end
+    ENDED      nobody is waited for any more; the machine has been let go
+
+A group is over when nothing of its pods is left, volumes included, or when its time is. In the end the API server is
+given a moment to hear of them: who writes to it is about to lose the network. What an agent has begun the
+next one goes on with, in what is left of the time: the beginning is on the disk. A shutdown that is called off opens
+the node again; who was told to end by then ends. Without a bus, or when it goes away, that is said once and tried again
+for ever: a node that cannot be warned works all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import ClassVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.messages.events import RecordEvent
+from actors.messages.eviction import PodHere, PodsHere, WantPods
+from actors.messages.node import NodeStatusStarted, NodeTroubleObserved
+from actors.messages.pods import TerminatePod
+from actors.messages.shutdown import NodeShutdownObserved
+from actors.messages.status import Unwritten, WantUnwritten
+from actors.node.shutdown_rules import (
+    BEGINS,
+    CANCELLED,
+    EVENT,
+    MESSAGE,
+    NO_SHUTDOWN,
+    NOT_READY,
+    REASON,
+    Group,
+    Shutdown,
+    fitted,
+    grace_seconds,
+    group_of,
+    has_ended,
+    shutdown_in,
+    text_of,
+    whole_ns,
+)
+from actors.pod.view import DISK_LANE_SIZE
+from config.pods.identity import display_name
+from config.values.durations import format_duration_ns
+from runtime.logs.pod_files import PodFiles
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.node_shutdown.capability import Hold, MachineShutdown
+
+SECOND_NS = 1_000_000_000
+RETRY_NS = SECOND_NS
+LONGEST_RETRY_NS = 60 * SECOND_NS
+POLL_NS = SECOND_NS // 4
+TELL_AGAIN_NS = 5 * SECOND_NS
+"""Who is made anew meanwhile hears of it again."""
+SPARE_NS = 3 * SECOND_NS
+"""Beyond the time of all groups: who uses all of it is killed at its very end, and then has volumes and a status."""
+STATUSES_NS = 2 * SECOND_NS
+"""How long the API server is waited for."""
+SOURCES_NS = 5 * SECOND_NS
+"""How long an agent that starts in the middle waits to hear of all its pods."""
+DISK_NS = 2 * SECOND_NS
+LIMIT_BYTES = 64 * 1024
+TROUBLE = "shutdown"
+
+
+class Stage(Enum):
+    """See the module."""
+
+    WATCHING = "the machine is not going down"
+    ENDING = "pods are being ended"
+    ENDED = "the machine goes down"
+
+
+class StateRead(Message, frozen=True):
+    """To itself: what an earlier agent has left."""
+
+    text: str
+
+
+class StateSaved(Message, frozen=True):
+    """To itself: it is on the disk, or why not."""
+
+    error: str
+
+
+class HoldMachine(Message, frozen=True):
+    """To itself: time to try again."""
+
+
+class MachineHeld(Message, frozen=True):
+    """To itself: the machine is held, or why not."""
+
+    hold: Hold | None
+    error: str = ""
+
+
+class MachineChanged(Message, frozen=True):
+    """To itself, from the machine: it goes down, or it stays after all."""
+
+    going_down: bool
+
+
+class HoldLost(Message, frozen=True):
+    """To itself, from the machine: it says nothing any more."""
+
+    why: str
+
+
+class Poll(Message, frozen=True):
+    """To itself: have they ended?"""
+
+
+class TellAgain(Message, frozen=True):
+    """To itself: the node is still going down."""
+
+
+class TimeIsOver(Message, frozen=True):
+    """To itself: nobody is waited for any longer."""
+
+
+class ShutdownTools(msgspec.Struct, frozen=True):
+    """Whom it asks, and whom it tells."""
+
+    machine: MachineShutdown
+    sync_loop: ActorRef
+    node_status: ActorRef
+    resources: ActorRef
+    status_manager: ActorRef
+    events: ActorRef
+    files: PodFiles
+    meters: Meters = UNMEASURED
+
+
+class ShutdownActor(Actor):
+    """See the module. `groups`: not empty. `path`: of the file that remembers."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, tools: ShutdownTools, groups: Sequence[Group], node_name: str, path: str) -> None:
+        super().__init__()
+        self._tools = tools
+        self._groups = tuple(groups)
+        self._whole_ns = whole_ns(groups)
+        self._fitted = self._groups
+        """In the time that the machine gives this time."""
+        self._node_name = node_name
+        self._path = path
+        self._stage = Stage.WATCHING
+        self._hold: Hold | None = None
+        self._retry_ns = RETRY_NS
+        self._shutdown = NO_SHUTDOWN
+        self._presumed = False
+        """By the disk the machine is going down; it has not said so to this agent yet."""
+        self._lets_go = False
+        self._group = -1
+        self._group_until_ns = self._until_ns = self._sources_until_ns = 0
+        self._statuses_until_ns: int | None = None
+        """Nobody runs any more; until then the API server may hear of it."""
+        self._told: dict[str, int] = {}
+        """UID -> which life of its worker: one that has failed has forgotten it."""
+        self._awaited: set[str] = set()
+        """Of those that were told, the ones of the group whose turn it is."""
+
+    def on_start(self) -> None:
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        read = self._tools.files.read_node_file
+        self.begin(lambda: lane.submit("shutdown", read, self._path, LIMIT_BYTES, deadline_ns=DISK_NS), _state_read)
+
+    @handles(StateRead)
+    def state_read(self, message: StateRead) -> None:
+        self._shutdown = shutdown_in(message.text)
+        self._measure()
+        if self._shutdown.runs_at(self.wall_ns(), self._whole_ns):
+            self._presumed = True
+            self._tell(True)
+            self.after(self._whole_ns - (self.wall_ns() - self._shutdown.began_ns), TimeIsOver(), key="over")
+        self.hold_machine(HoldMachine())
+
+    # --- the machine ------------------------------------------------------------------------------------------------
+
+    @handles(HoldMachine)
+    def hold_machine(self, _: HoldMachine) -> None:
+        machine, me, least_ns = self._tools.machine, self.ref, self._whole_ns
+
+        def changed(going_down: bool) -> None:
+            me.tell(MachineChanged(going_down))
+
+        def lost(why: str) -> None:
+            me.tell(HoldLost(why))
+
+        self.begin(lambda: machine.hold(least_ns, least_ns + SPARE_NS, changed, lost), _machine_held)
+
+    @handles(MachineHeld)
+    def machine_held(self, message: MachineHeld) -> None:
+        hold = message.hold
+        if hold is None:
+            self._say_once(f"this node is not told when the machine goes down: {message.error}")
+            self._hold_later()
+            return
+        self._hold, self._retry_ns = hold, RETRY_NS
+        if hold.delay_ns < self._whole_ns:
+            self.log.warning(
+                "the machine waits for %s only when it goes down, not the %s of shutdownGracePeriod: set "
+                "InhibitDelayMaxSec of systemd-logind",
+                format_duration_ns(hold.delay_ns),
+                format_duration_ns(self._whole_ns),
+            )
+        if hold.going_down:
+            self._begin()
+        elif self._stage is not Stage.WATCHING or self._presumed:
+            self._call_off()
+
+    @handles(MachineChanged)
+    def machine_changed(self, message: MachineChanged) -> None:
+        if message.going_down:
+            self._begin()
+        elif self._stage is not Stage.WATCHING:
+            self._call_off()
+            self.hold_machine(HoldMachine())  # it may go down another time
+
+    @handles(HoldLost)
+    def hold_lost(self, message: HoldLost) -> None:
+        self._say_once(f"this node is no longer told when the machine goes down: {message.why}")
+        self._hold_later()
+
+    def _say_once(self, text: str) -> None:
+        if self._retry_ns == RETRY_NS:
+            self.log.warning("%s; it is tried again", text)
+
+    def _hold_later(self) -> None:
+        self.after(self._retry_ns, HoldMachine(), key="hold")
+        self._retry_ns = min(2 * self._retry_ns, LONGEST_RETRY_NS)
+
+    # --- the beginning and the end of a shutdown --------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self._stage is not Stage.WATCHING:
+            return
+        self._stage, self._presumed, self._lets_go = Stage.ENDING, False, False
+        wall_ns, now_ns = self.wall_ns(), self.now_ns()
+        if not self._shutdown.runs_at(wall_ns, self._whole_ns):
+            self._shutdown = Shutdown(wall_ns)
+            self._say(BEGINS)
+            self._save()
+        self._measure()
+        delay_ns = self._whole_ns if self._hold is None else self._hold.delay_ns
+        self._fitted = fitted(self._groups, delay_ns)
+        self._until_ns = now_ns + min(delay_ns, self._whole_ns + SPARE_NS) - (wall_ns - self._shutdown.began_ns)
+        self.log.warning("the machine goes down: pods have %s to end", format_duration_ns(whole_ns(self._fitted)))
+        self._sources_until_ns = min(now_ns + SOURCES_NS, self._until_ns)
+        self._group, self._statuses_until_ns = -1, None
+        self._told, self._awaited = {}, set()
+        self.after(self._until_ns - now_ns, TimeIsOver(), key="over")
+        self._tell(True)
+        self.poll(Poll())
+
+    @handles(TimeIsOver)
+    def time_is_over(self, _: TimeIsOver) -> None:
+        if self._stage is Stage.ENDING:
+            self.log.warning("the time for the end of pods is over")
+            self._end()
+        elif self._presumed:
+            self._call_off()  # nobody could be asked, but no machine takes longer
+
+    def _end(self) -> None:
+        """Let the machine go, once that this is the end is written down."""
+        self._stage = Stage.ENDED
+        self._shutdown = Shutdown(self._shutdown.began_ns, self.wall_ns())
+        self._measure()
+        for key in ("poll", "group", "over"):
+            self.cancel_timer(key)
+        self._lets_go = True
+        self._save()
+
+    @handles(StateSaved)
+    def state_saved(self, message: StateSaved) -> None:
+        if message.error:
+            self.log.warning("that the machine goes down cannot be written down: %s", message.error)
+        if self._lets_go and self._hold is not None:
+            self._lets_go = False
+            self._hold.release()
+            self.log.info("the machine need not wait for pods any more")
+
+    def _call_off(self) -> None:
+        """The machine stays."""
+        if self._stage is not Stage.WATCHING:
+            self._say(CANCELLED)
+        self._stage, self._presumed, self._lets_go = Stage.WATCHING, False, False
+        self._shutdown = Shutdown(self._shutdown.began_ns, self._shutdown.ended_ns or self.wall_ns())
+        for key in ("poll", "group", "over", "again"):
+            self.cancel_timer(key)
+        self._measure()
+        self._save()
+        self._tell(False)
+
+    # --- the pods ---------------------------------------------------------------------------------------------------
+
+    @handles(Poll)
+    def poll(self, _: Poll) -> None:
+        if self._stage is Stage.ENDING:
+            self._tools.sync_loop.tell(WantPods(self.ref))
+            self.after(POLL_NS, Poll(), key="poll")
+
+    @handles(PodsHere)
+    def pods_here(self, message: PodsHere) -> None:
+        if self._stage is not Stage.ENDING:
+            return
+        now_ns = self.now_ns()
+        if not message.complete and now_ns < self._sources_until_ns:
+            return  # an agent that has just started does not know all of its pods yet
+        there = {each.pod.metadata.uid: each for each in message.pods}
+        left = {uid for uid in self._awaited if uid in there and not there[uid].finished}
+        untold = [each for each in message.pods if self._has_to_end(each)]
+        following = min((group_of(self._groups, each.pod) for each in untold), default=None)
+        over_ns = self._group_until_ns + (SPARE_NS if following is None else 0)
+        if left and now_ns >= over_ns:
+            late = ", ".join(sorted(display_name(there[uid].pod) for uid in left))
+            self.log.warning("the time of their group is over, and they have not ended: %s", late)
+            left = set()
+        if not left:
+            if following is None:
+                self._see_statuses(now_ns)
+                return
+            self._statuses_until_ns = None
+            self._turn_to(max(following, self._group), now_ns)
+        self._tell_to_end([each for each in untold if group_of(self._groups, each.pod) <= self._group], now_ns)
+
+    def _see_statuses(self, now_ns: int) -> None:
+        if self._statuses_until_ns is None:
+            self._statuses_until_ns = min(now_ns + STATUSES_NS, self._until_ns)
+        if now_ns < self._statuses_until_ns:
+            self._tools.status_manager.tell(WantUnwritten(self.ref, frozenset(self._told)))
+        else:
+            self.log.warning("the API server has not heard of all ends of pods")
+            self._end()
+
+    @handles(Unwritten)
+    def unwritten(self, message: Unwritten) -> None:
+        if self._stage is Stage.ENDING and self._statuses_until_ns is not None and not message.uids:
+            self._end()
+
+    def _has_to_end(self, here: PodHere) -> bool:
+        is_told = self._told.get(here.pod.metadata.uid) == here.lives
+        return here.may_be_evicted() and not is_told and not has_ended(here.pod)
+
+    def _turn_to(self, group: int, now_ns: int) -> None:
+        if group != self._group:
+            self._group, self._awaited = group, set()
+            self._group_until_ns = min(now_ns + self._fitted[group].period_ns, self._until_ns)
+            self.after(max(0, self._group_until_ns - now_ns), Poll(), key="group")
+
+    def _tell_to_end(self, pods: Sequence[PodHere], now_ns: int) -> None:
+        for each in pods:
+            uid = each.pod.metadata.uid
+            self._told[uid] = each.lives
+            self._awaited.add(uid)
+            grace = grace_seconds(each.pod, self._group_until_ns - now_ns)
+            assert each.worker is not None, "who has no worker has nothing to end"
+            each.worker.tell(TerminatePod(grace_seconds=grace, disrupted=True, reason=REASON, message=MESSAGE))
+
+    # --- who is told ------------------------------------------------------------------------------------------------
+
+    def _tell(self, going_down: bool) -> None:
+        self._tools.resources.tell(NodeShutdownObserved(going_down))
+        self._tools.node_status.tell(NodeTroubleObserved(TROUBLE, NOT_READY if going_down else ""))
+        if going_down:
+            self.after(TELL_AGAIN_NS, TellAgain(), key="again")
+
+    @handles(TellAgain, NodeStatusStarted)
+    def tell_again(self, _: TellAgain | NodeStatusStarted) -> None:
+        if self._presumed or self._stage is not Stage.WATCHING:
+            self._tell(True)
+
+    def _say(self, text: str) -> None:
+        self._tools.events.tell(RecordEvent("Node", "", "", self._node_name, "Normal", EVENT, text))
+
+    def _measure(self) -> None:
+        self._tools.meters.put(names.GRACEFUL_SHUTDOWN_START, self._shutdown.began_ns / SECOND_NS)
+        self._tools.meters.put(names.GRACEFUL_SHUTDOWN_END, self._shutdown.ended_ns / SECOND_NS)
+
+    def _save(self) -> None:
+        lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        write, text = self._tools.files.write_record, text_of(self._shutdown)
+        self.begin(lambda: lane.submit("shutdown", write, self._path, text, deadline_ns=DISK_NS), _state_saved)
+
+
+def _state_read(done: Pending[str]) -> StateRead:
+    """A file that is not there, or cannot be read, has nothing in it."""
+    return StateRead(outcome_of(done).value or "")
+
+
+def _state_saved(done: Pending[None]) -> StateSaved:
+    error = outcome_of(done).error
+    return StateSaved("" if error is None else str(error) or type(error).__name__)
+
+
+def _machine_held(done: Pending[Hold]) -> MachineHeld:
+    outcome = outcome_of(done)
+    if outcome.error is None and outcome.value is not None:
+        return MachineHeld(outcome.value)
+    return MachineHeld(None, str(outcome.error) or type(outcome.error).__name__)

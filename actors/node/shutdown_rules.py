@@ -1,0 +1,133 @@
+"""The end of a node, as rules (spec 9.7): who ends when, with how much time, and what is said of it. Pure.
+
+Pods end in groups, those of the least priority first; a group has its time, and the next begins when all of it has
+ended or when that is over. `shutdownGracePeriod` makes two groups, those that the node can do without and the critical
+ones, which have `shutdownGracePeriodCriticalPods` of the whole time at its end. `shutdownGracePeriodByPodPriority`
+makes one for each entry: a pod belongs to the highest that is not above its own priority.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from actors.model.times import ns_of
+from actors.node_object.lease import micro_time
+from config.kubelet import KubeletConfiguration
+from config.objects import Pod
+from config.pods.identity import SYSTEM_CLUSTER_CRITICAL, SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
+
+SECOND_NS = 1_000_000_000
+REASON = "Terminated"
+MESSAGE = "Pod was terminated in response to imminent node shutdown."
+NOT_READY = "node is shutting down"
+EVENT = "Shutdown"
+BEGINS = "Shutdown manager detected shutdown event"
+CANCELLED = "Shutdown manager detected shutdown cancellation"
+_CLASSES = {SYSTEM_NODE_CRITICAL: SYSTEM_CRITICAL_PRIORITY + 1000, SYSTEM_CLUSTER_CRITICAL: SYSTEM_CRITICAL_PRIORITY}
+_ENDED = ("Succeeded", "Failed")
+_NEVER = "0001-01-01T00:00:00Z"
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Pods from that priority on, up to the next group, and how long they have."""
+
+    priority: int
+    period_ns: int
+
+
+def groups_of(configuration: KubeletConfiguration) -> tuple[Group, ...]:
+    """In the order in which they end; none: the machine is not held up."""
+    listed = configuration.shutdown_grace_period_by_pod_priority
+    if listed:
+        found = (Group(each.priority, each.shutdown_grace_period_seconds * SECOND_NS) for each in listed)
+        return tuple(sorted(found, key=lambda group: group.priority))
+    whole, critical = configuration.shutdown_grace_period, configuration.shutdown_grace_period_critical_pods
+    if whole <= 0:
+        return ()
+    return (Group(0, whole - critical), Group(SYSTEM_CRITICAL_PRIORITY, critical))
+
+
+def whole_ns(groups: Sequence[Group]) -> int:
+    """How long the machine has to wait for all of them."""
+    return sum(group.period_ns for group in groups)
+
+
+def fitted(groups: Sequence[Group], available_ns: int) -> tuple[Group, ...]:
+    """The same groups where the machine waits for so long only: what is missing is taken from those that end first."""
+    missing_ns, found = max(0, whole_ns(groups) - available_ns), []
+    for group in groups:
+        taken_ns = min(missing_ns, group.period_ns)
+        missing_ns -= taken_ns
+        found.append(Group(group.priority, group.period_ns - taken_ns))
+    return tuple(found)
+
+
+def group_of(groups: Sequence[Group], pod: Pod) -> int:
+    """Which of `groups` the pod belongs to, by its place; one below all belongs to the first."""
+    mine = priority_of(pod)
+    return max((index for index, group in enumerate(groups) if group.priority <= mine), default=0)
+
+
+def priority_of(pod: Pod) -> int:
+    """The number that the API server has given it. A manifest may have the name of a class alone: two are known."""
+    if pod.spec.priority is not None:
+        return pod.spec.priority
+    return _CLASSES.get(pod.spec.priority_class_name or "", 0)
+
+
+def grace_seconds(pod: Pod, left_ns: int) -> int:
+    """What the pod is given: its own grace, but no more than is left for its group."""
+    left = max(0, left_ns) // SECOND_NS
+    own = pod.spec.termination_grace_period_seconds
+    return left if own is None else min(left, own)
+
+
+def has_ended(pod: Pod) -> bool:
+    """Whether the API knows that the pod has run to its end: such a one keeps its status."""
+    return pod.status is not None and pod.status.phase in _ENDED
+
+
+# --- what is remembered -----------------------------------------------------------------------------------------------
+
+
+class Shutdown(msgspec.Struct, frozen=True):
+    """When the last one began and ended, ns of the time of day; 0: it has not."""
+
+    began_ns: int = 0
+    ended_ns: int = 0
+
+    def runs_at(self, wall_ns: int, lasts_ns: int) -> bool:
+        """Whether an agent that starts at that time may be in the middle of it: later the machine has gone down."""
+        return self.began_ns > 0 and not self.ended_ns and 0 <= wall_ns - self.began_ns < lasts_ns
+
+
+NO_SHUTDOWN = Shutdown()
+
+
+class _Saved(msgspec.Struct, frozen=True, rename="camel"):
+    start_time: str = _NEVER
+    end_time: str = _NEVER
+
+
+def text_of(shutdown: Shutdown) -> str:
+    """The document, as kubelets write it."""
+    return msgspec.json.encode(_Saved(_stamp(shutdown.began_ns), _stamp(shutdown.ended_ns))).decode()
+
+
+def shutdown_in(text: str) -> Shutdown:
+    """What the document says; nothing where it is no such document."""
+    try:
+        saved = msgspec.json.decode(text, type=_Saved)
+        return Shutdown(_ns(saved.start_time), _ns(saved.end_time))
+    except (msgspec.MsgspecError, UnicodeError):
+        return NO_SHUTDOWN
+
+
+def _stamp(wall_ns: int) -> str:
+    return micro_time(wall_ns) if wall_ns else _NEVER
+
+
+def _ns(stamp: str) -> int:
+    return max(0, ns_of(stamp) or 0)

@@ -1,0 +1,341 @@
+"""`NodeStatsActor`: what the node, its pods and containers use, when somebody asks (spec 11.6).
+
+It owns the last sample and takes another when it is older than who asks allows; while nobody asks, it does nothing. A
+sample is put together from what the runtime tells, the kernel's files, and the disk. The disks of pods are counted at
+most once a minute each, on a lane: a dead mount costs its pod's numbers and nobody else's, and is not waited for twice.
+
+The CPU's rate needs two samples: when there is none of the last two minutes, a second one follows the first after half
+a second. What cannot be had is left out and named in the sample; asking never fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor, DeadlineExceededError, Lane, LaneExhaustedError, Outcome, Pending, handles
+from actors.messages.stats import StatsTaken, TakeStats, WantStats
+from runtime.cri import Cri, CriError, StatusCode
+from runtime.cri.messages import (
+    ContainerStatusRequest,
+    FilesystemUsage,
+    ImageFsInfoRequest,
+    ImageFsInfoResponse,
+    ListContainersRequest,
+    ListContainerStatsRequest,
+    ListPodSandboxRequest,
+    ListPodSandboxStatsRequest,
+    PodSandboxStatusRequest,
+)
+from runtime.cri.verbs import (
+    CONTAINER_STATUS,
+    IMAGE_FS_INFO,
+    LIST_CONTAINER_STATS,
+    LIST_CONTAINERS,
+    LIST_POD_SANDBOX,
+    LIST_POD_SANDBOX_STATS,
+    POD_SANDBOX_STATUS,
+)
+from runtime.logs.pod_logs import pod_log_directory
+from runtime.metrics.kubelet import VOLUME_COLLECTION
+from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.stats.capability import HostStats
+from runtime.stats.readings import FsReading, NodeReading, PodDisk, ProcessReading
+from runtime.stats.samples import Listed, NodeSample, Rates
+from runtime.stats.told import value_of
+
+T = TypeVar("T")
+
+SECOND_NS = 1_000_000_000
+CALL_NS = 8 * SECOND_NS
+"""For one answer of the runtime, which has to read as many files as there are containers."""
+READ_NS = 5 * SECOND_NS
+FILESYSTEM_NS = 2 * SECOND_NS
+COUNT_NS = 60 * SECOND_NS
+"""For the disk of one pod, from which on it is taken to hang."""
+BASE_NS = SECOND_NS // 2
+"""Between the two samples of a first question."""
+BASE_LASTS_NS = 120 * SECOND_NS
+DISK_PAUSES_NS = tuple(SECOND_NS * each // 100 for each in (0, 1, 4, 10, 35, 50, 100))
+"""How long the disks of new pods are waited for, in steps: two seconds in all."""
+LOOKUPS_AT_ONCE = 16
+LOOKUPS_AT_MOST = 512
+"""Of process ids, in one sample: the others have their turn in the next."""
+
+
+class NodeStatsActor(Actor):
+    """See the module. `count_every_ns`: how often the disk of a pod is counted; not positive: never."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(
+        self,
+        cri: Cri,
+        host: HostStats,
+        root_directory: str,
+        pod_logs: str,
+        count_every_ns: int = 60 * SECOND_NS,
+        meters: Meters = UNMEASURED,
+    ) -> None:
+        super().__init__()
+        self._meters = meters
+        self._cri = cri
+        self._host = host
+        self._root_directory = root_directory
+        self._pod_logs = pod_logs
+        self._count_every_ns = count_every_ns
+        self._sample: NodeSample | None = None
+        self._rates: dict[str, tuple[int, int]] = {}
+        self._pids: dict[str, int] = {}
+        self._tells_pids = True
+        self._disks: dict[str, PodDisk] = {}
+        self._counted_ns: dict[str, int] = {}
+        self._counting: dict[str, Pending[PodDisk]] = {}
+        self._file_systems: dict[str, FsReading] = {}
+        self._problems: list[str] = []
+
+    @handles(TakeStats)
+    async def take(self, message: TakeStats) -> NodeSample:
+        """The answer to an ask."""
+        return await self._fresh(message.max_age_ns)
+
+    @handles(WantStats)
+    async def want(self, message: WantStats) -> None:
+        sample = await self._fresh(message.max_age_ns) if message.pods else await self._take_node()
+        message.asker.tell(StatsTaken(sample, message.pods))
+
+    async def _fresh(self, max_age_ns: int) -> NodeSample:
+        known, now_ns = self._sample, self.now_ns()
+        if known is not None and now_ns - known.taken_ns <= max_age_ns:
+            return known
+        if known is None or now_ns - known.taken_ns > BASE_LASTS_NS:
+            await self._take()
+            await self.sleep(BASE_NS)
+        self._sample = await self._take()
+        return self._sample
+
+    # --- one sample -------------------------------------------------------------------------------------------------
+
+    async def _take(self) -> NodeSample:
+        self._problems = []
+        taken_ns = self.now_ns()
+        listed, images, blind, unsaid = await self._ask_runtime()
+        await self._find_processes(listed)
+        of_processes = {id_: self._pids[id_] for id_ in listed.ids() if self._pids.get(id_)}
+        readings: dict[int, ProcessReading] = dict(
+            await self._read("processes", self._host.processes, tuple(of_processes.values())) or {}
+        )
+        node = await self._read("node", self._host.node)
+        root_fs = await self._file_system("the root directory", self._root_directory)
+        image_fs, container_fs, apart = await self._image_file_systems(images)
+        await self._count_disks(listed)
+        rates = Rates(self._rates)
+        by_id = {id_: readings[pid] for id_, pid in of_processes.items() if pid in readings}
+        pods = listed.pods(by_id, self._disks, rates)
+        sample = NodeSample(
+            taken_ns,
+            node=None if node is None else _rated(node, rates),
+            root_fs=root_fs,
+            image_fs=image_fs,
+            container_fs=container_fs,
+            image_fs_apart=_differ(root_fs, image_fs),
+            containers_apart=apart,
+            pods=pods,
+            blind=blind,
+            unsaid=unsaid,
+            problems=tuple(self._problems),
+        )
+        self._rates = rates.now
+        return sample
+
+    async def _take_node(self) -> NodeSample:
+        """The machine and its disks alone; the next rate of a CPU is not touched by it."""
+        self._problems = []
+        taken_ns = self.now_ns()
+        asked = self._cri.call(IMAGE_FS_INFO, ImageFsInfoRequest(), timeout_ns=CALL_NS)
+        (answer,) = await self.gather(asked, what="the runtime's file systems")
+        node = await self._read("node", self._host.node)
+        root_fs = await self._file_system("the root directory", self._root_directory)
+        image_fs, container_fs, apart = await self._image_file_systems(self._answer(answer))
+        return NodeSample(
+            taken_ns,
+            node=node,
+            root_fs=root_fs,
+            image_fs=image_fs,
+            container_fs=container_fs,
+            image_fs_apart=_differ(root_fs, image_fs),
+            containers_apart=apart,
+            problems=tuple(self._problems),
+        )
+
+    async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None, bool, bool]:
+        """What it has told; whether it has not said what there is, and whether it has not said what that uses."""
+        call = self._cri.call
+        answers = await self.gather(
+            call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=CALL_NS),
+            call(LIST_CONTAINERS, ListContainersRequest(), timeout_ns=CALL_NS),
+            call(LIST_CONTAINER_STATS, ListContainerStatsRequest(), timeout_ns=CALL_NS),
+            call(LIST_POD_SANDBOX_STATS, ListPodSandboxStatsRequest(), timeout_ns=CALL_NS),
+            call(IMAGE_FS_INFO, ImageFsInfoRequest(), timeout_ns=CALL_NS),
+            what="the runtime's numbers",
+        )
+        sandboxes, containers, stats, pod_stats, images = (self._answer(each) for each in answers)
+        listed = Listed(
+            () if sandboxes is None else sandboxes.items,
+            () if containers is None else containers.containers,
+            {} if stats is None else {each.attributes.id: each for each in stats.stats if each.attributes},
+            {} if pod_stats is None else {each.attributes.id: each for each in pod_stats.stats if each.attributes},
+        )
+        unsaid = any(each.error is not None and not _is_not_served(each.error) for each in answers[2:4])
+        return listed, images, sandboxes is None or containers is None, unsaid
+
+    def _answer(self, outcome: Outcome[Any]) -> Any:
+        """What came of a call; None, and a problem, where nothing did. A verb that is not served is no problem."""
+        error = outcome.error
+        if error is None:
+            return outcome.value
+        if not _is_not_served(error):
+            self._problems.append(f"the runtime: {error}")
+        return None
+
+    # --- processes --------------------------------------------------------------------------------------------------
+
+    async def _find_processes(self, listed: Listed) -> None:
+        """Ask for the process ids of what is new. A runtime that tells none is not asked again."""
+        ids = listed.ids()
+        self._pids = {id_: self._pids[id_] for id_ in ids if id_ in self._pids}
+        sandboxes = {each.id for each in listed.sandboxes}
+        unknown = [id_ for id_ in ids if id_ not in self._pids][:LOOKUPS_AT_MOST]
+        while unknown and self._tells_pids:
+            some, unknown = unknown[:LOOKUPS_AT_ONCE], unknown[LOOKUPS_AT_ONCE:]
+            asked = [self._ask_for_pid(id_, is_sandbox=id_ in sandboxes) for id_ in some]
+            outcomes = await self.gather(*asked, what="process ids")
+            for id_, outcome in zip(some, outcomes, strict=True):
+                if outcome.value is not None:
+                    self._pids[id_] = _pid_in(outcome.value.info)
+            answered = [outcome for outcome in outcomes if outcome.value is not None]
+            if answered and not any(self._pids.values()):
+                self._tells_pids = False
+
+    def _ask_for_pid(self, id_: str, *, is_sandbox: bool) -> Pending[Any]:
+        if is_sandbox:
+            request = PodSandboxStatusRequest(pod_sandbox_id=id_, verbose=True)
+            return self._cri.call(POD_SANDBOX_STATUS, request, timeout_ns=CALL_NS)
+        return self._cri.call(
+            CONTAINER_STATUS, ContainerStatusRequest(container_id=id_, verbose=True), timeout_ns=CALL_NS
+        )
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    async def _read(self, what: str, read: Callable[..., T], *args: object) -> T | None:
+        """Something of the kernel's files; None, and a problem, when it does not come."""
+        lane = self.lane("stats", size=2, per_key=2)
+        try:
+            return await self.wait(lane.submit(what, read, *args), timeout_ns=READ_NS, what=what)
+        except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            self._problems.append(f"{what}: {failure}")
+            return None
+
+    async def _file_system(self, what: str, path: str) -> FsReading | None:
+        """The file system at `path`, as it was when it does not answer."""
+        lane = self._disk_lane()
+        try:
+            submitted = lane.submit(f"file system {path}", self._host.filesystem, path)
+            self._file_systems[path] = await self.wait(submitted, timeout_ns=FILESYSTEM_NS, what=what)
+        except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            self._problems.append(f"{what}: {failure}")
+        return self._file_systems.get(path)
+
+    def _disk_lane(self) -> Lane:
+        return self.lane("stats-disk", size=2, per_key=1)
+
+    async def _image_file_systems(
+        self, told: ImageFsInfoResponse | None
+    ) -> tuple[FsReading | None, FsReading | None, bool]:
+        """Of images, of writable layers, and whether these are two."""
+        if told is None:
+            return None, None, False
+        images = await self._usage_of("images", told.image_filesystems)
+        if not told.container_filesystems:
+            return images, images, False
+        layers = await self._usage_of("layers", told.container_filesystems)
+        return images, layers, _differ(images, layers)
+
+    async def _usage_of(self, what: str, told: Sequence[FilesystemUsage]) -> FsReading | None:
+        usage = next(iter(told), None)
+        if usage is None or usage.fs_id is None or not usage.fs_id.mountpoint:
+            return None
+        whole = await self._file_system(what, usage.fs_id.mountpoint)
+        used, inodes = value_of(usage.used_bytes), value_of(usage.inodes_used)
+        if whole is None or used is None:
+            return whole
+        return msgspec.structs.replace(whole, used=used, inodes_used=whole.inodes_used if inodes is None else inodes)
+
+    # --- disks of pods ----------------------------------------------------------------------------------------------
+
+    async def _count_disks(self, listed: Listed) -> None:
+        """Begin what is due, and wait a little for those of which nothing is known."""
+        if self._count_every_ns <= 0:
+            return
+        metas = {each.metadata.uid: each.metadata for each in listed.sandboxes if each.metadata is not None}
+        self._disks = {uid: disk for uid, disk in self._disks.items() if uid in metas}
+        self._counted_ns = {uid: at_ns for uid, at_ns in self._counted_ns.items() if uid in metas}
+        self._harvest()
+        lane, now_ns = self._disk_lane(), self.now_ns()
+        for uid, meta in metas.items():
+            counted_ns = self._counted_ns.get(uid)
+            if uid in self._counting or (counted_ns is not None and now_ns - counted_ns < self._count_every_ns):
+                continue
+            self._counted_ns[uid] = now_ns
+            directory = pod_log_directory(self._pod_logs, meta.namespace, meta.name, uid)
+            counting = lane.submit(f"pod {uid}", self._host.pod_disk, uid, directory, deadline_ns=COUNT_NS)
+            counting.add_done_callback(lambda _: self._meters.took(VOLUME_COLLECTION, self.now_ns() - now_ns, "pod"))
+            self._counting[uid] = counting
+        new = [pending for uid, pending in self._counting.items() if uid not in self._disks]
+        for pause_ns in DISK_PAUSES_NS:
+            if all(pending.done() for pending in new):
+                break
+            await self.sleep(pause_ns)
+        self._harvest()
+
+    def _harvest(self) -> None:
+        """Take what has been counted. What could not be is tried again when it is due."""
+        for uid in [uid for uid, pending in self._counting.items() if pending.done()]:
+            try:
+                self._disks[uid] = self._counting.pop(uid).result(0)
+            except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+                self._problems.append(f"the disk of pod {uid}: {failure}")
+
+
+def _is_not_served(error: BaseException) -> bool:
+    return isinstance(error, CriError) and error.code == StatusCode.UNIMPLEMENTED
+
+
+def _rated(node: NodeReading, rates: Rates) -> NodeReading:
+    replace = msgspec.structs.replace
+    group = replace(node.cgroup, cpu=rates.rated("/", node.cgroup.cpu))
+    system = tuple(replace(each, cpu=rates.rated(f"/{each.name}", each.cpu)) for each in node.system)
+    return replace(node, cgroup=group, system=system)
+
+
+def _differ(one: FsReading | None, other: FsReading | None) -> bool:
+    return one is not None and other is not None and one.device != other.device
+
+
+def _pid_in(info: Any) -> int:
+    """The process id in what a runtime says to a verbose question (`info`: a document of JSON); 0 when it is not."""
+    for text in _texts(info):
+        try:
+            document = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        pid = document.get("pid") if isinstance(document, dict) else None
+        if isinstance(pid, int) and pid > 0:
+            return pid
+    return 0
+
+
+def _texts(info: Any) -> Iterable[str]:
+    return info.values() if hasattr(info, "values") else ()

@@ -1,0 +1,344 @@
+"""`NodeStatusActor`: the Node object of this node, and it alone writes it (spec 9.1 to 9.5), by its `NodeWriter`.
+
+It registers the node, or sets right the one that is there, then looks every `nodeStatusUpdateFrequency` and writes
+what has changed, and what has not after `nodeStatusReportFrequency`. What turns the node ready or not is looked at as
+soon as somebody tells it, so nothing polls at the start. What the machine says is read on a lane and the images are
+listed aside: none of it delays a look, which goes by the last word of each. While the API does not answer, the look
+waits for it, bounded, and all who tell something are heard right after.
+
+The object as others change it comes from a child that follows it; while that does not hear, it is read before each
+look. Those who need the node (labels, addresses, resources) are told `NodeObserved` when it changes.
+
+A Node that somebody deletes is registered again after one update period. A kubelet would not do that before its next
+start, and users take it for a fault: a node that was deleted by mistake, or lost with the state of a cluster, would be
+gone for good while its pods run. Those who delete a node before they shut the machine down have cordoned it, so it
+comes back cordoned, and gets no pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message, handles
+from actors.messages.events import RecordEvent
+from actors.messages.node import (
+    DiskObserved,
+    ImagesChanged,
+    ImagesObserved,
+    MachineObserved,
+    NetworkObserved,
+    NodePressureObserved,
+    NodeSeen,
+    NodeStatusStarted,
+    NodeTroubleObserved,
+    RuntimeDescribed,
+    RuntimeListed,
+    SayNodeAgain,
+    SurveyAgain,
+    TellConditions,
+    VolumesInUseObserved,
+)
+from actors.messages.plugins import DriversOnNodeObserved
+from actors.messages.pods import FollowNode, NodeObserved, RuntimeStateObserved
+from actors.node.status.startup import NodeStartup
+from actors.node.status.survey import NodeSurveyActor
+from actors.node.status.watch import NodeWatchActor
+from actors.node.status.writer import NodeWriter, status_of
+from actors.node_object import capacity as amounts
+from actors.node_object.addresses import node_ips
+from actors.node_object.conditions import Verdict, is_ready
+from actors.node_object.events import events_of, node_event
+from actors.node_object.node_info import has_rebooted
+from actors.node_object.readiness import SILENCE_NS, look_again_ns
+from actors.node_object.settings import NodeSettings
+from actors.node_object.status import Seen, next_node, volumes_in_use, wanted_conditions
+from config.objects import Node, NodeStatus
+from runtime.api import Api
+from runtime.cri import Cri
+from runtime.host.facts import HostFacts
+from runtime.host.machine import MachineFacts
+from runtime.host.network import NetworkFacts
+from runtime.metrics.meters import UNMEASURED, Meters
+
+MILLISECOND_NS = 1_000_000
+SECOND_NS = 1_000_000_000
+FIRST_NS = 100 * MILLISECOND_NS
+"""Before the first look, and the first step of the back-off of registering. Others say what they know in that time."""
+REGISTER_MAX_NS = 7 * SECOND_NS
+JITTER = 0.04
+SOON_NS = SECOND_NS
+"""Between two looks at the least, once the node has been ready; before that it is `FIRST_NS`."""
+
+NOBODY: tuple[ActorRef, ...] = ()
+
+
+class Compute(Message, frozen=True):
+    """To itself: time to look, and to write what is worth it."""
+
+    def coalesce_key(self) -> Hashable:
+        return "compute"
+
+
+class Reconsider(Message, frozen=True):
+    """To itself: somebody has been silent for so long that it may count now."""
+
+
+class NodeStatusActor(Actor):
+    """See the module.
+
+    `api`: the line for heartbeats (`ApiLines.leases`), which has no limit and drops connections that do not answer;
+    None: the node stands alone, and its object is known here only. `listeners` are told `NodeObserved`; `expected` even
+    before the API has the node, as it is about to be registered, since static pods start without an API server.
+    `informants` tell what they know of the node only when that changes: they are asked to tell it again.
+    """
+
+    health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
+
+    def __init__(
+        self,
+        api: Api | None,
+        cri: Cri,
+        host: HostFacts,
+        settings: NodeSettings,
+        events: ActorRef,
+        listeners: tuple[ActorRef, ...] = NOBODY,
+        expected: ActorRef | None = None,
+        meters: Meters = UNMEASURED,
+        informants: tuple[ActorRef, ...] = NOBODY,
+    ) -> None:
+        super().__init__()
+        self._api = api
+        self._cri = cri
+        self._host = host
+        self._settings = settings
+        self._events = events
+        self._expected = expected
+        self._informants = informants
+        self._machine: MachineFacts | None = None
+        self._network: NetworkFacts | None = None
+        self._seen = Seen()
+        self._wanted: tuple[Verdict, ...] = ()
+        """What the conditions were to say at the last look."""
+        self._writer = NodeWriter(
+            self,
+            api,
+            settings,
+            events,
+            listeners,
+            NodeStartup(meters, self.now_ns()),
+            compose=self._next,
+            events_of=self._events_of,
+            taking_over=self._take_over,
+        )
+        self._register_step_ns = FIRST_NS
+        self._began_ns = self._looked_at_ns = self.now_ns()
+
+    def on_start(self) -> None:
+        self._events.tell(node_event(self._settings.name, "Normal", "Starting", "Starting kubelet."))
+        for informant in self._informants:
+            informant.tell(NodeStatusStarted())
+        settings, children = self._settings, self.children
+        for remark in settings.remarks:
+            self._events.tell(node_event(settings.name, "Warning", remark.reason, remark.message))
+        if "survey" in children:  # this actor has failed and come back
+            children["survey"].tell(SurveyAgain())
+        else:
+            period_ns = settings.configuration.node_status_update_frequency
+            host, directory = self._host, settings.root_directory
+            self.spawn(NodeSurveyActor, self._cri, host, settings.name, directory, period_ns, self.ref, name="survey")
+        if "watch" in children:
+            children["watch"].tell(SayNodeAgain())
+        elif self._api is not None:
+            self.spawn(NodeWatchActor, self._api, settings.name, self.ref, name="watch")
+        self.after(FIRST_NS, Compute())
+
+    # --- the look ---------------------------------------------------------------------------------------------------
+
+    @handles(Compute)
+    async def compute(self, _: Compute) -> None:
+        next_ns = await self._attempt()
+        self._looked_at_ns = self.now_ns()
+        self.after(next_ns, Compute())
+        self._wait_for_silence()
+
+    async def _attempt(self) -> int:
+        """Register or update. How long until the next look."""
+        if self._machine is None:
+            return FIRST_NS
+        if self._writer.registered or not self._settings.configuration.register_node:
+            self._writer.registered = True
+            await self._writer.update()
+        elif not await self._writer.register(self._machine):
+            self._register_step_ns = min(2 * self._register_step_ns, REGISTER_MAX_NS)
+            return self._register_step_ns
+        self._register_step_ns = FIRST_NS
+        return self._frequency_ns()
+
+    def _frequency_ns(self) -> int:
+        frequency_ns = self._settings.configuration.node_status_update_frequency
+        return int(frequency_ns * (1 + JITTER * self.chance.random()))
+
+    def _take_over(self, existing: Node) -> None:
+        """What this agent does not know yet is no reason to take back what an earlier one has said on this boot."""
+        machine, published = self._machine, status_of(existing)
+        if is_ready(published.conditions) and machine and not has_rebooted(published.node_info, machine):
+            self._health(keeps_ready_until_ns=self._began_ns + SILENCE_NS)
+
+    def _next(self, node: Node) -> Node:
+        assert self._machine is not None, "nothing is registered before the machine is known"
+        self._wanted = self._wanted_now(status_of(node), self._machine)
+        now_ns, wall_ns = self.now_ns(), self.wall_ns()
+        return next_node(node, self._machine, self._seen, self._settings, now_ns=now_ns, wall_ns=wall_ns)
+
+    # --- the object as it is ----------------------------------------------------------------------------------------
+
+    @handles(NodeSeen)
+    def node_seen(self, message: NodeSeen) -> None:
+        """From the child that follows it."""
+        # A node that is not seen may have been deleted, or be too new to be seen: the look asks.
+        self._writer.watched = message.live and message.node is not None
+        if not self._writer.registered:
+            return
+        if message.node is not None:
+            self._writer.hold(message.node)
+        elif message.live and self._writer.node is not None:
+            self._look_soon(SOON_NS)
+
+    @handles(FollowNode)
+    def follow_node(self, message: FollowNode) -> None:
+        self._writer.follow(message.follower)
+        if message.follower == self._expected:
+            self._tell_expected()
+
+    # --- what others know -------------------------------------------------------------------------------------------
+
+    @handles(RuntimeStateObserved)
+    def runtime_state(self, message: RuntimeStateObserved) -> None:
+        self._health(state=message)
+
+    @handles(RuntimeListed)
+    def runtime_listed(self, message: RuntimeListed) -> None:
+        self._health(listed_at_ns=message.at_ns)
+
+    @handles(RuntimeDescribed)
+    def runtime_described(self, message: RuntimeDescribed) -> None:
+        self._learn(
+            runtime_name=message.name,
+            runtime_version=message.version,
+            handlers=message.handlers,
+            features=message.features,
+        )
+
+    @handles(NodePressureObserved)
+    def pressure(self, message: NodePressureObserved) -> None:
+        self._learn(pressures=message)
+        self._consider()
+
+    @handles(NodeTroubleObserved)
+    def trouble(self, message: NodeTroubleObserved) -> None:
+        self._learn(troubles={**self._seen.troubles, message.source: message.reason})
+        self._consider()
+
+    @handles(VolumesInUseObserved)
+    def volumes_in_use(self, message: VolumesInUseObserved) -> None:
+        """Pods wait for it: a volume is used only once the node says so, or somebody might detach it."""
+        self._learn(volumes_in_use=message)
+        status = status_of(self._writer.node) if self._writer.node is not None else None
+        if status is not None and status.volumes_in_use != volumes_in_use(status, message):
+            self._publish_soon()
+
+    @handles(DriversOnNodeObserved)
+    def drivers_on_node(self, message: DriversOnNodeObserved) -> None:
+        self._learn(drivers=message)
+        self._publish_soon()
+
+    @handles(TellConditions)
+    def tell_conditions(self, _: TellConditions) -> tuple[Verdict, ...]:
+        return self._wanted
+
+    @handles(Reconsider)
+    def reconsider(self, _: Reconsider) -> None:
+        self._consider()
+
+    def _health(self, **fields: Any) -> None:
+        self._learn(health=msgspec.structs.replace(self._seen.health, **fields))
+        self._consider()
+
+    def _learn(self, **fields: Any) -> None:
+        self._seen = msgspec.structs.replace(self._seen, **fields)
+
+    def _consider(self) -> None:
+        """Look soon when the conditions would say something else than at the last look. What fails has its own pace."""
+        node = self._writer.node
+        if not self._writer.registered or self._writer.failing or node is None or self._machine is None:
+            return
+        status = status_of(node)
+        if self._wanted_now(status, self._machine) != self._wanted:
+            self._look_soon(SOON_NS if is_ready(status.conditions) else FIRST_NS)
+        self._wait_for_silence()
+
+    def _publish_soon(self) -> None:
+        """Look soon for what is not a condition. What fails has its own pace."""
+        if self._writer.registered and not self._writer.failing:
+            self._look_soon(SOON_NS)
+
+    def _look_soon(self, pause_ns: int) -> None:
+        """Look at once, but not within the pause after the last look."""
+        self.after(max(0, self._looked_at_ns + pause_ns - self.now_ns()), Compute())
+
+    def _wanted_now(self, status: NodeStatus, machine: MachineFacts) -> tuple[Verdict, ...]:
+        configuration = self._settings.configuration
+        capacity = amounts.capacity(status.capacity, machine, self._seen.disk_bytes, configuration)
+        return wanted_conditions(self._seen, self._settings, capacity, self.now_ns())
+
+    def _wait_for_silence(self) -> None:
+        left_ns = look_again_ns(self._seen.health, self.now_ns())
+        if left_ns is not None:
+            self.after(left_ns, Reconsider())
+
+    # --- what the machine and the runtime say -----------------------------------------------------------------------
+
+    @handles(MachineObserved)
+    def machine_observed(self, message: MachineObserved) -> None:
+        self._machine = message.machine
+        self._tell_expected()
+
+    def _tell_expected(self) -> None:
+        if self._writer.told is None and self._expected is not None and self._machine is not None:
+            self._expected.tell(NodeObserved(self._writer.expected(self._machine)))
+
+    @handles(NetworkObserved)
+    def network_observed(self, message: NetworkObserved) -> None:
+        network = message.network
+        if network.looked_up is None and self._network is not None:
+            network = replace(network, looked_up=self._network.looked_up)  # what the name meant it still means
+        if network == self._network:
+            return
+        self._network = network
+        ips = node_ips(self._settings.name, self._settings.registration.node_ips, network)
+        if ips.fault and self._seen.ips != ips:
+            self.log.warning("the node's address: %s", ips.fault)
+        self._learn(ips=ips)
+
+    @handles(DiskObserved)
+    def disk_observed(self, message: DiskObserved) -> None:
+        self._learn(disk_bytes=message.size_bytes)
+        self._tell_expected()
+
+    @handles(ImagesObserved)
+    def images_observed(self, message: ImagesObserved) -> None:
+        self._learn(images=message.images)
+
+    @handles(ImagesChanged)
+    def images_changed(self, message: ImagesChanged) -> None:
+        self.children["survey"].tell(message)
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def _events_of(self, before: Node, after: Node) -> dict[str, RecordEvent]:
+        """What is to be said of the change, by reason."""
+        return events_of(self._settings.name, self._machine, status_of(before), status_of(after))

@@ -1,0 +1,110 @@
+"""`NodeLeaseActor`: the Lease of this node, by which the cluster knows that it lives (spec 9.6).
+
+It does nothing else and waits for nobody: four renewals in the lease's duration, each with a deadline of its own, on a
+line to the API that has no rate limit and drops connections that do not answer. What fails is tried again at once, a
+few times. Only a lease that can be neither read nor made is asked for more and more slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar, TypeVar
+
+from actors.kernel import Actor, DeadlineExceededError, Message, handles
+from actors.messages.pods import NodeObserved
+from actors.node_object.lease import NAMESPACE, next_lease, renew_interval_ns
+from config.api.resources import LEASES
+from config.objects import Lease, Node
+from runtime.api import Api, ApiCall, ApiError, create, get, update
+
+R = TypeVar("R")
+
+MILLISECOND_NS = 1_000_000
+SECOND_NS = 1_000_000_000
+JITTER = 0.04
+TRIES = 5
+FIRST_DELAY_NS = 100 * MILLISECOND_NS
+MAX_DELAY_NS = 7 * SECOND_NS
+
+
+class Renew(Message, frozen=True):
+    """To itself: time to say that the node lives."""
+
+    def coalesce_key(self) -> Hashable:
+        return "renew"
+
+
+class NodeLeaseActor(Actor):
+    """See the module. `api`: the line without a limit. Told `NodeObserved` it makes the Node the owner of the lease."""
+
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(self, api: Api, node_name: str, duration_seconds: int) -> None:
+        super().__init__()
+        self._api = api
+        self._name = node_name
+        self._duration_seconds = duration_seconds
+        self._interval_ns = renew_interval_ns(duration_seconds)
+        self._lease: Lease | None = None
+        self._node: Node | None = None
+        self._delay_ns = FIRST_DELAY_NS
+        self._failing = False
+
+    def on_start(self) -> None:
+        self.ref.tell(Renew())
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        self._node = message.node
+
+    @handles(Renew)
+    async def renew(self, _: Renew) -> None:
+        # From the beginning of one to the beginning of the next: a slow API server does not make it rarer.
+        self.after(int(self._interval_ns * (1 + JITTER * self.chance.random())), Renew())
+        failure: Exception | None = None
+        for attempt in range(TRIES):
+            try:
+                await self._renew()
+            except (ApiError, DeadlineExceededError) as error:
+                failure = error
+                if isinstance(error, ApiError) and (error.conflict or error.not_found or error.already_exists):
+                    self._lease = None  # somebody else wrote it, or took it away: look at it
+                if self._lease is None and attempt:
+                    break
+            else:
+                self._well()
+                return
+        self._failed(failure)
+
+    async def _renew(self) -> None:
+        """Renew the lease, or make it. Raises what the API says."""
+        if self._lease is None:
+            try:
+                self._lease = await self._call(get(LEASES, NAMESPACE, self._name))
+            except ApiError as error:
+                if not error.not_found:
+                    raise
+                self._lease = await self._call(create(LEASES, NAMESPACE, self._next(None)))
+                return
+        self._lease = await self._call(update(LEASES, NAMESPACE, self._next(self._lease)))
+
+    def _next(self, base: Lease | None) -> Lease:
+        return next_lease(base, self._name, self._duration_seconds, self.wall_ns(), self._node)
+
+    async def _call(self, call: ApiCall[R]) -> R:
+        pending = self._api.call(call, timeout_ns=self._interval_ns)
+        return await self.wait(pending, timeout_ns=self._interval_ns, what=call.verb)
+
+    def _failed(self, failure: Exception | None) -> None:
+        if not self._failing:
+            self._failing = True
+            self.log.warning("the lease of node %s cannot be renewed: %s", self._name, failure)
+        if self._lease is None:
+            self._delay_ns = min(2 * self._delay_ns, MAX_DELAY_NS)
+            self.after(self._delay_ns, Renew())
+
+    def _well(self) -> None:
+        self._delay_ns = FIRST_DELAY_NS
+        if self._failing:
+            self._failing = False
+            self.log.info("the lease of node %s is renewed again", self._name)

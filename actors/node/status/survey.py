@@ -1,0 +1,128 @@
+"""`NodeSurveyActor`: looks at what a node is made of and has, for the actor that publishes it.
+
+The machine once, its network and disk every period, the images of the runtime once a minute and after a pull. Each is
+read aside (files on a lane, since a mount may be dead and a resolver silent), one at a time of a kind, and told when it
+has been read. What does not answer is not told: the last word stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import ClassVar, TypeVar
+
+from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.messages.node import (
+    DiskObserved,
+    ImagesChanged,
+    ImagesObserved,
+    MachineObserved,
+    NetworkObserved,
+    SurveyAgain,
+)
+from runtime.cri import Cri
+from runtime.cri.messages import ListImagesRequest, ListImagesResponse
+from runtime.cri.verbs import LIST_IMAGES
+from runtime.host.facts import HostFacts
+
+R = TypeVar("R")
+
+SECOND_NS = 1_000_000_000
+LOOK_NS = 5 * SECOND_NS
+"""What the machine does not say within this, it does not say."""
+IMAGES_NS = 60 * SECOND_NS
+IMAGES_TIMEOUT_NS = 60 * SECOND_NS
+
+
+class Look(Message, frozen=True):
+    """To itself: time to look."""
+
+    def coalesce_key(self) -> Hashable:
+        return "look"
+
+
+class Read(Message, frozen=True):
+    """To itself: `what` has been read; `found` is to be told, None: there was no answer."""
+
+    what: str
+    found: Message | None
+
+
+class NodeSurveyActor(Actor):
+    """See the module. `name` is the node's, `directory` lies on the disk of pods; `owner` is told."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, cri: Cri, host: HostFacts, name: str, directory: str, period_ns: int, owner: ActorRef) -> None:
+        super().__init__()
+        self._cri = cri
+        self._host = host
+        self._name = name
+        self._directory = directory
+        self._period_ns = period_ns
+        self._owner = owner
+        self._machine_read = False
+        self._reading: set[str] = set()
+        self._images_at_ns: int | None = None
+
+    def on_start(self) -> None:
+        self.every(self._period_ns, Look())
+        self._look()
+
+    @handles(Look)
+    def look(self, _: Look) -> None:
+        self._look()
+
+    @handles(SurveyAgain)
+    def survey_again(self, _: SurveyAgain) -> None:
+        self._machine_read = False
+        self._images_at_ns = None
+        self._look()
+
+    @handles(ImagesChanged)
+    def images_changed(self, _: ImagesChanged) -> None:
+        self._images_at_ns = None
+
+    def _look(self) -> None:
+        host = self._host
+        if not self._machine_read:
+            self._ask("machine", host.machine, MachineObserved)
+        self._ask("network", lambda: host.network(self._name), NetworkObserved)
+        self._ask("disk", lambda: host.disk_bytes(self._directory), DiskObserved)
+        at_ns = self._images_at_ns
+        if at_ns is None or self.now_ns() - at_ns >= IMAGES_NS:
+            self._list_images()
+
+    def _ask(self, what: str, ask: Callable[[], R], told: Callable[[R], Message]) -> None:
+        if what in self._reading:
+            return
+        self._reading.add(what)
+        lane = self.lane("host-facts", size=1, per_key=1)
+        self.begin(lambda: lane.submit(what, ask, deadline_ns=LOOK_NS), lambda done: Read(what, _found(done, told)))
+
+    def _list_images(self) -> None:
+        if "images" in self._reading:
+            return
+        self._reading.add("images")
+        self._images_at_ns = self.now_ns()
+        self.begin(
+            lambda: self._cri.call(LIST_IMAGES, ListImagesRequest(), timeout_ns=IMAGES_TIMEOUT_NS),
+            lambda done: Read("images", _found(done, _images_in)),
+        )
+
+    @handles(Read)
+    def read(self, message: Read) -> None:
+        self._reading.discard(message.what)
+        if message.found is not None:
+            self._machine_read = self._machine_read or message.what == "machine"
+            self._owner.tell(message.found)
+        elif message.what == "images":
+            self._images_at_ns = None
+
+
+def _found(done: Pending[R], told: Callable[[R], Message]) -> Message | None:
+    outcome = outcome_of(done)
+    return None if outcome.error is not None or outcome.value is None else told(outcome.value)
+
+
+def _images_in(response: ListImagesResponse) -> ImagesObserved:
+    return ImagesObserved(response.images)

@@ -1,0 +1,53 @@
+"""`NodeWatchActor`: follows the Node object of this node for the actor that writes it.
+
+Others write there too: people cordon and label, controllers mark a node that has been silent. It tells what it sees
+(`NodeSeen`), and when it does not hear any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+from actors.cluster.list_watch import Follower
+from actors.kernel import ActorRef, handles
+from actors.messages.node import NodeSeen, SayNodeAgain
+from config.api.resources import NODES
+from config.objects import Node
+from runtime.api import Api, ApiError
+
+KEY = "node"
+SECOND_NS = 1_000_000_000
+
+
+class NodeWatchActor(Follower):
+    """See the module. `owner` is told; `name` is the node's."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, api: Api, name: str, owner: ActorRef) -> None:
+        super().__init__(api)
+        self._name = name
+        self._owner = owner
+
+    def on_start(self) -> None:
+        self._owner.tell(NodeSeen(None, live=False))  # after a failure of this actor: what it told may be old
+        self._follow()
+
+    @handles(SayNodeAgain)
+    def say_again(self, _: SayNodeAgain) -> None:
+        self._follow()
+
+    def _follow(self) -> None:
+        self.follow(KEY, NODES, field_selector=f"metadata.name={self._name}")
+
+    def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
+        nodes: list[Node] = [node for node in objects if node.metadata.name == self._name]
+        self._owner.tell(NodeSeen(nodes[0] if nodes else None))
+
+    def changed(self, key: Hashable, event_type: str, value: Any) -> None:
+        if value.metadata.name == self._name:
+            self._owner.tell(NodeSeen(None if event_type == "DELETED" else value))
+
+    def failing(self, key: Hashable, error: ApiError) -> None:
+        self._owner.tell(NodeSeen(None, live=False))

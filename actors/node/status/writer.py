@@ -1,0 +1,264 @@
+"""`NodeWriter`: the Node object as the API shows it, and the way there. A part of the `NodeStatusActor`.
+
+It registers the node or sets right the one that is there, writes what differs, in a few tries, and keeps what was
+answered. What the object should be is composed by whoever owns it; when to look is not its business either. Events of
+a change are told once the API shows it, also when the answer to the write was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from actors.kernel import Actor, ActorRef, DeadlineExceededError
+from actors.messages.events import RecordEvent
+from actors.messages.pods import NodeObserved
+from actors.node.status.startup import NodeStartup
+from actors.node_object.change import (
+    delay_after_change_ns,
+    is_older,
+    is_report_due,
+    node_has_changed,
+    status_has_changed,
+)
+from actors.node_object.conditions import is_ready
+from actors.node_object.events import status_event
+from actors.node_object.patch import node_patch
+from actors.node_object.registration import initial_node, reconciled
+from actors.node_object.settings import NodeSettings
+from config.api.resources import NODES
+from config.objects import Node, NodeStatus
+from runtime.api import Api, ApiCall, ApiError, create, get, patch
+from runtime.host.machine import MachineFacts
+
+R = TypeVar("R")
+
+SECOND_NS = 1_000_000_000
+TRIES = 5
+SLACK_NS = SECOND_NS
+"""For an API client that does not keep its own deadline."""
+
+
+class NodeWriter:
+    """See the module.
+
+    `api` None: the object is known here only. `compose` makes of an object what it should be now; `events_of` what is
+    to be said when one has replaced another; `taking_over` is told of an object that was there before this agent.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        api: Api | None,
+        settings: NodeSettings,
+        events: ActorRef,
+        listeners: tuple[ActorRef, ...],
+        startup: NodeStartup,
+        *,
+        compose: Callable[[Node], Node],
+        events_of: Callable[[Node, Node], dict[str, RecordEvent]],
+        taking_over: Callable[[Node], None],
+    ) -> None:
+        self._actor = actor
+        self._api = api
+        self._settings = settings
+        self._events = events
+        self._listeners = listeners
+        self._startup = startup
+        self._compose = compose
+        self._events_of = events_of
+        self._taking_over = taking_over
+        self.node: Node | None = None
+        """As the API shows it."""
+        self.told: Node | None = None
+        """As those who follow have been told."""
+        self.watched = False
+        """Whether changes of others come by themselves."""
+        self.registered = False
+        self.failing = ""
+        """Why it could not be written last."""
+        self._cordoned = False
+        self._last_report_ns: int | None = None
+        self._report_delay_ns = 0
+        self._unsaid: dict[str, RecordEvent] = {}
+        """Events of a write whose answer has not come yet."""
+
+    def expected(self, machine: MachineFacts) -> Node:
+        """The object as it is to be created. One that was deleted while it was cordoned comes back cordoned."""
+        return self._compose(initial_node(self._settings, machine, NodeStatus(), unschedulable=self._cordoned))
+
+    def follow(self, follower: ActorRef) -> None:
+        """Tell it of the node, now and when it changes."""
+        if follower not in self._listeners:
+            self._listeners = (*self._listeners, follower)
+        if self.told is not None:
+            follower.tell(NodeObserved(self.told))
+
+    async def register(self, machine: MachineFacts) -> bool:
+        """Whether there is a Node object of this node now, and it is set right."""
+        self._startup.registering(self._actor.now_ns())
+        initial = self.expected(machine)
+        if self._api is None:
+            self.registered = True
+            self.hold(initial)
+            return True
+        try:
+            try:
+                node = await self._call(self._api, create(NODES, "", initial))
+            except ApiError as failure:
+                # A node that may not create, or may not create this, may still use one that somebody made for it.
+                if not (failure.already_exists or failure.forbidden):
+                    raise
+                await self._take_over(self._api, initial, failure)
+            else:
+                self._written(Node(), node, changed=True)
+                self._actor.log.info("registered as node %s", self._settings.name)
+        except (ApiError, DeadlineExceededError) as failure:
+            self._failed(f"cannot register node {self._settings.name}: {failure}")
+            return False
+        self.registered = True
+        self._startup.registered(self._actor.now_ns())
+        self._well()
+        return True
+
+    async def _take_over(self, api: Api, initial: Node, refusal: ApiError) -> None:
+        """Set right the Node object that is there. Raises ApiError, for want of one the `refusal` to make it."""
+        try:
+            existing = await self._call(api, get(NODES, "", self._settings.name))
+        except ApiError as failure:
+            raise (refusal if failure.not_found else failure) from None
+        self._actor.log.info("node %s has been registered before", self._settings.name)
+        self._taking_over(existing)
+        after = self._compose(reconciled(existing, initial))
+        if _differ(existing, after):
+            await self._post(api, existing, after, changed=True)
+        else:
+            self._last_report_ns = self._actor.now_ns()
+            self.hold(existing)
+
+    async def update(self) -> None:
+        """Write what is worth it, in up to `TRIES` tries."""
+        if self._api is None:
+            self._update_alone()
+            return
+        failure: Exception | None = None
+        for attempt in range(TRIES):
+            try:
+                await self._try_update(self._api, attempt)
+            except (ApiError, DeadlineExceededError) as error:
+                if attempt and isinstance(error, ApiError) and error.not_found:
+                    self._lost()  # the first try may have asked a cache
+                    return
+                failure = error
+            else:
+                self._well()
+                return
+        self._failed(f"cannot write the status of node {self._settings.name}: {failure}")
+
+    async def _try_update(self, api: Api, attempt: int) -> None:
+        """One try. The first is content with what is known here or cached there."""
+        node = self.node
+        if attempt or not self.watched or node is None:
+            version = "" if attempt else "0"
+            node = self.hold(await self._call(api, get(NODES, "", self._settings.name, resource_version=version)))
+        after = self._compose(node)
+        changed = _differ(node, after)
+        frequency_ns = self._settings.configuration.node_status_report_frequency
+        if changed or is_report_due(self._last_report_ns, self._actor.now_ns(), frequency_ns, self._report_delay_ns):
+            await self._post(api, node, after, changed=changed)
+        else:
+            self._confirm()
+
+    async def _post(self, api: Api, before: Node, after: Node, *, changed: bool) -> None:
+        """Write the difference. Raises ApiError."""
+        self._unsaid.update(self._events_of(before, after))
+        body = node_patch(before, after)
+        answer = await self._call(api, patch(NODES, "", self._settings.name, body, subresource="status"))
+        self._written(before, answer, changed=changed)
+
+    def _update_alone(self) -> None:
+        node = self.node
+        assert node is not None, "a node that stands alone registers with itself"
+        after = self._compose(node)
+        if status_has_changed(status_of(node), status_of(after)):
+            self._written(node, after, changed=True)
+
+    def _written(self, before: Node, node: Node, *, changed: bool) -> None:
+        """`node` is what the API shows now in place of `before`."""
+        self._last_report_ns = self._actor.now_ns()
+        frequency_ns = self._settings.configuration.node_status_report_frequency
+        self._report_delay_ns = delay_after_change_ns(frequency_ns, self._actor.chance.random()) if changed else 0
+        self._unsaid.update(self._events_of(before, node))
+        self._confirm()
+        self.hold(node)
+
+    def _confirm(self) -> None:
+        """The API shows what was written last: say the events of it."""
+        for event in self._unsaid.values():
+            self._events.tell(event)
+        self._unsaid.clear()
+
+    def _lost(self) -> None:
+        """The Node object is gone. Registered again at the next look (see the module)."""
+        name = self._settings.name
+        if self.node is not None:
+            self._cordoned = bool(self.node.spec.unschedulable)
+            self._actor.log.warning("the Node object %s was deleted; it is registered again", name)
+        elif not self._settings.configuration.register_node:
+            self._failed(f"there is no Node object {name}, and registerNode is false: make one")
+        self.node = self.told = None
+        self._last_report_ns = None
+        self.registered = False
+
+    async def _call(self, api: Api, call: ApiCall[R]) -> R:
+        configuration = self._settings.configuration
+        timeout_ns = min(
+            configuration.node_status_update_frequency, configuration.node_lease_duration_seconds * SECOND_NS
+        )
+        pending = api.call(call, timeout_ns=timeout_ns)
+        return await self._actor.wait(pending, timeout_ns=timeout_ns + SLACK_NS, what=call.verb)
+
+    def _failed(self, text: str) -> None:
+        """Said when it is news."""
+        if text != self.failing:
+            self._actor.log.warning("%s", text)
+            self.failing = text
+
+    def _well(self) -> None:
+        if self.failing:
+            self.failing = ""
+            self._actor.log.info("the status of node %s is written again", self._settings.name)
+
+    def hold(self, node: Node) -> Node:
+        """Keep `node` unless a newer one is known, and tell who follows. Gives the one that is kept."""
+        known = self.node
+        if known is not None and _is_older(node, known):
+            return known
+        self.node = node
+        if self.registered and node.status is not None and is_ready(node.status.conditions):
+            self._startup.ready(self._actor.now_ns())
+        cordoned = bool(node.spec.unschedulable)
+        if cordoned != self._cordoned:
+            self._cordoned = cordoned
+            self._events.tell(
+                status_event(self._settings.name, "NodeNotSchedulable" if cordoned else "NodeSchedulable")
+            )
+        if node_has_changed(self.told, node):
+            self.told = node
+            for listener in self._listeners:
+                listener.tell(NodeObserved(node))
+        return node
+
+
+def status_of(node: Node) -> NodeStatus:
+    """Empty where there is none."""
+    return node.status or NodeStatus()
+
+
+def _differ(before: Node, after: Node) -> bool:
+    return before.metadata != after.metadata or status_has_changed(status_of(before), status_of(after))
+
+
+def _is_older(node: Node, known: Node) -> bool:
+    old, new = known.metadata, node.metadata
+    return old.uid == new.uid and is_older(new.resource_version, old.resource_version)

@@ -1,0 +1,142 @@
+"""What the runtime lists, as one immutable picture, and how two pictures differ (spec 2.5).
+
+Pure. A picture has the states of all sandboxes and containers, by id. The difference names the pods to look at again
+and the containers that have died; what exactly happened is found by whoever looks.
+
+A runtime is listed for ever, and hardly anything changes between two lists. What an id names never changes but for its
+state; so a picture is made from the one before, and of what is as it was nothing is read but that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress, filterfalse
+from operator import attrgetter, not_
+from typing import TypeVar
+
+import msgspec
+
+from actors.messages.counts import RunningCount
+from actors.messages.pods import RuntimePod
+from actors.model.runtime_shown import GONE, Shown
+from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
+
+Of = TypeVar("Of", PodSandbox, Container)
+
+POD_UID_LABEL = "io.kubernetes.pod.uid"
+POD_NAME_LABEL = "io.kubernetes.pod.name"
+POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
+CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
+
+
+class Listed(msgspec.Struct, frozen=True, gc=False):
+    """One sandbox (`name` empty) or container as listed: of which pod (UID, name, namespace)."""
+
+    uid: str
+    pod: str
+    namespace: str
+    name: str
+    running: bool
+    state: int
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """Everything with a pod UID that the runtime lists, by id; and the ids of what is `new` in it, or has another state
+    than in the picture that it was made from.
+    """
+
+    entries: Mapping[str, Listed]
+    states: dict[str, int]
+    new: tuple[str, ...]
+
+
+NOTHING = Picture({}, {}, ())
+
+_id_of, _uid_of, _state_of, _runs = map(attrgetter, ("id", "uid", "state", "running"))
+
+_STATES = {each.value: each.name.removeprefix("CONTAINER_").lower() for each in ContainerState}
+
+
+def count_of(picture: Picture) -> RunningCount:
+    """How many pods have a sandbox that is ready, and how many containers are in which state."""
+    ready = {entry.uid for entry in picture.entries.values() if not entry.name and entry.running}
+    states = Counter(_STATES.get(entry.state, "unknown") for entry in picture.entries.values() if entry.name)
+    return RunningCount(len(ready), states)
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """`changed`: by UID, in the order of listing, what has changed of it. `died`: (uid, container name) of containers
+    that no longer run.
+    """
+
+    changed: Mapping[str, Shown]
+    died: tuple[tuple[str, str], ...]
+
+
+def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container], before: Picture = NOTHING) -> Picture:
+    """Put the two lists together; `before` itself when they say what it says. What carries no pod UID is not ours and
+    is left out.
+    """
+    new: dict[str, Listed] = {}
+    for sandbox in _changed(sandboxes, before):
+        meta = sandbox.metadata
+        if meta is not None and meta.uid:
+            ready = sandbox.state == PodSandboxState.SANDBOX_READY
+            new[sandbox.id] = Listed(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
+    for container in _changed(containers, before):
+        labels = container.labels
+        uid = labels.get(POD_UID_LABEL)
+        if uid:
+            pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
+            runs = container.state == ContainerState.CONTAINER_RUNNING
+            name = labels.get(CONTAINER_NAME_LABEL, "")
+            new[container.id] = Listed(uid, pod, namespace, name, runs, int(container.state))
+    listed = {*map(_id_of, sandboxes), *map(_id_of, containers)}
+    gone = [*filterfalse(listed.__contains__, before.entries)]
+    if not new and not gone:
+        return before
+    entries = {**before.entries, **new}
+    for each in gone:
+        del entries[each]
+    return Picture(entries, dict(zip(entries, map(_state_of, entries.values()), strict=True)), tuple(new))
+
+
+def _changed(listed: Sequence[Of], before: Picture) -> Iterator[Of]:
+    """Those that are new, or in another state than before. Nearly all are not, so no code of ours looks at each."""
+    is_known = before.states.items().__contains__
+    return compress(listed, map(not_, map(is_known, zip(map(_id_of, listed), map(_state_of, listed), strict=True))))
+
+
+def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
+    """Pods of which something runs and whose UID is not known, in the order in which they were listed first."""
+    entries = picture.entries.values()
+    running = set(map(_uid_of, filter(_runs, entries))).difference(known)
+    if not running:
+        return ()
+    pods: dict[str, RuntimePod] = {}
+    for entry in entries:
+        if entry.uid in running and entry.uid not in pods:
+            pods[entry.uid] = RuntimePod(entry.uid, entry.pod, entry.namespace, True)
+    return tuple(pods.values())
+
+
+def difference(before: Picture, now: Picture) -> Difference:
+    """What happened between two pictures, of which `now` was made from `before`, or from nothing."""
+    changed: dict[str, dict[str, int]] = {}
+    died: dict[tuple[str, str], None] = {}
+    old, entries = before.entries, now.entries
+    for entry_id in now.new:
+        was, entry = old.get(entry_id), entries[entry_id]
+        if was is not None:
+            if was.state == entry.state:
+                continue
+            if entry.name and not entry.running and was.running:
+                died[entry.uid, entry.name] = None
+        changed.setdefault(entry.uid, {})[entry_id] = entry.state
+    for entry_id in filterfalse(entries.__contains__, old):
+        was = old[entry_id]
+        changed.setdefault(was.uid, {})[entry_id] = GONE
+        if was.name and was.running:
+            died[was.uid, was.name] = None
+    return Difference(changed, tuple(died))

@@ -1,0 +1,389 @@
+"""Starting containers: the deeds that `actors.pod_rules.container_start` asks for, one short one after the other (spec 3.6, 3.7).
+
+Image, configuration, creation, start, hook. What cannot be done now leaves a reason in `PodView.waiting`, which is what
+the status shows, and ends the start; the next pass begins again with the first step. A pull is asked of the
+`ImagePullActor` and not waited for: until its answer the container counts as busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from actors.images.pull_rules import (
+    INVALID_IMAGE_NAME,
+    PULL,
+    REFUSE,
+    ImageVerdict,
+    Said,
+    backing_off,
+    inspect_failed,
+    judge_image,
+    must_look,
+    policy_of,
+    shown_while_backing_off,
+)
+from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
+from actors.messages.history import HistoryKind
+from actors.messages.images import ImagePulled, ImagePullFailed, PullImage, PullWaits
+from actors.messages.volumes import VolumesPrepared
+from actors.model.identity import field_path
+from actors.model.refusal import StartRefusedError
+from actors.pod.container_sources import ContainerSources
+from actors.pod.mounts import PodMounts
+from actors.pod.names import PodNames
+from actors.pod.references import PodReferences
+from actors.pod.services import PodServices
+from actors.pod.sub_paths import PodSubPaths
+from actors.pod.users import PodUsers
+from actors.pod.view import PodView, Question
+from actors.pod.volume_images import PodVolumeImages, VolumeImageRefusedError
+from actors.pod.waits import StartsUnderWay
+from actors.pod_rules.action_types import Start
+from actors.pod_rules.container_start import (
+    BEGUN,
+    HELD_UP,
+    RUNNING,
+    UNPULLED,
+    Created,
+    Event,
+    Gathered,
+    ImageFound,
+    Missing,
+    Pulled,
+    PullFailed,
+    PullNeeded,
+    Refused,
+    Running,
+    Stage,
+    StartLife,
+    Wanted,
+)
+from actors.start.container_config import Making, container_config, message_file
+from actors.start.logs import link_path, log_path
+from actors.start.mount_abilities import MountAbilities
+from actors.start.outline import outline_of
+from actors.start.security import with_groups
+from actors.start.target import target_id
+from config.objects import Container, Pod
+from runtime.cri import CriError
+from runtime.cri.messages import ContainerConfig, Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
+from runtime.cri.verbs import IMAGE_STATUS
+from runtime.logs.pod_files import StartFiles
+from runtime.metrics import kubelet as names
+
+_NOBODY: frozenset[str] = frozenset()
+_SAID = ("false", "true")
+"""How labels of metrics say a fact."""
+REFUSED_RETRY_NS = 10_000_000_000
+"""What is wrong with a container may be mended from outside: an image arrives, a file appears."""
+CREATE_CONFIG_ERROR = "CreateContainerConfigError"
+CREATE_ERROR = "CreateContainerError"
+RUN_ERROR = "RunContainerError"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where containers are started: the sandbox of the pod, its volumes, and what the runtime can do with mounts."""
+
+    attempt: int
+    id: str
+    config: PodSandboxConfig
+    volumes: VolumesPrepared
+    mount_abilities: MountAbilities = MountAbilities()
+
+
+class _Try(msgspec.Struct):
+    """One start in one pass, and what its steps leave for those after them."""
+
+    pod: Pod
+    start: Start
+    container: Container
+    name: str
+    place: Place
+    attempt: int
+    image: Image | None = None
+    config: ContainerConfig | None = None
+    failure: CriError | None = None
+
+
+class ContainerStarts:
+    """See the module. One per worker."""
+
+    def __init__(
+        self,
+        worker: Actor,
+        services: PodServices,
+        view: PodView,
+        references: PodReferences,
+        names: PodNames,
+        users: PodUsers,
+    ) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._references = references
+        self._names = names
+        self._users = users
+        self._sources = ContainerSources(worker, services, view, references)
+        self.mounts = PodMounts(PodVolumeImages(worker, services, references), PodSubPaths(worker, services.volumes))
+        self._lives = view.start_lives
+        self._pulls: dict[str, Question] = {}
+        self._queued: dict[str, str] = {}
+        """Containers whose pull is not begun yet, and why."""
+        self._present: set[str] = set()
+        """Containers of which it was said that their image is there, since they were last created."""
+
+    def busy(self) -> frozenset[str]:
+        """Names of containers whose image is being pulled, or that wait for what they refer to."""
+        return self._pulling() | self._references.waiting() | self.mounts.sub_paths.waiting()
+
+    def _pulling(self) -> frozenset[str]:
+        if not self._pulls:
+            return _NOBODY
+        return frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
+
+    def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
+        """What is known of those that do not run yet. `backing_off`: container -> wall ns of its next start."""
+        retry_at = self._retries()
+        if retry_at:
+            ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
+            retry_at = {name: at_ns + ahead_ns for name, at_ns in retry_at.items()}
+        references = self._references.waiting()
+        retry_at |= backing_off
+        pulling, mounting = self._pulling(), self.mounts.waits
+        return StartsUnderWay(self._view.waiting, retry_at, pulling, references, self._queued, mounting)
+
+    def wake_in_ns(self) -> int | None:
+        """When what could not be done may be tried again, from now; None when nothing waits for that."""
+        retry_at = self._retries()
+        if not retry_at:
+            return None
+        now_ns = self._worker.now_ns()
+        # What is due and was not asked for in this pass is not wanted now: an init container runs again, for one.
+        return min((at_ns - now_ns for at_ns in retry_at.values() if at_ns > now_ns), default=None)
+
+    def _retries(self) -> dict[str, int]:
+        """When those that could not be started are tried again, monotonic ns."""
+        return {name: life.retry_at_ns for name, life in self._lives.all().items() if life.retry_at_ns is not None}
+
+    def pull_waits(self, message: PullWaits) -> None:
+        """The pull of an image is not begun yet, or now it is."""
+        self._queued.pop(message.container, None)
+        if message.why:
+            self._queued[message.container] = message.why
+
+    def image_pulled(self, message: ImagePulled) -> None:
+        if self.mounts.images.pulled(message):
+            return
+        self._answered(message.container)
+        self._lives.meet(message.container, Pulled(message.image))
+        self._view.history.note(HistoryKind.EVENT, f"container {message.container}: image {message.image} was pulled")
+
+    def image_pull_failed(self, message: ImagePullFailed) -> None:
+        if self.mounts.images.pull_failed(message):
+            return
+        self._answered(message.container)
+        shown = shown_while_backing_off(message)
+        failed = PullFailed(message.image, message.reason, message.message, message.retry_at_ns, shown)
+        self._show(message.container, self._lives.meet(message.container, failed))
+        text = f"container {message.container}: image {message.image} cannot be pulled: {message.message}"
+        self._view.history.note(HistoryKind.FAILURE, text, message.reason)
+
+    def _answered(self, name: str) -> None:
+        self._queued.pop(name, None)
+        pull = self._pulls.pop(name, None)
+        if pull is not None:
+            pull.answered()
+
+    # --- the walk ---------------------------------------------------------------------------------------------------
+
+    async def start(self, pod: Pod, start: Start, place: Place) -> None:
+        """Bring one container to life as far as that goes now. Raises CriError."""
+        container = start.container
+        this = _Try(pod, start, container, container.name, place, start.attempt or 0)
+        life = self._lives.meet(this.name, Wanted(container.image, start.created_id))
+        while (deed := _DEEDS.get(life.stage)) is not None:
+            event = await deed(self, this)
+            if event is None:
+                break
+            life = self._lives.meet(this.name, event)
+            if life.stage is UNPULLED and self._view.waiting.get(this.name) != (life.reason, life.message):
+                for said in backing_off(life.image):
+                    self._say(this.name, said)
+            self._show(this.name, life)
+        if this.failure is not None:
+            raise this.failure
+        if life.stage in RUNNING:
+            await self._view.observer.look_at_container(life.id)
+
+    def _show(self, name: str, life: StartLife) -> None:
+        """What its status says of it, while it has not started."""
+        if life.stage in HELD_UP:
+            self._view.waiting[name] = (life.reason, life.message)
+        elif life.stage in BEGUN:
+            self._view.waiting.pop(name, None)
+
+    def _refused(self, name: str, reason: str, message: str, said: Said | None = None) -> Refused:
+        """The step cannot be done; said where it is news. Of an image people know the reason word; of anything else
+        they need the words.
+        """
+        if self._view.waiting.get(name) != (reason, message):
+            self._say(name, said)
+            self._view.say("Warning", "Failed", f"Error: {message if said is None else reason}", name)
+        return Refused(reason, message, self._worker.now_ns() + REFUSED_RETRY_NS)
+
+    def _say(self, name: str, said: Said | None) -> None:
+        if said is not None:
+            self._view.say(said.type, said.reason, said.message, name)
+
+    # --- the image --------------------------------------------------------------------------------------------------
+
+    async def _look_for_image(self, this: _Try) -> Event:
+        image, name = this.container.image, this.name
+        policy = policy_of(image, this.container.image_pull_policy)
+        is_pulled = self._lives.of(name).is_pulled
+        sound = judge_image(image, policy, False).reason != INVALID_IMAGE_NAME
+        if sound and (is_pulled or must_look(policy)):
+            call = self._services.cri.call(IMAGE_STATUS, ImageStatusRequest(image=ImageSpec(image=image)))
+            try:
+                response = await self._worker.wait(call, what=f"a look at image {image}")
+            except CriError as failure:
+                return self._refused_image(name, inspect_failed(image, str(failure)))
+            this.image = response.image
+        if is_pulled and this.image is not None:
+            return ImageFound()
+        verdict = judge_image(image, policy, this.image is not None)
+        present, pulls = this.image is not None, verdict.deed is PULL
+        self._services.meters.count(names.ENSURE_IMAGE, policy, _SAID[present], _SAID[pulls])
+        if verdict.deed is REFUSE:
+            return self._refused_image(name, verdict)
+        if pulls:
+            return PullNeeded(self._worker.now_ns())
+        if name not in self._present:
+            self._present.add(name)
+            self._say(name, verdict.said)
+        return ImageFound()
+
+    def _refused_image(self, name: str, verdict: ImageVerdict) -> Refused:
+        return self._refused(name, verdict.reason, verdict.message, verdict.said)
+
+    async def _ask_for_pull(self, this: _Try) -> Event | None:
+        """Its answer comes as a message; None until then."""
+        name, image = this.name, this.container.image
+        credentials = self._references.credentials_for(this.pod, this.container)
+        if credentials is None:
+            return Missing()
+        pull = self._pulls.setdefault(name, Question(self._worker, f"pull {name}"))
+        if pull.may_ask():
+            place = field_path(this.pod, name)
+            self._services.images.tell(PullImage(self._worker.ref, this.pod, name, image, place, credentials))
+        return None
+
+    # --- the container ----------------------------------------------------------------------------------------------
+
+    async def _gather(self, this: _Try) -> Event:
+        assert this.image is not None, "its image was found in this very pass"
+        pod, container, start, place = this.pod, this.container, this.start, this.place
+        volumes = place.volumes
+        try:
+            outline = outline_of(pod, container)
+            path = outline.path
+            sources = await self._sources.of(pod, container, outline, volumes.host_paths)
+            parts = None if sources is None else await self.mounts.of(pod, container, path, sources)
+            if sources is None or parts is None:
+                return Missing()
+            hosts = await self._names.hosts(pod, sources.pod_ips)
+            this.attempt = await self._prepare(pod, start, hosts)
+            this.config = container_config(
+                with_groups(pod, volumes.groups),
+                container,
+                Making(
+                    attempt=this.attempt,
+                    sandbox_attempt=place.attempt,
+                    image=this.image,
+                    host_paths=volumes.host_paths,
+                    foreign=volumes.foreign,
+                    sub_paths=parts.sub_paths,
+                    volume_images=parts.images,
+                    mount_abilities=place.mount_abilities,
+                    back_off_ns=start.back_off_ns,
+                    sources=sources,
+                    hosts_file=hosts[0] if hosts is not None else "",
+                    ids=self._users.known,
+                    target_id=target_id(container, path, self._view.seen()),
+                ),
+                self._services.node.rules,
+            )
+        except (StartRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            return self._refused(this.name, CREATE_CONFIG_ERROR, str(failure))
+        except VolumeImageRefusedError as failure:
+            refused = self._refused(this.name, failure.reason, failure.message, failure.said)
+            at_ns = failure.retry_at_ns
+            return refused if at_ns is None else msgspec.structs.replace(refused, retry_at_ns=at_ns)
+        return Gathered()
+
+    async def _create(self, this: _Try) -> Event:
+        assert this.config is not None, "it was gathered in this very pass"
+        try:
+            made = await self._view.deeds.create_container(this.place.id, this.config, this.place.config)
+        except CriError as failure:
+            return self._failed_to(CREATE_ERROR, this, failure)
+        self._present.discard(this.name)
+        self.mounts.images.made(this.pod, this.container)
+        self._view.say("Normal", "Created", f"Created container: {this.name}", this.name)
+        return Created(made)
+
+    async def _start(self, this: _Try) -> Event:
+        name, container_id = this.name, self._lives.of(this.name).id
+        try:
+            await self._view.deeds.start_container(name, this.attempt, container_id)
+        except CriError as failure:
+            return self._failed_to(RUN_ERROR, this, failure)
+        self._view.say("Normal", "Started", f"Started container {name}", name)
+        self._link_log(name, this.attempt, container_id)
+        lifecycle = this.container.lifecycle
+        return Running(hooked=lifecycle is not None and lifecycle.post_start is not None)
+
+    async def _begin_hook(self, this: _Try) -> Event | None:
+        """Its end comes as a message; None until then."""
+        return self._view.post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
+
+    def _failed_to(self, reason: str, this: _Try, failure: CriError) -> Refused:
+        """Note why it does not run. What may have been done all the same is for the next look to find."""
+        this.failure = failure
+        return self._refused(this.name, reason, failure.message or str(failure))
+
+    async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:
+        """Make all files of the container on the host, in one call; which attempt this is. Raises OSError and what
+        lanes raise.
+        """
+        container, rules = start.container, self._services.node.rules
+        wanted = StartFiles(
+            log_directory=f"{self._view.log_directory()}/{container.name}",
+            message=lambda attempt: message_file(pod, container, attempt, rules),
+            attempt=start.attempt,
+            hosts=hosts,
+        )
+        made = self._view.on_disk(self._services.files.prepare_container, wanted)
+        return await self._worker.wait(made, what="the pod's files")
+
+    def _link_log(self, name: str, attempt: int, container_id: str) -> None:
+        """For log collectors; nothing waits for it, and nothing depends on it."""
+        pod = self._view.pod
+        if pod is None:
+            return
+        link = link_path(self._services.node.container_logs_directory, pod, name, container_id)
+        target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
+        self._view.on_disk(self._services.files.link_log, link, target)
+
+
+_DEEDS: Mapping[Stage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
+    Stage.LOOKING: ContainerStarts._look_for_image,
+    Stage.PULLING: ContainerStarts._ask_for_pull,
+    Stage.GATHERING: ContainerStarts._gather,
+    Stage.CREATING: ContainerStarts._create,
+    Stage.STARTING: ContainerStarts._start,
+    Stage.HOOKED: ContainerStarts._begin_hook,
+}
+"""What each stage asks for."""

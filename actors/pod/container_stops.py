@@ -1,0 +1,320 @@
+"""The ends of a pod's containers that are under way: preStop hook, stop, and no more than the grace (spec 3.10).
+
+An end is asked for at every look, and begun once. It is never awaited: the hook is spawned, its end makes the stop
+begin, and the end of that is a reason to look. Asked for again with less time, it is hurried; the hook is not run a
+second time. What is left of the grace after the hook is the timeout of StopContainer, down to a floor.
+
+An end is written down before it is begun (`actors.pod.decided_ends`), and why single containers were killed, until their
+successors are there. What comes after an end that we have made is not the container's own doing, and its restart policy
+has no say in it where its definition has changed. An end that was begun by a worker, or an agent, before this one goes
+on in the time that it was given then. A hook that was begun then is not run again: it ended with who had begun it. What
+is left of a sleep is slept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from actors.events.history_words import seconds
+from actors.kernel import Message, Pending
+from actors.messages.history import HistoryKind, PodWait
+from actors.messages.pods import LookAgain
+from actors.model.observed import ObservedPod
+from actors.pod.decided_ends import EndNote
+from actors.pod.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes, words_of
+from actors.pod.hook_runner import HookEnded, HookRunner, HookTimeIsUp
+from actors.pod.part import WorkerPart
+from actors.pod.waits import stop_wait
+from actors.pod_rules.action_types import KillCause
+from actors.pod_rules.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
+from config.objects import Container
+from config.pods.identity import containers_by_name
+from runtime.cri import CriError
+from runtime.cri.messages import StopContainerResponse
+
+if TYPE_CHECKING:
+    from actors.kernel import Actor
+    from actors.pod.view import PodView
+
+_NOBODY: frozenset[str] = frozenset()
+SECOND_NS = 1_000_000_000
+ASK_AGAIN_NS = 60 * SECOND_NS
+RETRY_NS = 10 * SECOND_NS
+"""A stop that has failed is tried again after this."""
+NOT_GONE_RETRY_NS = SECOND_NS
+"""The runtime says that it has stopped and shows it running: it is asked again after this."""
+
+
+class EndNoted(Message, frozen=True):
+    """To the worker itself: that a container is to end is written down, or cannot be."""
+
+    container_id: str
+
+
+class StopEnded(Message, frozen=True):
+    """To the worker itself: a StopContainer has ended. `error` is empty when the container is gone."""
+
+    container_id: str
+    number: int
+    error: str = ""
+
+
+class _End(msgspec.Struct):
+    """One that is under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then.
+
+    `hook`: its preStop hook, until it has ended; `in_hook`: it runs. `noted`: that it ends is on the disk. `outlived`:
+    it was seen to run after its stop had ended, and a timer looks again.
+    """
+
+    ending: Ending
+    container: Container
+    deadline_ns: int
+    hook: Hook | None = None
+    in_hook: bool = False
+    hook_began_ns: int = 0
+    noted: bool = False
+    number: int = 0
+    timeout_seconds: int = 0
+    asked_wall_ns: int = 0
+    retry_at_ns: int | None = None
+    outlived: bool = False
+
+
+class ContainerStops(WorkerPart):
+    """See the module. One per worker."""
+
+    _worker: Actor
+    _view: PodView
+    _hooks: HookRunner
+    _ends: dict[str, _End] = {}
+
+    @property
+    def killed(self) -> dict[str, KillCause]:
+        """Container id -> why it was killed while its pod lives on."""
+        return self._view.decided.killed
+
+    def busy(self) -> frozenset[str]:
+        """Names of containers that are being ended: nothing is decided about them until that has come to something."""
+        if not self._ends:
+            return _NOBODY
+        return frozenset(end.ending.name for end in self._ends.values() if end.retry_at_ns is None)
+
+    def not_gone(self) -> frozenset[str]:
+        """Names of containers that are to end and may still run, those included whose stop is to be tried again."""
+        return frozenset(end.ending.name for end in self._ends.values()) if self._ends else _NOBODY
+
+    def under_way(self) -> bool:
+        return bool(self._ends)
+
+    def request(self, ending: Ending, container: Container, *, elapsed_ns: int = 0, ip: str = "") -> None:
+        """End it, if that has not been begun, or faster than it was. `elapsed_ns`: of its grace, spent already."""
+        now_ns = self._worker.now_ns()
+        deadline_ns = now_ns + ending.grace_seconds * SECOND_NS - elapsed_ns
+        end = self._ends.get(ending.id)
+        if end is None:
+            self._view.say("Normal", "Killing", ending.message, ending.name)
+            self._begin(ending, container, deadline_ns, ip)
+        elif end.retry_at_ns is not None:
+            if now_ns >= end.retry_at_ns:
+                end.ending, end.deadline_ns = ending, min(end.deadline_ns, deadline_ns)
+                self._stop(end)
+        elif deadline_ns < end.deadline_ns and ending.grace_seconds < end.ending.grace_seconds:
+            end.ending, end.deadline_ns = ending, deadline_ns
+            if not end.noted:
+                return  # it goes on with the new time
+            if end.in_hook:
+                self._hooks.limit(ending.id, HookKind.PRE_STOP, deadline_ns - now_ns)
+            else:
+                self._stop(end)
+
+    def hook_ended(self, message: HookEnded | HookTimeIsUp) -> None:
+        """A preStop hook is over, one way or the other: the container is asked to stop."""
+        end = self._ends.get(message.container_id)
+        if not self._hooks.take(message) or end is None:
+            return
+        if isinstance(message, HookTimeIsUp):
+            self._say_failed(end, "it has not ended within the grace period")
+        elif message.error:
+            self._say_failed(end, message.error)
+        else:
+            took = seconds(self._worker.now_ns() - end.hook_began_ns)
+            self._view.history.note(
+                HistoryKind.EVENT,
+                f"container {end.ending.name}: its preStop hook has ended; it is asked to stop",
+                f"after {took}",
+            )
+        if isinstance(message, HookEnded) and message.fell_back:
+            self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, end.ending.name)
+        self._stop(end)
+
+    def stop_ended(self, message: StopEnded) -> None:
+        self._view.observer.doubt(message.container_id)
+        end = self._ends.get(message.container_id)
+        if end is None or end.number != message.number:
+            return
+        wait_ns = NOT_GONE_RETRY_NS
+        if message.error:
+            wait_ns = RETRY_NS
+            text = f"error killing container {end.ending.name}: {message.error}"
+            self._view.say("Warning", "FailedKillPod", text)
+        end.retry_at_ns, end.outlived = self._worker.now_ns() + wait_ns, False
+        self._view.settle_anew()
+
+    def settle(self, observed: ObservedPod) -> None:
+        """Take note of those that have ended."""
+        decided = self._view.decided
+        if not self._ends and not decided.killed and not decided.ends:
+            return
+        known = {each.id: each for each in observed.containers()}
+        for container_id, end in tuple(self._ends.items()):
+            if container_id in known and known[container_id].may_run:
+                self._look_when_due(container_id, end)
+                continue
+            del self._ends[container_id]
+            if end.in_hook:
+                self._hooks.drop(container_id, HookKind.PRE_STOP)
+            if end.outlived:
+                self._worker.cancel_timer(f"stop {container_id}")
+        if decided.ends or decided.killed:
+            newest = {group[0].id for group in observed.by_name.values()} if decided.killed else _NOBODY
+            decided.forget_others_than(known, newest)
+
+    def _look_when_due(self, container_id: str, end: _End) -> None:
+        """It is seen to run. Where its stop has ended, somebody looks when that is to be tried again."""
+        if end.retry_at_ns is not None and not end.outlived:
+            end.outlived = True
+            wait_ns = max(0, end.retry_at_ns - self._worker.now_ns())
+            self._worker.after(wait_ns, LookAgain(), key=f"stop {container_id}")
+
+    def waits(self) -> tuple[PodWait, ...]:
+        """What is waited for, for people."""
+        if not self._ends:
+            return ()
+        ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
+        return tuple([_wait(end, ahead_ns) for end in self._ends.values() if end.noted])
+
+    # --- one end ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, ending: Ending, container: Container, deadline_ns: int, ip: str) -> None:
+        """Decide, and write it down; what was decided before goes on."""
+        now_ns, wall_ns = self._worker.now_ns(), self._worker.wall_ns()
+        before = self._view.decided.ends.get(ending.id)
+        if before is not None:
+            deadline_ns = min(deadline_ns, now_ns + before.grace_ns - before.passed_ns(now_ns, wall_ns))
+        end = self._ends[ending.id] = _End(ending, container, deadline_ns)
+        end.hook = self._hook_of(end, before, ip)
+        container_id, decided = ending.id, self._view.decided
+        if before is None:
+            until_wall_ns = wall_ns + deadline_ns - now_ns
+            decided.ends[container_id] = EndNote(wall_ns, until_wall_ns, end.hook is not None, now_ns)
+
+        def then(done: Pending[Any]) -> EndNoted:
+            decided.written(done)
+            return EndNoted(container_id)
+
+        self._worker.begin(decided.write, then)
+
+    def end_noted(self, message: EndNoted) -> None:
+        """It may begin: the hook first."""
+        end = self._ends.get(message.container_id)
+        if end is None or end.noted:
+            return
+        end.noted = True
+        left_ns = self._left_ns(end)
+        if end.hook is None or left_ns <= 0:
+            self._stop(end)
+            return
+        end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
+        text = f"container {end.ending.name}: its preStop hook is run"
+        self._view.history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {seconds(left_ns)}")
+        self._hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns)
+
+    def _left_ns(self, end: _End) -> int:
+        """So long a hook may take from now on; 0: it is not run."""
+        grace = end.ending.grace_seconds
+        return pre_stop_deadline_ns(grace, self._worker.now_ns() - (end.deadline_ns - grace * SECOND_NS))
+
+    def _hook_of(self, end: _End, before: EndNote | None, ip: str) -> Hook | None:
+        """What is to be done before the container is asked to stop."""
+        handler = end.ending.pre_stop
+        if handler is None or self._left_ns(end) <= 0:
+            return None
+        try:
+            hook = hook_of(end.container, handler, ip)
+        except HookImpossibleError as impossible:
+            if before is None:
+                self._say_failed(end, str(impossible))
+            return None
+        if before is None or not before.hooked:
+            return hook
+        if isinstance(hook, SleepHook):
+            left_ns = hook.ns - before.passed_ns(self._worker.now_ns(), self._worker.wall_ns())
+            return SleepHook(min(hook.ns, left_ns)) if left_ns > 0 else None
+        return None
+
+    def _stop(self, end: _End) -> None:
+        end.hook, end.in_hook, end.retry_at_ns = None, False, None
+        end.number += 1
+        container_id, number = end.ending.id, end.number
+        grace = end.ending.grace_seconds
+        elapsed_ns = self._worker.now_ns() - (end.deadline_ns - grace * SECOND_NS)
+        timeout = end.timeout_seconds = remaining_seconds(grace, elapsed_ns)
+        end.asked_wall_ns = self._worker.wall_ns()
+        deeds = self._view.deeds
+
+        def then(done: Pending[StopContainerResponse]) -> StopEnded:
+            return StopEnded(container_id, number, _failure(done))
+
+        self._worker.begin(lambda: deeds.stop_container(container_id, timeout), then)
+
+    def _say_failed(self, end: _End, why: str) -> None:
+        self._view.say("Warning", HookKind.PRE_STOP.event, f"PreStopHook failed: {why}", end.ending.name)
+
+
+def _failure(done: Pending[StopContainerResponse]) -> str:
+    """Why a stop has failed; empty for success, and for what was gone already."""
+    try:
+        done.result(0)
+    except CriError as failure:
+        return "" if failure.not_found else str(failure)
+    except BaseException as failure:  # the end of an effect; whatever it is, the stop is tried again
+        return repr(failure)
+    return ""
+
+
+def _wait(end: _End, ahead_ns: int) -> PodWait:
+    name = end.ending.name
+    if end.retry_at_ns is None and not end.in_hook:
+        return stop_wait(name, end.timeout_seconds, end.asked_wall_ns)
+    subject = f"the end of container {name}"
+    if end.retry_at_ns is not None:
+        at_ns = end.retry_at_ns + ahead_ns
+        return PodWait(subject, "Terminating", "the runtime has not stopped it", "it is asked again", at_ns)
+    at_ns = end.deadline_ns + ahead_ns
+    hook = words_of(end.hook) if end.hook is not None else ""
+    text = f"its preStop hook is running: {hook}"
+    return PodWait(subject, "Terminating", text, "it is asked to stop after that, at the latest", at_ns)
+
+
+def stop_in_turn(view: PodView, plan: tuple[Ending, ...], elapsed_ns: int) -> int | None:
+    """Ask those to end who wait for nobody. After how many ns somebody's grace is used up; None: nobody runs.
+
+    `elapsed_ns`: of the grace of all of them, spent already.
+    """
+    if not plan:
+        return None
+    known = {} if view.pod is None else containers_by_name(view.pod.spec)
+    running = [each.name for each in plan]
+    turn = [each for each in plan if may_stop(each, running, elapsed_ns)] or list(plan)
+    for ending in turn:
+        container = known.get(ending.name)
+        if container is None:
+            [found] = [each for each in view.seen().containers() if each.id == ending.id]
+            container = known_by_notes(found)
+        ip = view.ip() if ending.pre_stop is not None else ""
+        view.stops.request(ending, container, elapsed_ns=elapsed_ns, ip=ip)
+    if len(turn) == len(plan):
+        return ASK_AGAIN_NS
+    return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn))

@@ -1,0 +1,159 @@
+"""The worker's part of a pod's history: it notices, finds the words, and tells the `HistorianActor`. Pure but for that.
+
+The history is not kept here. A worker that waits for a slow container to stop, or for a runtime that hangs, answers
+nobody until that is over, and one that fails forgets everything; that is when people ask. So each pass tells what was
+new in it as one message, and what may take long is told before it is begun. A pass that finds nothing new tells
+nothing: an idle pod costs nothing here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actors.events.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
+from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
+from actors.model.observed import ObservedPod
+from actors.pod_rules.action_types import PodActions
+from actors.pod_rules.lifecycle import BEGINNING, Event, Step
+
+if TYPE_CHECKING:
+    from actors.kernel import Actor, ActorRef
+
+
+_STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
+_NOTHING: frozenset[tuple[str, str]] = frozenset()
+
+
+class PodHistory:
+    """See the module. One per worker."""
+
+    __slots__ = (
+        "_decided",
+        "_ended",
+        "_entries",
+        "_historian",
+        "_life",
+        "_looked",
+        "_name",
+        "_namespace",
+        "_past",
+        "_said",
+        "_seen",
+        "_uid",
+        "_waits",
+        "_worker",
+    )
+
+    def __init__(self, worker: Actor, uid: str, historian: ActorRef) -> None:
+        self._worker = worker
+        self._historian = historian
+        self._uid = uid
+        self._namespace = self._name = self._decided = ""
+        self._life = BEGINNING
+        self._entries: tuple[HistoryEntry, ...] = ()
+        self._waits: tuple[PodWait, ...] = ()
+        self._said: tuple[PodWait, ...] | None = None
+        self._looked = False
+        self._seen: ObservedPod | None = None
+        self._past: tuple[HistoryEntry, ...] = ()
+        """What could be seen of the time before, until it is told."""
+        self._ended: frozenset[str] = frozenset()
+        """Ids of containers whose end has been noted, as long as the runtime lists them."""
+
+    def named(self, namespace: str, name: str) -> None:
+        """What the pod is called."""
+        self._namespace, self._name = namespace, name
+
+    # --- what happens -----------------------------------------------------------------------------------------------
+
+    def note(self, kind: HistoryKind, text: str, detail: str = "", at_wall_ns: int = 0) -> None:
+        """Something has happened, now or then."""
+        at_wall_ns = at_wall_ns or self._worker.wall_ns()
+        self._decided = ""
+        both = text + detail
+        if len(both) > DETAIL_LIMIT or not both.isprintable():  # nearly all are short, even together
+            text, detail = shortened(text), shortened(detail)
+        self._entries += (HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns),)
+
+    def moved(self, event: Event, step: Step) -> None:
+        """The pod has met an event."""
+        before, self._life = self._life, step.life
+        if step.life is before:
+            return
+        if step.moved:
+            self.note(_STAGE, f"{step.life.stage}: {step.rule.why}", cause_of(event, step.life))
+        elif before.grace_seconds is not None and step.life.grace_seconds != before.grace_seconds:
+            text = f"it is hurried: {step.life.grace_seconds} s of grace instead of {before.grace_seconds} s"
+            self.note(_STAGE, text, cause_of(event, step.life))
+
+    def decided(self, actions: PodActions) -> None:
+        """What a pass is about to do. The same again with nothing in between is the same decision."""
+        if actions.idle:
+            return
+        text, detail = decision(actions)
+        if text != self._decided:
+            self.note(_DECISION, f"decided to {text}", detail)
+            self._decided = text
+
+    def said(self, event_type: str, reason: str, message: str, container: str) -> None:
+        """An event was recorded about the pod."""
+        kind = _FAILURE if event_type == "Warning" else _EVENT
+        subject = f"container {container}: " if container and container not in message else ""
+        decided = self._decided
+        self.note(kind, f"{subject}{message}", reason)
+        self._decided = decided
+
+    def seen(self, observed: ObservedPod) -> None:
+        """What a look has shown. Ends are noted once; what runs before we have started anything was found so."""
+        if observed is self._seen:
+            return
+        self._seen = observed
+        ended: tuple[str, ...] = ()
+        if not self._looked:
+            self._past = tuple([HistoryEntry(_EVENT, *each, each[2]) for each in past(observed)])
+        for container in observed.containers():
+            if container.exited:
+                ended += (container.id,)
+                if container.id not in self._ended:
+                    self.note(_END, *end(container), at_wall_ns=container.finished_at_ns)
+            elif not self._looked and container.running:
+                self.note(_EVENT, *found(container))
+        self._looked = True
+        if ended or self._ended:
+            self._ended = frozenset(ended)
+
+    def waits(self, waits: tuple[PodWait, ...]) -> None:
+        """All that the pod waits for now. What is new among it is part of the history."""
+        if waits != self._waits:
+            known = {(wait.subject, wait.text) for wait in self._waits} if waits and self._waits else _NOTHING
+            for wait in waits:
+                if (wait.subject, wait.text) not in known:
+                    self.note(_WAIT, begins(wait), wait.text if wait.reason else "")
+            self._waits = waits
+
+    def waits_no_longer(self, subject: str) -> bool:
+        """What this one has waited for is there. Whether others wait for something, as far as was told."""
+        self._waits = tuple([wait for wait in self._waits if wait.subject != subject])
+        return bool(self._waits)
+
+    def anew(self) -> None:
+        """Whoever keeps the history has forgotten it: what can be seen is told again with the next look."""
+        self._looked, self._ended, self._said, self._seen = False, frozenset(), None, None
+
+    def over(self) -> None:
+        """The pod is gone. Who notices tells so, and with it that nothing is waited for: it need not be told twice."""
+        self._said = ()
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    def tell(self) -> None:
+        """Tell what is new, if anything is."""
+        entries, waits, life = self._entries, self._waits, self._life
+        if not entries and waits == self._said:
+            return
+        since_ns = life.finished_at_ns or life.terminated_at_ns or life.terminating_at_ns or life.started_at_ns or 0
+        self._historian.tell(
+            NoteHistory(self._uid, self._namespace, self._name, life.stage, since_ns, entries, waits, self._past)
+        )
+        self._entries = self._past = ()
+        self._said = waits

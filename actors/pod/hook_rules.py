@@ -1,0 +1,96 @@
+"""What a lifecycle hook asks for, made from what its pod says (spec 3.11). Pure.
+
+A hook is a command in the container, an HTTP call to it, or a time to wait. `tcpSocket` is legal in the API and no
+agent of Kubernetes has ever served it: it is refused, as it is everywhere.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TypeAlias
+
+import msgspec
+
+from actors.model.identity import PORTS
+from actors.model.observed import ObservedContainer
+from actors.probes.rules import CheckImpossibleError, port_of
+from config.objects import Container, ContainerPort, LifecycleHandler
+from runtime.io.network import address
+
+SECOND_NS = 1_000_000_000
+
+
+class HookKind(enum.Enum):
+    """The two hooks of a container; the value is its field, and `event` what is recorded when it fails."""
+
+    POST_START = "postStart"
+    PRE_STOP = "preStop"
+
+    @property
+    def event(self) -> str:
+        return "FailedPostStartHook" if self is HookKind.POST_START else "FailedPreStopHook"
+
+
+class ExecHook(msgspec.Struct, frozen=True):
+    """Run a command in the container; exit code 0 is success."""
+
+    command: tuple[str, ...]
+
+
+class HttpHook(msgspec.Struct, frozen=True):
+    """GET a URL; any answer is success."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class SleepHook(msgspec.Struct, frozen=True):
+    """Wait so long."""
+
+    ns: int
+
+
+Hook: TypeAlias = ExecHook | HttpHook | SleepHook
+
+
+class HookImpossibleError(ValueError):
+    """The hook cannot be run: it names a port that is not there, a pod without an address, or nothing at all."""
+
+
+def hook_of(container: Container, handler: LifecycleHandler, pod_ip: str) -> Hook:
+    """What to do. Raises HookImpossibleError."""
+    if handler.exec is not None:
+        return ExecHook(handler.exec.command)
+    http = handler.http_get
+    if http is not None:
+        host = http.host or pod_ip
+        if not host:
+            raise HookImpossibleError("the pod has no address to call; its sandbox is gone, or has no network")
+        try:
+            where = address(host, port_of(container, http.port))
+        except CheckImpossibleError as impossible:
+            raise HookImpossibleError(str(impossible)) from None
+        path = http.path or "/"
+        url = f"{(http.scheme or 'HTTP').lower()}://{where}{path if path.startswith('/') else f'/{path}'}"
+        return HttpHook(url, tuple((each.name, each.value) for each in http.http_headers))
+    if handler.sleep is not None:
+        return SleepHook(max(0, handler.sleep.seconds) * SECOND_NS)
+    if handler.tcp_socket is not None:
+        raise HookImpossibleError("tcpSocket is not supported in lifecycle hooks; use exec, httpGet or sleep")
+    raise HookImpossibleError("the hook says nothing of what to do; give it exec, httpGet or sleep")
+
+
+def words_of(hook: Hook) -> str:
+    """What it does, for people."""
+    if isinstance(hook, ExecHook):
+        return f"command '{' '.join(hook.command)}'"
+    return f"GET {hook.url}" if isinstance(hook, HttpHook) else f"a sleep of {hook.ns / SECOND_NS:g} s"
+
+
+def known_by_notes(found: ObservedContainer) -> Container:
+    """As much of the definition of a container as its hook needs, where the spec of its pod is lost."""
+    try:
+        ports = msgspec.json.decode(found.annotations.get(PORTS, "[]"), type=tuple[ContainerPort, ...])
+    except (msgspec.MsgspecError, UnicodeError):
+        ports = ()  # somebody else wrote it
+    return Container(name=found.name, ports=ports)

@@ -1,0 +1,172 @@
+"""The worker's side of its pod's probes: tells the runner what runs, and knows the verdicts (spec 5).
+
+The runner (`actors.probes.runner`) is a child of the worker, made with the first look at a pod that has probes. Verdicts
+are kept by container id. Of a container that ran before this agent, what was published of it holds until its probes
+say something else: whether it is ready does not flip because an agent was restarted. Where nothing is known of it (a
+node without an API server), its probes are asked first, and the status is not shown before.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef
+from actors.messages.pods import LookAgain
+from actors.messages.probes import ContainersSeen, ProbesJudged, RunningContainer, TellVerdicts
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.model.probe_results import ProbeResults, say_the_same
+from actors.pod.part import WorkerPart
+from actors.pod.services import PodServices
+from actors.pod_status.ips import pod_ips
+from actors.probes.rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
+from actors.probes.runner import ProbeRunner, has_probes, probed_containers
+from config.objects import Container, Pod, PodStatus
+from config.pods.identity import containers_by_name
+
+RUNNER = "probes"
+HOLD_NS = 5_000_000_000
+"""So long a status is not shown that would say "not ready" only because nobody has asked yet. Longer where an answer
+may take longer:"""
+MAX_HOLD_NS = 60_000_000_000
+_NOTHING = ProbeResults(active=True)
+
+
+class PodProbes(WorkerPart):
+    """See the module. One per worker."""
+
+    _worker: Actor
+    _services: PodServices
+    _runner: ActorRef | None = None
+    _heard: bool = False
+    _told: ContainersSeen | None = None
+    _pod: Pod | None = None
+    _probed: bool = False
+    """Whether that pod has probes."""
+    _observed: tuple[object, ...] = ()
+    """What was taken in last: as long as it is the same, there is nothing to tell."""
+    _adopted: dict[str, tuple[int, Container]] = {}
+    """Containers that ran before the agent and of which nothing is known, and until when they are given time."""
+    results: ProbeResults = _NOTHING
+    """What decisions and the status are computed from."""
+
+    def start(self) -> None:
+        """The worker is there (again). A runner that has outlived an earlier form of it tells what it knows."""
+        self._runner = self._worker.children.get(RUNNER)
+        if self._runner is not None:
+            self._runner.tell(TellVerdicts())
+
+    def unheard(self) -> bool:
+        """Whether it has yet to do so: until then nothing is known of what is ready."""
+        return self._runner is not None and not self._heard and self._told is None
+
+    def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
+        """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
+        if pod is not self._pod:
+            self._pod, self._probed = pod, has_probes(pod)
+        if not self._probed:
+            return
+        seen = (pod, observed, published, ending, self.results)
+        if seen == self._observed:
+            return
+        self._observed = seen
+        running = self._running(pod, observed, published if published is not None else pod.status)
+        ips = pod_ips(bool(pod.spec.host_network), observed.ips(), (), self._services.node.host_ips, True)
+        self._tell(ContainersSeen(pod, running, ips[0] if ips else "", ending))
+        self._know(running)
+        self._adopt(pod, running)
+
+    def undecided(self) -> bool:
+        """Whether nobody can say yet what is ready: a container ran before the agent, and its probes have not answered.
+
+        True for `MAX_HOLD_NS` at most.
+        """
+        if not self._adopted:
+            return False
+        now_ns, ready, started = self._worker.now_ns(), self.results.readiness, self.results.startup
+        return any(
+            now_ns < until_ns
+            and (
+                (container.readiness_probe is not None and not ready.get(each))
+                or (container.startup_probe is not None and not started.get(each))
+            )
+            for each, (until_ns, container) in self._adopted.items()
+        )
+
+    def judged(self, message: ProbesJudged) -> bool:
+        """Take in the verdicts; whether they are news, or somebody waits for them."""
+        waited, self._heard = self.unheard(), True
+        before, self.results = self.results, message.results
+        return waited or not say_the_same(before, self.results)
+
+    def runner_started(self) -> None:
+        """It has come (back) and knows nothing."""
+        if self._told is not None and self._runner is not None:
+            running = tuple(self._as_judged(each) for each in self._told.running)
+            self._told = msgspec.structs.replace(self._told, running=running)
+            self._runner.tell(self._told)
+
+    def _tell(self, message: ContainersSeen) -> None:
+        if self._told == message:
+            return
+        self._told = message
+        if self._runner is None:
+            self._runner = self._worker.spawn(ProbeRunner, self._worker.ref, self._services, name=RUNNER)
+        self._runner.tell(message)
+
+    def _running(self, pod: Pod, observed: ObservedPod, status: PodStatus | None) -> tuple[RunningContainer, ...]:
+        """What is told of a container must not change with what we publish of it: its probes would meet it anew."""
+        told = {each.id: each for each in self._told.running} if self._told is not None else {}
+        running: list[RunningContainer] = []
+        for container in probed_containers(pod):
+            found = observed.newest(container.name)
+            if found is not None and found.running and not found.starting:
+                running.append(told.get(found.id) or _seen_first(container, found, status))
+        return tuple(running)
+
+    def _as_judged(self, told: RunningContainer) -> RunningContainer:
+        results = self.results
+        ready, started = results.readiness.get(told.id), results.startup.get(told.id)
+        return msgspec.structs.replace(
+            told,
+            ready=told.ready if ready is None else ready,
+            started=told.started if started is None else started,
+        )
+
+    def _adopt(self, pod: Pod, running: tuple[RunningContainer, ...]) -> None:
+        """Note which containers are to be given time, when they are first seen."""
+        began_wall_ns = self._worker.wall_ns() - (self._worker.now_ns() - self._services.began_ns)
+        for each in running:
+            unknown = each.ready is None and each.started is None and each.id not in self._adopted
+            if unknown and each.started_wall_ns < began_wall_ns:
+                container = containers_by_name(pod.spec)[each.name]
+                hold_ns = _hold_ns(container)
+                self._adopted[each.id] = (self._worker.now_ns() + hold_ns, container)
+                self._worker.after(hold_ns, LookAgain(), key=f"first probes {each.id}")
+
+    def _know(self, running: tuple[RunningContainer, ...]) -> None:
+        """Let what was published hold for containers that have no verdict yet."""
+        readiness = {each.id: each.ready for each in running if each.ready and each.id not in self.results.readiness}
+        startup = {each.id: each.started for each in running if each.started and each.id not in self.results.startup}
+        if readiness or startup:
+            self.results = msgspec.structs.replace(
+                self.results,
+                readiness={**self.results.readiness, **readiness},
+                startup={**self.results.startup, **startup},
+            )
+
+
+def _hold_ns(container: Container) -> int:
+    """Until the first probes of a container can have answered."""
+    asked = (container.startup_probe, container.readiness_probe)
+    timeouts_ns = sum(terms_of(ProbeKind.READINESS, each).timeout_ns for each in asked if each is not None)
+    return min(MAX_HOLD_NS, max(HOLD_NS, 2 * ADOPTED_JITTER_NS + timeouts_ns))
+
+
+def _seen_first(container: Container, found: ObservedContainer, status: PodStatus | None) -> RunningContainer:
+    """With what was published of it."""
+    ready = started = None
+    for each in (*status.init_container_statuses, *status.container_statuses) if status is not None else ():
+        if each.container_id and each.container_id.partition("://")[2] == found.id:
+            ready = each.ready if container.readiness_probe is not None else None
+            started = each.started if container.startup_probe is not None else None
+    return RunningContainer(found.name, found.id, found.started_at_ns, ready, started)

@@ -1,0 +1,360 @@
+"""What one worker asks of the caches: the objects that its pod refers to, the services, the node, a RuntimeClass.
+
+Everything is asked by message and not waited for: until the answer the container that needs it counts as busy, and the
+answer is a reason to look again. An answer is used once by each container, soon after it has come, so that a container
+that is started again sees what is there then. What the first containers will need is asked for with the volumes,
+unless the worker was told it with its pod.
+
+A pod that needs nothing asks nobody. Who was asked may have been restarted: a question is asked again after a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor
+from actors.messages.references import (
+    HoldObjects,
+    ObjectRef,
+    ObjectsRead,
+    ReadObjects,
+    ReadRuntimeClass,
+    ReadSurroundings,
+    ReleaseObjects,
+    RuntimeClassRead,
+    SurroundingsRead,
+)
+from actors.model.refusal import StartRefusedError
+from actors.model.surroundings import Surroundings
+from actors.pod.part import WorkerPart
+from actors.pod.services import PodServices
+from actors.pod.view import PodView, Question
+from actors.start.environment import SECRET, Data, Sources
+from actors.start.object_references import (
+    Reference,
+    environment_objects,
+    pull_secrets,
+    references,
+    uses_tokens,
+)
+from actors.start.outline import Outline, shows_amounts
+from config.api.secret_data import secret_bytes
+from config.credentials.docker_config import Credential, DockerConfigError, Entries, credentials_for, read_secret
+from config.documents.codec import DocumentError
+from config.objects import ConfigMap, Container, Pod, Secret
+from config.pods.identity import is_static
+
+SECOND_NS = 1_000_000_000
+GOOD_FOR_NS = 10 * SECOND_NS
+"""How long after its coming an answer may still be used for another container."""
+SANDBOX = ""
+"""Who needs the RuntimeClass, among the names of containers."""
+_THE_SANDBOX = frozenset({SANDBOX})
+
+Answer = TypeVar("Answer", ObjectsRead, SurroundingsRead, RuntimeClassRead)
+Cached = ConfigMap | Secret
+_NOBODY: frozenset[str] = frozenset()
+_NOTHING = ObjectsRead(None, {}, {})
+_NOWHERE = SurroundingsRead(None, {}, {}, True)
+
+
+class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
+    """Which question an answer belongs to."""
+
+    what: str
+    number: int
+
+
+class _Asked(WorkerPart, Generic[Answer]):
+    """One kind of question, its newest answer, and who has used that already."""
+
+    _worker: Actor
+    _ask: Callable[[Pod, ReferenceTag], None]
+    _question: Question
+    _tag: ReferenceTag
+    _answer: Answer | None = None
+    _at_ns: int = 0
+    _used: frozenset[str] = _NOBODY
+    waiters: frozenset[str] = _NOBODY
+    """Who waits for an answer; the question may be due again."""
+
+    def has_for(self, pod: Pod, user: str) -> bool:
+        """Whether there is an answer for `user`; asks and lets it wait where there is none."""
+        if self.is_fresh() and user not in self._used:
+            return True
+        self.waiters |= {user}
+        self.ask(pod)
+        return False
+
+    def is_fresh(self) -> bool:
+        """Whether there is an answer that may still be used."""
+        return self._answer is not None and self._worker.now_ns() - self._at_ns < GOOD_FOR_NS
+
+    def ask(self, pod: Pod) -> None:
+        """Ask, unless an answer is on its way."""
+        if self._question.may_ask():
+            self._tag = ReferenceTag(self._tag.what, self._tag.number + 1)
+            self._ask(pod, self._tag)
+
+    def take(self, user: str) -> Answer:
+        """The answer that `has_for` has promised."""
+        assert self._answer is not None, "whoever takes has looked before"
+        self._used |= {user}
+        self.waiters -= {user}
+        return self._answer
+
+    def answered(self, answer: Answer) -> bool:
+        """Take in an answer; whether somebody waits for it."""
+        if answer.tag != self._tag:
+            return False
+        self._question.answered()
+        self._answer, self._at_ns = answer, self._worker.now_ns()
+        waited = bool(self.waiters)
+        self._used = self.waiters = _NOBODY
+        return waited
+
+    def told(self, answer: Answer) -> None:
+        """What the answer would be now, told unasked."""
+        self._answer, self._at_ns = answer, self._worker.now_ns()
+        self._used = _NOBODY
+
+    def waiting(self) -> frozenset[str]:
+        """Who waits for an answer that is on its way."""
+        return _NOBODY if self._question.is_due() else self.waiters
+
+    def forget(self) -> None:
+        """The pod has another form: what was answered, or is on its way, was asked for the old one."""
+        self._question.answered()
+        self._tag = ReferenceTag(self._tag.what, self._tag.number + 1)
+        self._answer = None
+        self.waiters = _NOBODY
+
+    def drop(self) -> None:
+        """Keep no answer that nobody will use any more: there may be secrets in it."""
+        self._answer = None
+
+
+class PodReferences(WorkerPart):
+    """See the module. One per worker."""
+
+    _worker: Actor
+    _services: PodServices
+    _view: PodView
+    _questions: dict[str, _Asked[Any]] = {}
+    """Those that were ever asked: most pods ask one of the four, or none."""
+    _held: tuple[Reference, ...] = ()
+    _said: tuple[str, ...] = ()
+
+    # --- the four questions, each made when it is first asked -------------------------------------------------------
+
+    def _first(self, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> _Asked[Any]:
+        asked = self._questions[what] = _Asked(self._worker, ask, Question(self._worker, what), ReferenceTag(what, 0))
+        return asked
+
+    @property
+    def _objects(self) -> _Asked[ObjectsRead]:
+        return self._questions.get("objects") or self._first("objects", self._ask_for_objects)
+
+    @property
+    def _secrets(self) -> _Asked[ObjectsRead]:
+        return self._questions.get("pull secrets") or self._first("pull secrets", self._ask_for_secrets)
+
+    @property
+    def _around(self) -> _Asked[SurroundingsRead]:
+        return self._questions.get("surroundings") or self._first("surroundings", self._ask_for_surroundings)
+
+    @property
+    def _class(self) -> _Asked[RuntimeClassRead]:
+        return self._questions.get("runtime class") or self._first("runtime class", self._ask_for_class)
+
+    # --- the pod's coming and going ---------------------------------------------------------------------------------
+
+    def pod_desired(self, pod: Pod) -> None:
+        """Say what the pod refers to, when that is new."""
+        held = references(pod)
+        if held != self._held:
+            self._held = held
+            self._objects.forget()
+            self._secrets.forget()
+            self._services.objects.tell(HoldObjects(pod))
+
+    def announce(self) -> None:
+        """Say it again, to a cache that may have forgotten."""
+        if self._held and self._view.pod is not None:
+            self._services.objects.tell(HoldObjects(self._view.pod))
+
+    def let_go(self) -> None:
+        """The worker has ended: of the questions, each of which calls this."""
+        self._questions.clear()
+
+    def release(self) -> None:
+        """The pod has ended and needs nothing any more."""
+        pod = self._view.pod
+        if pod is None:
+            return
+        if references(pod):
+            self._services.objects.tell(ReleaseObjects(self._view.uid))
+        if uses_tokens(pod):
+            self._services.tokens.tell(ReleaseObjects(self._view.uid))
+        self._held = ()
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def ask_ahead(self, pod: Pod) -> None:
+        """Ask for what the first containers will need."""
+        if environment_objects(pod):
+            self._objects.ask(pod)
+        if (self._services.has_cluster or shows_amounts(pod)) and not self._around.is_fresh():
+            self._around.ask(pod)
+        if pod.spec.runtime_class_name:
+            self._class.ask(pod)
+
+    def around_told(self, pod: Pod, around: Surroundings) -> None:
+        """The cluster as it is now was told with the pod: nobody need be asked, if that is all that the pod shows."""
+        if around.allocatable is not None or not shows_amounts(pod):
+            variables = around.variables_of(pod.metadata.namespace, _has_links(pod))
+            self._around.told(SurroundingsRead(None, variables, around.allocatable or {}, synced=True))
+
+    def rest(self) -> None:
+        """Nothing is to be started now."""
+        for each in self._questions.values():
+            each.drop()
+
+    def waiting(self) -> frozenset[str]:
+        """Names of containers that wait for an answer."""
+        every = _NOBODY
+        for each in self._questions.values():
+            if each.waiters:
+                every |= each.waiting()
+        return every - _THE_SANDBOX if every else every
+
+    def _ask_for_objects(self, pod: Pod, tag: ReferenceTag) -> None:
+        self._read(environment_objects(pod), tag)
+
+    def _ask_for_secrets(self, pod: Pod, tag: ReferenceTag) -> None:
+        self._read(pull_secrets(pod), tag)
+
+    def _read(self, refs: tuple[ObjectRef, ...], tag: ReferenceTag) -> None:
+        self._services.objects.tell(ReadObjects(self._worker.ref, tag, refs, self._view.uid))
+
+    def _ask_for_surroundings(self, pod: Pod, tag: ReferenceTag) -> None:
+        question = ReadSurroundings(
+            self._worker.ref, tag, pod.metadata.namespace, _has_links(pod), not is_static(pod), shows_amounts(pod)
+        )
+        self._services.cluster.tell(question)
+
+    def _ask_for_class(self, pod: Pod, tag: ReferenceTag) -> None:
+        name = pod.spec.runtime_class_name or ""
+        self._services.cluster.tell(ReadRuntimeClass(self._worker.ref, tag, name))
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def objects_read(self, message: ObjectsRead) -> bool:
+        """Whether somebody waits for it; so with the other two."""
+        return self._objects.answered(message) or self._secrets.answered(message)
+
+    def surroundings_read(self, message: SurroundingsRead) -> bool:
+        return self._around.answered(message)
+
+    def runtime_class_read(self, message: RuntimeClassRead) -> bool:
+        return self._class.answered(message)
+
+    # --- what is needed ---------------------------------------------------------------------------------------------
+
+    def sources_for(self, pod: Pod, container: Container, outline: Outline, pod_ips: tuple[str, ...]) -> Sources | None:
+        """What the cluster gives to the variables of `container`, but for files, and the addresses; None: it has to
+        wait. Raises StartRefusedError.
+        """
+        objects = outline.reads_objects
+        around = self._services.has_cluster or outline.shows_amounts
+        # Both are asked before either is waited for.
+        has_objects = not objects or self._objects.has_for(pod, container.name)
+        has_around = not around or self._around.has_for(pod, container.name)
+        if not (has_objects and has_around):
+            return None
+        read = self._objects.take(container.name) if objects else _NOTHING
+        surroundings = self._around.take(container.name) if around else _NOWHERE
+        if not surroundings.synced and not is_static(pod):
+            text = "services have not yet been read at least once, cannot construct envvars"
+            raise StartRefusedError("$.spec.enableServiceLinks", text)
+        return _sources(read, surroundings, pod_ips, self._services.node.host_ips)
+
+    def credentials_for(self, pod: Pod, container: Container) -> tuple[Credential, ...] | None:
+        """What the pod's secrets have for the image of `container`; None: it has to wait.
+
+        A secret that cannot be had is said and left out: the pull may succeed without it.
+        """
+        if not pod.spec.image_pull_secrets:
+            return ()
+        if not self._secrets.has_for(pod, container.name):
+            return None
+        read = self._secrets.take(container.name)
+        entries, missing = _entries_of(pull_secrets(pod), read)
+        if missing and missing != self._said:
+            text = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
+            hint = "attempting to pull the image may not succeed."
+            self._view.say("Warning", "FailedToRetrieveImagePullSecret", f"{text}; {hint}")
+        self._said = missing
+        return credentials_for(container.image, entries)
+
+    def runtime_handler(self, pod: Pod) -> str | None:
+        """Which handler is to make the sandbox; None: it has to wait. Raises StartRefusedError."""
+        if not pod.spec.runtime_class_name:
+            return ""
+        if not self._class.has_for(pod, SANDBOX):
+            return None
+        read = self._class.take(SANDBOX)
+        if read.error:
+            raise StartRefusedError("$.spec.runtimeClassName", read.error)
+        return read.handler
+
+
+def _has_links(pod: Pod) -> bool:
+    """Whether it is told of the services of its own namespace."""
+    return pod.spec.enable_service_links is not False
+
+
+def _sources(
+    read: ObjectsRead, around: SurroundingsRead, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]
+) -> Sources:
+    config_maps: dict[str, Data] = {}
+    secrets: dict[str, Data] = {}
+    failures = {(ref.kind, ref.name): each.reason for ref, each in read.failures.items() if not each.not_found}
+    for ref, value in read.objects.items():
+        if isinstance(value, ConfigMap):
+            config_maps[ref.name] = value.data
+            continue
+        try:
+            data = secret_bytes(value)
+        except DocumentError as fault:
+            failures[SECRET, ref.name] = f"couldn't read {ref}: {fault}"
+        else:
+            secrets[ref.name] = {key: each.decode("utf-8", "surrogateescape") for key, each in data.items()}
+    return Sources(
+        config_maps=config_maps,
+        secrets=secrets,
+        failures=failures,
+        services=around.services,
+        allocatable=around.allocatable,
+        pod_ips=pod_ips,
+        host_ips=host_ips,
+    )
+
+
+def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> tuple[Entries, tuple[str, ...]]:
+    """All credentials in the order of the secrets, and the names of those that have none to give."""
+    entries: Entries = ()
+    missing = []
+    for ref in refs:
+        secret = read.objects.get(ref)
+        try:
+            if isinstance(secret, Secret):
+                entries += read_secret(secret.type or "", secret_bytes(secret))
+            else:
+                missing.append(ref.name)
+        except (DocumentError, DockerConfigError):
+            missing.append(ref.name)
+    return entries, tuple(missing)

@@ -1,0 +1,189 @@
+"""What a worker shows of its pod: the status, asked for after every look and published where it changed.
+
+It is computed when something that it is made of has changed since the last time, and not because somebody asks: on its
+way to Running a pod is looked at half a dozen times for the sake of answers that its status does not show.
+
+Owns the termination messages: read once for each container that has ended, on the disk lane, before its end is shown.
+A disk that does not answer costs the message, not the status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
+from actors.messages.pods import RuntimeStateObserved
+from actors.messages.status import PodStatusChanged
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.pod.probes import PodProbes
+from actors.pod.services import PodServices
+from actors.pod.view import PodView
+from actors.pod_rules.actions import coming_again
+from actors.pod_rules.lifecycle import PodLife, is_termination_requested
+from actors.pod_rules.restart_all import has_rule, in_progress
+from actors.pod_status.api_status import NO_WAITING, NodeView, compute_pod_status
+from actors.pod_status.container_statuses import Waiting
+from actors.pod_status.final import final_status
+from actors.pod_status.ips import family_differs
+from actors.start.termination_message import (
+    LOG_TAIL_BYTES,
+    LOG_TAIL_LINES,
+    falls_back_to_log,
+    joined_message,
+    message_limit_bytes,
+)
+from config.objects import Pod, PodStatus
+from config.pods.identity import is_static
+
+_NOBODY: frozenset[str] = frozenset()
+
+
+class PodShow:
+    """See the module. One per worker."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView, probes: PodProbes) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._probes = probes
+        self._removed = _NOBODY
+        self._node = NodeView(services.node.host_ips, services.node.runtime_name)
+        self._computed: PodStatus | None = None
+        self._computed_from: tuple[object, ...] = ()
+        self._looked_at: ObservedPod | None = None
+        """Of this look all messages have been read, and `_with_messages` is what comes of it."""
+        self._with_messages = ObservedPod(view.uid)
+
+    def runtime_described(self, runtime: RuntimeStateObserved) -> None:
+        """The runtime has said what it is; until then the node's facts have a guess of its name."""
+        if runtime.runtime_name:
+            handlers = runtime.recursive_read_only_handlers
+            self._node = NodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
+
+    async def publish(self, observed: ObservedPod, life: PodLife, *, last: bool = False) -> str:
+        """Compute and publish; the phase. Nothing is published of an orphan.
+
+        `last`: nothing of the pod runs, and nothing will.
+        """
+        view = self._view
+        pod = view.pod
+        if pod is None:
+            view.history.seen(observed)
+            return ""
+        if observed is not self._looked_at:
+            unread = self._unread(observed)
+            for container in unread:
+                view.messages[container.id] = await self._message_of(pod, container)
+            if unread:
+                self._forget_others(observed)
+            self._looked_at, self._with_messages = observed, with_messages(observed, view.messages)
+        shown = self._with_messages
+        view.history.seen(shown)
+        ended = is_termination_requested(life)
+        self._probes.observe(pod, observed, view.published, ending=ended)
+        status = self._status(pod, shown, ended)
+        if not last and view.published is None and self._probes.undecided():
+            self.publish_unseen()
+            return status.phase or ""
+        view.publish(final_status(pod, status) if last else status, final=last)
+        return status.phase or ""
+
+    def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
+        """Of what is known now. Computed from its own outcome it would say the same, so that is not tried."""
+        view = self._view
+        coming = self._restarted_with_all(pod, observed) if has_rule(pod.spec) or self._removed else _NOBODY
+        if view.decided.killed:
+            coming |= coming_again(pod, observed, view.decided.killed)
+        waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
+        published, node = view.published, self._node
+        made_of = (pod, observed, waiting, probes, ended, forced, coming, node)
+        if published is not None:
+            if published is self._computed and made_of == self._computed_from:
+                return published
+            if family_differs(published.host_ip, node.ips):
+                text = f"the host's address was {published.host_ip}, the node's first one is {node.ips[0]} now"
+                view.say("Warning", "HostIPsIPFamilyMismatch", text)
+        self._computed_from = made_of
+        self._computed = status = compute_pod_status(
+            pod,
+            observed,
+            previous=published,
+            wall_ns=self._worker.wall_ns(),
+            node=node,
+            waiting={name: Waiting(reason, text) for name, (reason, text) in waiting} if waiting else NO_WAITING,
+            probes=probes,
+            ended=ended,
+            forced=forced,
+            coming=coming,
+        )
+        return status
+
+    def _restarted_with_all(self, pod: Pod, observed: ObservedPod) -> frozenset[str]:
+        """Names of containers that were removed to be made anew with all others, and are not there yet."""
+        if in_progress(pod, observed, self._view.published):
+            self._removed = frozenset(each.name for each in (*pod.spec.init_containers, *pod.spec.containers))
+        elif self._removed:
+            self._removed = frozenset(name for name in self._removed if observed.newest(name) is None)
+        return self._removed
+
+    def publish_unseen(self) -> None:
+        """The runtime, or a probe, has not answered. A pod nothing was ever said of is shown as its source knows it.
+
+        A static pod has no phase then: it may well be running since before the agent was restarted. Nor is any of it
+        written to the API: a write that the agent before had under way may say more, and arrive later.
+        """
+        pod = self._view.pod
+        if pod is not None and self._view.published is None:
+            status = PodStatus() if is_static(pod) else pod.status or PodStatus()
+            self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False, life=self._view.life))
+
+    def publish_final(self) -> None:
+        """The last status, unless that has been said: nothing of the pod runs, and nothing will."""
+        view = self._view
+        if view.pod is not None and view.published is not None and not view.final:
+            view.publish(final_status(view.pod, view.published), final=True)
+
+    def _unread(self, observed: ObservedPod) -> list[ObservedContainer]:
+        """Those that have ended, and may have said something of it that has not been read; that is done once."""
+        known = self._view.messages
+        return [
+            each for each in observed.containers() if each.exited and each.id not in known and each.termination_file
+        ]
+
+    def _forget_others(self, observed: ObservedPod) -> None:
+        """What a container said that is no more nobody shows, and one that keeps failing says something each time."""
+        messages, here = self._view.messages, {each.id for each in observed.containers()}
+        for gone in [each for each in messages if each not in here]:
+            del messages[gone]
+
+    async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
+        files, limit = self._services.files, message_limit_bytes(pod)
+        on_disk, wait = self._view.on_disk, self._worker.wait
+        try:
+            message = on_disk(files.read_termination_message, container.termination_file, limit)
+            text = await wait(message, what="a termination message")
+            if not text and falls_back_to_log(container):
+                log, most_bytes = (container.log_path, container.id), min(LOG_TAIL_BYTES, limit)
+                tail = on_disk(files.read_log_tail, *log, LOG_TAIL_LINES, most_bytes)
+                text = await wait(tail, what="the end of a log")
+        except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            name = f"{self._view.name}, container {container.name}"
+            self._worker.log.warning("pod %s: the termination message cannot be read: %s", name, failure)
+            return container.message
+        return joined_message(container.message, text)
+
+
+def with_messages(observed: ObservedPod, messages: Mapping[str, str]) -> ObservedPod:
+    """The same look, with the termination messages that have been read, by container id."""
+    if not messages:
+        return observed
+    by_name: Mapping[str, tuple[ObservedContainer, ...]] = {
+        name: tuple(
+            msgspec.structs.replace(each, message=messages[each.id]) if messages.get(each.id) else each
+            for each in containers
+        )
+        for name, containers in observed.by_name.items()
+    }
+    return msgspec.structs.replace(observed, by_name=by_name)

@@ -1,0 +1,272 @@
+"""What to do next to a pod that shall run: a pure function of the pod, what is observed, and what is under way.
+
+`compute_pod_actions` (spec 3.1 to 3.4) is asked at every look, and knows no history but what it is given: asked again
+after a part of its answer was done, it answers the rest. Ending a pod is not decided here (`actors.pod_rules.termination`).
+
+Never two of one name: what is in flight is left alone until its end is known, and a container is only started when the
+one before it does not run or is killed in the same answer. What was made but not started is started, not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.model.probe_results import NO_RESULTS, ProbeResults
+from actors.pod_rules.action_types import (
+    NOTHING_IN_FLIGHT,
+    BackingOff,
+    InFlight,
+    Kill,
+    KillCause,
+    PodActions,
+    Start,
+)
+from actors.pod_rules.backoff import Wait
+from actors.pod_rules.init_actions import View, begin, init_actions, kill_cause, kill_older
+from actors.pod_rules.restart_all import resets
+from actors.pod_rules.restart_rules import (
+    ALWAYS,
+    NEVER,
+    ON_FAILURE,
+    effective_policy,
+    restarts_after_kill,
+    should_restart,
+)
+from actors.pod_rules.sandbox_changes import SandboxChange, sandbox_change
+from config.kubelet.crash_loop import CrashLoopPeriods
+from config.objects import Container, Pod
+
+_NO_NAMES: frozenset[str] = frozenset()
+_NOTHING_KILLED: Mapping[str, KillCause] = {}
+_NOTHING_OWED: Mapping[str, Wait] = {}
+
+
+def compute_pod_actions(
+    pod: Pod,
+    observed: ObservedPod,
+    *,
+    wall_ns: int,
+    crash_loop: CrashLoopPeriods,
+    probes: ProbeResults = NO_RESULTS,
+    in_flight: InFlight = NOTHING_IN_FLIGHT,
+    resized: frozenset[str] = _NO_NAMES,
+    killed: Mapping[str, KillCause] = _NOTHING_KILLED,
+    owed: Mapping[str, Wait] = _NOTHING_OWED,
+) -> PodActions:
+    """See the module. `resized`: names of running containers that take up their new resources only by a restart.
+
+    `killed`: container id -> why we have ended it, until its successor is there. `owed`: container name -> the back-off
+    of one that was removed to be made anew.
+    """
+    change = sandbox_change(pod, observed)
+    if in_flight.sandbox:
+        return PodActions(sandbox_id="" if change.needed else change.id, sandbox_attempt=change.attempt)
+    reset = resets(pod, observed)
+    if reset:
+        return PodActions(sandbox_id="" if change.needed else change.id, sandbox_attempt=change.attempt, reset=reset)
+    view = View(pod, observed, change.attempt, probes, in_flight, crash_loop, wall_ns, killed, owed)
+    if change.needed:
+        return _with_new_sandbox(view, change)
+    init = init_actions(view)
+    start_ephemeral = _ephemeral(view) if pod.spec.ephemeral_containers else ()
+    if init.failed:
+        return PodActions(
+            kill_pod=_anything_to_stop(observed),
+            why_kill_pod=f"init container {init.failed} has failed and is not restarted",
+            sandbox_id=change.id,
+            sandbox_attempt=change.attempt,
+        )
+    if not init.initialized:
+        return PodActions(
+            sandbox_id=change.id,
+            sandbox_attempt=change.attempt,
+            kill=init.kill,
+            start_ephemeral=start_ephemeral,
+            start_init=init.start,
+            backing_off=init.backing_off,
+        )
+    kill = list(init.kill)
+    start: list[Start] = []
+    backing_off = list(init.backing_off)
+    alive = _regular(view, resized, kill, start, backing_off)
+    # Whoever is killed for a probe has a grace of his own: the rest of the pod ends at the next look.
+    if not alive and not any(each.cause in (KillCause.LIVENESS, KillCause.STARTUP) for each in kill):
+        return PodActions(
+            kill_pod=_anything_to_stop(observed),
+            why_kill_pod="every container has ended and none is restarted",
+            sandbox_id=change.id,
+            sandbox_attempt=change.attempt,
+        )
+    return PodActions(
+        sandbox_id=change.id,
+        sandbox_attempt=change.attempt,
+        kill=tuple(kill),
+        start_ephemeral=start_ephemeral,
+        start_init=init.start,
+        start=tuple(start),
+        backing_off=tuple(backing_off),
+    )
+
+
+def all_started(pod: Pod, observed: ObservedPod, actions: PodActions) -> bool:
+    """Whether `actions` were to start all that the pod has, and all of it runs now in a sandbox that can be used.
+
+    Then nothing more is to be done, and `compute_pod_actions` need not be asked: what had run before would not have
+    been started, and nobody has said anything of the new ones yet.
+    """
+    spec, starts = pod.spec, actions.start
+    if actions.kill_pod or actions.kill or len(starts) < len(spec.containers):
+        return False
+    if spec.init_containers or spec.ephemeral_containers:
+        return False
+    for start in starts:
+        newest = observed.newest(start.container.name)
+        if newest is None or not newest.running or newest.starting or start.created_id:
+            return False
+    return not sandbox_change(pod, observed).needed
+
+
+def _with_new_sandbox(view: View, change: SandboxChange) -> PodActions:
+    """The sandbox is missing or unusable: end what is left of it and, if there is work, begin with a new one."""
+    pod, observed = view.pod, view.observed
+    anything = _anything_to_stop(observed)
+    deleted = pod.metadata.deletion_timestamp is not None
+    never = pod.spec.restart_policy == NEVER
+    if deleted or (never and change.attempt != 0 and observed.by_name):
+        return PodActions(
+            kill_pod=anything,
+            why_kill_pod="the sandbox has ended and the pod is not to be restarted",
+            sandbox_attempt=change.attempt,
+        )
+    wanted = [container for container in pod.spec.containers if _runs_in_new_sandbox(view, container)]
+    if not wanted and any(observed.newest(container.name) is not None for container in pod.spec.containers):
+        return PodActions(
+            kill_pod=anything,
+            why_kill_pod="every container has ended and none is restarted",
+            sandbox_attempt=change.attempt,
+        )
+    inits = pod.spec.init_containers
+    first = inits[:1] or wanted
+    starts: list[Start] = []
+    backing_off: list[BackingOff] = []
+    for container in first:
+        if container.name in view.in_flight.containers:
+            continue
+        last = None if inits else observed.newest(container.name)
+        begun = begin(view, container, last)
+        if isinstance(begun, BackingOff):
+            backing_off.append(begun)
+        else:
+            starts.append(begun)
+    return PodActions(
+        kill_pod=anything or bool(observed.sandboxes),
+        why_kill_pod=change.why if observed.sandboxes else "",
+        create_sandbox=True,
+        why_sandbox=change.why,
+        sandbox_attempt=change.attempt,
+        start_init=tuple(starts) if inits else (),
+        start=() if inits else tuple(starts),
+        backing_off=tuple(backing_off),
+    )
+
+
+def _runs_in_new_sandbox(view: View, container: Container) -> bool:
+    """Whether a regular container has anything left to do. What ran in a policy of Never has had its turn."""
+    last = view.observed.newest(container.name)
+    if last is None:
+        return True
+    policy = effective_policy(view.pod, container)
+    if last.id in view.killed:
+        return policy != NEVER
+    if last.exited:
+        return policy == ALWAYS or should_restart(view.pod, container, last)
+    return policy in (ON_FAILURE, ALWAYS) or not last.may_run
+
+
+def _regular(
+    view: View, resized: frozenset[str], kill: list[Kill], start: list[Start], backing_off: list[BackingOff]
+) -> bool:
+    """Decide on every regular container; whether any has something left to do."""
+    alive = held = False
+    for container in view.pod.spec.containers:
+        name = container.name
+        if name in view.in_flight.containers:
+            alive = True
+            continue
+        last = view.observed.newest(name)
+        kill += kill_older(view, container)
+        if last is not None and last.running:
+            cause = kill_cause(view, container, last)
+            if cause is None and name in resized:
+                cause = KillCause.RESIZED
+            if cause is None:
+                alive = True
+                held = held or last.starting  # what comes after it in the spec waits for its postStart hook
+                continue
+            comes_again = restarts_after(view.pod, container, cause)
+            kill.append(Kill(last.id, name, cause, container, comes_again))
+            if not comes_again:
+                continue
+        elif not _starts(view, container, last):
+            continue
+        else:
+            cause = _lost(kill, container, last)
+        alive = True
+        if held:
+            continue
+        begun = begin(view, container, last, forced=cause is not None)
+        if isinstance(begun, BackingOff):
+            backing_off.append(begun)
+        else:
+            start.append(begun)
+    return alive
+
+
+def _starts(view: View, container: Container, last: ObservedContainer | None) -> bool:
+    """Whether a container that does not run is started. What we have ended ourselves was decided about then."""
+    cause = view.killed.get(last.id) if last is not None and last.exited else None
+    if cause is None:
+        return should_restart(view.pod, container, last)
+    return view.pod.metadata.deletion_timestamp is None and restarts_after(view.pod, container, cause)
+
+
+def restarts_after(pod: Pod, container: Container, cause: KillCause) -> bool:
+    """Whether what we kill for this cause comes back: always after a change, else as the policy has it."""
+    always = cause in (KillCause.CHANGED, KillCause.RESIZED, KillCause.LOST)
+    return always or restarts_after_kill(pod, container)
+
+
+def coming_again(pod: Pod, observed: ObservedPod, killed: Mapping[str, KillCause]) -> frozenset[str]:
+    """Names of the containers that we have ended and will start again, whatever their policy says of such an end."""
+    if not killed or pod.metadata.deletion_timestamp is not None:
+        return _NO_NAMES
+    return frozenset(
+        container.name
+        for container in (*pod.spec.init_containers, *pod.spec.containers)
+        if (last := observed.newest(container.name)) is not None
+        and last.exited
+        and last.id in killed
+        and restarts_after(pod, container, killed[last.id])
+    )
+
+
+def _lost(kill: list[Kill], container: Container, last: ObservedContainer | None) -> KillCause | None:
+    """What the runtime has lost track of may run: it is killed before another is started."""
+    if last is None or not last.may_run:
+        return None
+    kill.append(Kill(last.id, container.name, KillCause.LOST, container))
+    return KillCause.LOST
+
+
+def _ephemeral(view: View) -> tuple[Start, ...]:
+    """Each is started once and never again."""
+    return tuple(
+        Start(container, 0)
+        for container in view.pod.spec.ephemeral_containers
+        if view.observed.newest(container.name) is None and container.name not in view.in_flight.containers
+    )
+
+
+def _anything_to_stop(observed: ObservedPod) -> bool:
+    return observed.any_sandbox_ready() or observed.anything_runs()

@@ -1,0 +1,204 @@
+"""What to do about init containers while a sandbox stands (spec 3.3, KEP-753).
+
+Pure. Regular init containers run one after the other, each to a good end; a sidecar only has to be started (its startup
+probe decides) for the next to begin, and then is kept alive for as long as the pod lives. How far a pod has come
+is read from the newest container that exists in this sandbox, from the last of the spec to the first: no earlier one
+can matter any more, except sidecars, which are restarted wherever they end. Containers of an earlier sandbox do not
+count: with a new sandbox the pod is initialized anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.model.identity import same_definition
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.model.probe_results import ProbeResults, liveness_failed, startup_of
+from actors.pod_rules.action_types import BackingOff, InFlight, Kill, KillCause, Start
+from actors.pod_rules.backoff import Wait, back_off
+from actors.pod_rules.restart_rules import should_restart_failed_init
+from config.kubelet.crash_loop import CrashLoopPeriods
+from config.objects import Container, Pod
+from config.pods.identity import is_sidecar
+from runtime.cri.enums import ContainerState
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What is to be done. `initialized`: regular containers may run. `failed`: the init container that ends the pod."""
+
+    initialized: bool
+    failed: str = ""
+    kill: tuple[Kill, ...] = ()
+    start: tuple[Start, ...] = ()
+    backing_off: tuple[BackingOff, ...] = ()
+
+
+INITIALIZED = Step(True)
+
+
+class View(msgspec.Struct, frozen=True):
+    """What decisions on containers are made from."""
+
+    pod: Pod
+    observed: ObservedPod
+    sandbox_attempt: int
+    probes: ProbeResults
+    in_flight: InFlight
+    crash_loop: CrashLoopPeriods
+    wall_ns: int
+    killed: Mapping[str, KillCause] = {}
+    """Container id -> why we have ended it."""
+    owed: Mapping[str, Wait] = {}
+    """Container name -> the back-off of one that was removed to be made anew."""
+
+    def here(self, name: str) -> ObservedContainer | None:
+        """The newest container of that name in the sandbox that is in use, or one that may still run in another."""
+        for container in self.observed.by_name.get(name, ()):
+            if container.sandbox_attempt == self.sandbox_attempt or container.may_run:
+                return container
+        return None
+
+
+class _Plan:
+    """Collects, from the last init container to the first."""
+
+    __slots__ = ("backing_off", "kill", "start", "view")
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.kill: list[Kill] = []
+        self.start: list[Start] = []
+        self.backing_off: list[BackingOff] = []
+
+    def start_again(self, container: Container, here: ObservedContainer | None, cause: KillCause | None) -> None:
+        """Start it when its back-off allows; with a `cause`, kill the one that is there first."""
+        view = self.view
+        if container.name in view.in_flight.containers:
+            return
+        if cause is not None and here is not None:
+            self.kill.append(Kill(here.id, container.name, cause, container))
+        begun = begin(view, container, here, forced=cause is not None)
+        if isinstance(begun, BackingOff):
+            self.backing_off.append(begun)
+        else:
+            self.start.append(begun)
+
+    def step(self, initialized: bool, failed: str = "") -> Step:
+        return Step(
+            initialized,
+            failed,
+            tuple(reversed(self.kill)),
+            tuple(reversed(self.start)),
+            tuple(reversed(self.backing_off)),
+        )
+
+
+def begin(
+    view: View, container: Container, last: ObservedContainer | None, *, forced: bool = False
+) -> Start | BackingOff:
+    """How to start a container whose predecessor is `last`. `forced`: that one is killed by us now."""
+    newest = view.observed.newest(container.name)
+    attempt = None if newest is None else newest.attempt + 1
+    cause = view.killed.get(last.id) if last is not None else None
+    excused = cause is not None and not cause.own_doing
+    wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
+    if newest is None and container.name in view.owed:
+        wait = view.owed[container.name]
+        if wait.until_ns <= view.wall_ns:
+            wait = Wait(0, wait.delay_ns, wait.next_delay_ns)
+    if (
+        not forced
+        and last is not None
+        and last.state == ContainerState.CONTAINER_CREATED
+        and last is newest
+        and last.sandbox_attempt == view.sandbox_attempt
+        and same_definition(container, last.labels, last.annotations)
+    ):
+        return Start(container, last.attempt, last.id, last.back_off_ns or 0)
+    if wait.until_ns:
+        return BackingOff(container.name, wait.until_ns, wait.delay_ns)
+    return Start(container, attempt, "", wait.next_delay_ns)
+
+
+def init_actions(view: View) -> Step:
+    """See the module."""
+    pod = view.pod
+    inits = pod.spec.init_containers
+    if not inits:
+        return INITIALIZED
+    plan = _Plan(view)
+    for container in reversed(inits):
+        plan.kill += kill_older(view, container)
+    initialized = settled = any(view.here(container.name) is not None for container in pod.spec.containers)
+    for index in range(len(inits) - 1, -1, -1):
+        container = inits[index]
+        sidecar = is_sidecar(container)
+        if settled and not sidecar:
+            continue
+        here = view.here(container.name)
+        if here is None:
+            if settled or container.name in view.in_flight.containers:
+                plan.start_again(container, None, None)
+                settled = True
+            continue
+        done = _sidecar(plan, container, here) if sidecar else _regular(plan, container, here)
+        if done is None:
+            return plan.step(False, container.name)
+        if done and not settled:
+            initialized = index == len(inits) - 1
+            if not initialized:
+                plan.start_again(inits[index + 1], None, None)
+        settled = True
+    if not settled:
+        plan.start_again(inits[0], None, None)
+    return plan.step(initialized)
+
+
+def _sidecar(plan: _Plan, container: Container, here: ObservedContainer) -> bool:
+    """Whether it is started, so that what comes after it may begin."""
+    view = plan.view
+    if not here.running:
+        plan.start_again(container, here, KillCause.LOST if here.may_run else None)
+        return False
+    cause = kill_cause(view, container, here)
+    if cause is not None:
+        plan.start_again(container, here, cause)
+        return False
+    return not here.starting and startup_of(container, here, view.probes) is True
+
+
+def _regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool | None:
+    """Whether it has ended well. None: it has failed for good, and the pod with it."""
+    if here.running:
+        return False
+    if here.exited and not here.failed and here.id not in plan.view.killed:
+        return True
+    if here.exited or here.may_run:
+        exit_code = here.exit_code if here.exited else 137  # as the status of what was lost tells it (spec 4.2)
+        if not should_restart_failed_init(plan.view.pod, container, exit_code):
+            return None
+    plan.start_again(container, here, KillCause.LOST if here.may_run else None)
+    return False
+
+
+def kill_older(view: View, container: Container) -> list[Kill]:
+    """Ends of what may still run although a newer container of its name exists: there must be one at most."""
+    group = view.observed.by_name.get(container.name, ())
+    if len(group) < 2 or container.name in view.in_flight.containers:
+        return []
+    return [Kill(each.id, container.name, KillCause.DUPLICATE, container) for each in group[1:] if each.may_run]
+
+
+def kill_cause(view: View, container: Container, running: ObservedContainer) -> KillCause | None:
+    """Why a container that runs must not go on."""
+    if not same_definition(container, running.labels, running.annotations):
+        return KillCause.CHANGED
+    probes = view.probes
+    if probes.active:
+        if liveness_failed(container, running, probes):
+            return KillCause.LIVENESS
+        if startup_of(container, running, probes) is False:
+            return KillCause.STARTUP
+    return None

@@ -1,0 +1,126 @@
+"""RestartAllContainers: one container's end that restarts all of its pod in place (spec 3.2, 4.2, 4.3, KEP-5532).
+
+Pure. A container whose end matches such a rule of its own is a *source*. While there is one, nothing else is decided
+for the pod: what runs is killed without a grace, then every container is removed, the sources last, so that whoever
+looks again after a restart of the agent finds the work where it was left. Then the pod begins anew in its sandbox,
+init containers first; volumes and addresses stay. Logs stay too, and tell how often each container was started.
+
+Ephemeral containers are not restarted: they were never part of what the pod is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.pod_rules.restart_rules import RESTART_ALL, rule_of
+from config.objects import Container, ContainerStatus, Pod, PodSpec, PodStatus
+from config.pods.once_per_spec import once_per_spec
+
+ALL_RESTARTING = "AllContainersRestarting"
+"""The condition of a pod, and, as `RESTARTING_ALL`, the waiting reason of its containers."""
+RESTARTING_ALL = "RestartingAllContainers"
+
+
+_NOBODY: frozenset[str] = frozenset()
+
+
+class Reset(msgspec.Struct, frozen=True):
+    """Remove one container; kill it first where it `may_run`."""
+
+    id: str
+    name: str
+    may_run: bool
+    container: Container
+    source: bool = False
+
+
+@once_per_spec
+def has_rule(spec: PodSpec) -> bool:
+    """Whether any container of the pod may restart all of them."""
+    return any(
+        rule.action == RESTART_ALL
+        for group in (spec.containers, spec.init_containers)
+        for container in group
+        for rule in container.restart_policy_rules
+    )
+
+
+def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
+    """Names of the containers whose last end restarts all. None of a pod that is to be deleted."""
+    if not has_rule(pod.spec) or pod.metadata.deletion_timestamp is not None:
+        return _NOBODY
+    return frozenset(
+        container.name
+        for container in (*pod.spec.init_containers, *pod.spec.containers)
+        if (last := observed.newest(container.name)) is not None and _is_source(container, last)
+    )
+
+
+def resets(pod: Pod, observed: ObservedPod) -> tuple[Reset, ...]:
+    """What is to be removed, in order: others before sources, regular before init containers, old before new ones."""
+    names = sources(pod, observed)
+    if not names:
+        return ()
+    return (
+        *_resets(observed, pod.spec.containers, names, False),
+        *_resets(observed, reversed(pod.spec.init_containers), names, False),
+        *_resets(observed, pod.spec.containers, names, True),
+        *_resets(observed, reversed(pod.spec.init_containers), names, True),
+    )
+
+
+def without_rules(pod: Pod) -> Pod:
+    """The pod without rules that restart all, for a node whose feature gate is off."""
+    if not has_rule(pod.spec):
+        return pod
+    replace = msgspec.structs.replace
+    inits, regular = (
+        tuple(
+            replace(each, restart_policy_rules=tuple(r for r in each.restart_policy_rules if r.action != RESTART_ALL))
+            for each in group
+        )
+        for group in (pod.spec.init_containers, pod.spec.containers)
+    )
+    return replace(pod, spec=replace(pod.spec, init_containers=inits, containers=regular))
+
+
+def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> bool:
+    """Whether all are being restarted: there is a source, or the last one has gone and nothing has been made since."""
+    if not has_rule(pod.spec):
+        return False
+    if sources(pod, observed):
+        return True
+    was = previous is not None and any(
+        each.type == ALL_RESTARTING and each.status == "True" for each in previous.conditions
+    )
+    everyone = (*pod.spec.init_containers, *pod.spec.containers)
+    return was and not any(observed.newest(each.name) is not None for each in everyone)
+
+
+def marked(statuses: Iterable[ContainerStatus]) -> frozenset[str]:
+    """Names of containers that were published as being restarted with all others."""
+    names = _NOBODY
+    for each in statuses:
+        waiting = each.state.waiting if each.state is not None else None
+        if waiting is not None and waiting.reason == RESTARTING_ALL:
+            names |= {each.name}
+    return names
+
+
+def _is_source(container: Container, last: ObservedContainer) -> bool:
+    if not last.exited or container.restart_policy is None:
+        return False
+    rule = rule_of(container, last.exit_code)
+    return rule is not None and rule.action == RESTART_ALL
+
+
+def _resets(
+    observed: ObservedPod, containers: Iterable[Container], names: frozenset[str], source: bool
+) -> Iterable[Reset]:
+    for container in containers:
+        if (container.name in names) is source:
+            for each in reversed(observed.by_name.get(container.name, ())):
+                yield Reset(each.id, each.name, each.may_run, container, source)

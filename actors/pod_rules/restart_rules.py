@@ -1,0 +1,72 @@
+"""Whether a container that is not running is started again (spec 3.4, KEP-5307).
+
+Pure. The container's own rules come first, then its own policy, then the pod's. An init container under the pod's
+policy Always is restarted only when it failed: to end well is its purpose. A sidecar is always restarted.
+"""
+
+from __future__ import annotations
+
+from actors.model.observed import ObservedContainer
+from config.objects import Container, ContainerRestartRule, Pod
+from config.pods.identity import is_sidecar
+
+ALWAYS = "Always"
+ON_FAILURE = "OnFailure"
+NEVER = "Never"
+RESTART_ALL = "RestartAllContainers"
+RESTARTS = ("Restart", RESTART_ALL)
+
+
+def effective_policy(pod: Pod, container: Container) -> str:
+    """The container's own policy, else the pod's; the API's default is Always."""
+    return container.restart_policy or pod.spec.restart_policy or ALWAYS
+
+
+def restarts_after_exit(pod: Pod, container: Container, exit_code: int) -> bool:
+    """Whether a container of this definition is started again after it ended with this code."""
+    if container.restart_policy is not None and rule_says_restart(container, exit_code):
+        return True
+    policy = effective_policy(pod, container)
+    return policy == ALWAYS or (policy == ON_FAILURE and exit_code != 0)
+
+
+def rule_of(container: Container, exit_code: int) -> ContainerRestartRule | None:
+    """The first of the container's restart rules that is about this code; None: its policy decides."""
+    for rule in container.restart_policy_rules:
+        codes = rule.exit_codes
+        if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
+            return rule
+    return None
+
+
+def rule_says_restart(container: Container, exit_code: int) -> bool:
+    """Whether a rule of the container has it restarted after this code. None decides nothing."""
+    rule = rule_of(container, exit_code)
+    return rule is not None and rule.action in RESTARTS
+
+
+def should_restart(pod: Pod, container: Container, last: ObservedContainer | None) -> bool:
+    """Whether a regular container is to be started, given the last of its name."""
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    if last is None:
+        return True
+    if last.running:
+        return False
+    if not last.exited:
+        return True
+    return restarts_after_exit(pod, container, last.exit_code)
+
+
+def should_restart_failed_init(pod: Pod, container: Container, exit_code: int) -> bool:
+    """Whether an init container that failed is tried again."""
+    if is_sidecar(container):
+        return True
+    if container.restart_policy is not None and rule_says_restart(container, exit_code):
+        return True
+    return effective_policy(pod, container) != NEVER
+
+
+def restarts_after_kill(pod: Pod, container: Container) -> bool:
+    """Whether a container that we kill for a failed probe is started again."""
+    return effective_policy(pod, container) != NEVER

@@ -1,0 +1,195 @@
+"""How the containers of a pod are ended: in what order, with how much grace, by what hook (spec 3.10, KEP-753).
+
+Pure. All regular containers are told to stop at once. A sidecar serves them, so it waits until they have ended, and
+until the sidecar that was started after it has ended; regular init containers wait for nobody. All this happens within
+one grace period: what is spent with waiting and with the preStop hook is taken off what the container gets, down to a
+floor. Times are nanoseconds of one clock, whichever the caller has.
+
+The spec of a pod may be lost (an orphan of the runtime). Then the plan is made of what the containers carry.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.model.identity import (
+    DELETION_GRACE_PERIOD,
+    PRE_STOP_HANDLER,
+    TERMINATION_GRACE_PERIOD,
+    whole_number,
+)
+from actors.model.observed import ObservedContainer, ObservedPod
+from config.objects import Container, LifecycleHandler, Pod
+from config.pods.identity import containers_by_name, sidecar_names
+
+MINIMUM_STOP_SECONDS = 2
+"""What StopContainer is given at least, so that a process always hears of its end before it is killed."""
+MINIMUM_OVERDUE_SECONDS = 10
+_SECOND_NS = 1_000_000_000
+_NOTHING_DECIDED: Mapping[str, int] = {}
+
+
+class GraceCause(enum.Enum):
+    """Why a container is ended, as far as its grace depends on it."""
+
+    POD_ENDS = "pod ends"
+    LIVENESS = "liveness"
+    STARTUP = "startup"
+    OTHER = "other"
+
+
+_POD_ENDS = GraceCause.POD_ENDS
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How to end one container. `after`: names of those that must have ended first, while there is grace."""
+
+    id: str
+    name: str
+    grace_seconds: int
+    after: tuple[str, ...] = ()
+    pre_stop: LifecycleHandler | None = None
+    why: str = ""
+
+    @property
+    def message(self) -> str:
+        """Of the event."""
+        return self.why or f"Stopping container {self.name}"
+
+
+def grace_seconds(
+    pod: Pod, container: Container | None = None, cause: GraceCause = GraceCause.OTHER, override: int | None = None
+) -> int:
+    """The whole grace of a container. `override` replaces everything; a deletion's grace replaces the spec's."""
+    if override is not None:
+        return override
+    if pod.metadata.deletion_grace_period_seconds is not None:
+        return pod.metadata.deletion_grace_period_seconds
+    own = _probe_grace(container, cause) if container is not None else None
+    if own is not None:
+        return own
+    spec = pod.spec.termination_grace_period_seconds
+    return MINIMUM_STOP_SECONDS if spec is None else spec
+
+
+def _probe_grace(container: Container, cause: GraceCause) -> int | None:
+    if cause is _POD_ENDS:
+        return None
+    if cause is GraceCause.LIVENESS and container.liveness_probe is not None:
+        return container.liveness_probe.termination_grace_period_seconds
+    if cause is GraceCause.STARTUP and container.startup_probe is not None:
+        return container.startup_probe.termination_grace_period_seconds
+    return None
+
+
+def remaining_seconds(grace: int, elapsed_ns: int) -> int:
+    """What StopContainer is given after so much of the grace has been spent. Only whole seconds are taken off."""
+    return max(MINIMUM_STOP_SECONDS, grace - elapsed_ns // _SECOND_NS)
+
+
+def overdue_after_ns(grace: int) -> int:
+    """How long the end of a whole pod may take before whoever ordered it is told that it takes too long (spec 2.6)."""
+    return max(MINIMUM_OVERDUE_SECONDS * _SECOND_NS, grace * _SECOND_NS * 3 // 2)
+
+
+def pre_stop_deadline_ns(grace: int, elapsed_ns: int) -> int:
+    """How long the preStop hook may take; 0 means that it is not run."""
+    return max(0, grace * _SECOND_NS - elapsed_ns)
+
+
+def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) -> tuple[Ending, ...]:
+    """How to end every container that may run, regular ones first, sidecars in the order in which they go.
+
+    Containers that the spec does not name end like regular ones.
+    """
+    sidecars, by_name = sidecar_names(pod.spec), containers_by_name(pod.spec)
+    first: list[Ending] = []
+    for observed_container in observed.containers():
+        if observed_container.may_run and observed_container.name not in sidecars:
+            first.append(_ending(pod, by_name.get(observed_container.name), observed_container, override))
+    if not sidecars:
+        return tuple(first)
+    after = [container.name for container in pod.spec.containers if _may_run(observed, container.name)]
+    last: list[Ending] = []
+    for name in reversed(sidecars):
+        for observed_container in observed.by_name.get(name, ()):
+            if observed_container.may_run:
+                ending = _ending(pod, by_name[name], observed_container, override)
+                last.append(msgspec.structs.replace(ending, after=tuple(after)))
+        if _may_run(observed, name):
+            after.append(name)
+    return (*first, *last)
+
+
+def plan_orphan_ending(
+    observed: ObservedPod, override: int | None = None, decided: Mapping[str, int] = _NOTHING_DECIDED
+) -> tuple[Ending, ...]:
+    """The same where only the runtime knows the pod: nothing is known of an order, so there is none.
+
+    `decided`: container id -> the grace in seconds that its end was begun with, when the pod was still known. It holds.
+    """
+    return tuple(
+        _orphan_ending(container, decided.get(container.id, override))
+        for container in observed.containers()
+        if container.may_run
+    )
+
+
+def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:
+    """Ids of all sandboxes of the pod: stopping one twice is no error, and one that is not ready may hold a network."""
+    return tuple([sandbox.id for sandbox in observed.sandboxes])
+
+
+def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:
+    """The containers of a pod of which nothing runs, where each of them goes with a sandbox of the pod; None: the look
+    has shown something else, which is no end of a pod yet.
+
+    A sandbox that the runtime has lost leaves its attempt to the next one: a container of it seems to go with that,
+    stays, and is removed by the next regular pass as what is left of a pod that nobody knows.
+    """
+    attempts = {sandbox.attempt for sandbox in observed.sandboxes if not sandbox.ready}
+    containers = tuple(observed.containers())
+    orderly = len(attempts) == len(observed.sandboxes) and not any(
+        each.may_run or each.sandbox_attempt not in attempts for each in containers
+    )
+    return containers if orderly else None
+
+
+def may_stop(ending: Ending, running: Iterable[str], elapsed_ns: int) -> bool:
+    """Whether it is this container's turn: nobody it waits for runs, or the grace is used up."""
+    if not ending.after or elapsed_ns >= ending.grace_seconds * _SECOND_NS:
+        return True
+    names = set(running)
+    return not any(name in names for name in ending.after)
+
+
+def _may_run(observed: ObservedPod, name: str) -> bool:
+    return any(container.may_run for container in observed.by_name.get(name, ()))
+
+
+def _ending(pod: Pod, container: Container | None, observed: ObservedContainer, override: int | None) -> Ending:
+    if container is None:
+        return Ending(observed.id, observed.name, grace_seconds(pod, None, _POD_ENDS, override))
+    grace = grace_seconds(pod, container, _POD_ENDS, override)
+    hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
+    return Ending(observed.id, observed.name, grace, (), hook if grace > 0 else None)
+
+
+def _orphan_ending(container: ObservedContainer, override: int | None) -> Ending:
+    notes = container.annotations
+    grace = override
+    for key in (DELETION_GRACE_PERIOD, TERMINATION_GRACE_PERIOD):
+        if grace is None:
+            grace = whole_number(notes.get(key))
+    if grace is None:
+        grace = MINIMUM_STOP_SECONDS
+    hook: LifecycleHandler | None = None
+    if grace > 0 and PRE_STOP_HANDLER in notes:
+        try:
+            hook = msgspec.json.decode(notes[PRE_STOP_HANDLER], type=LifecycleHandler)
+        except (msgspec.MsgspecError, UnicodeError):
+            hook = None  # somebody else wrote it; the container is ended without its hook
+    return Ending(container.id, container.name, grace, (), hook)

@@ -1,0 +1,365 @@
+"""`ProbeRunner`: asks the containers of one pod whether they are well, each probe at its time (spec 5).
+
+A child of the pod's worker, so that probes keep their times whatever the worker waits for. It owns the timers and the
+checks under way, and the verdicts that follow from their answers; it walks the state machine of `actors.probes.state`
+and decides nothing itself. What a verdict means for the pod is the worker's matter.
+
+A check is begun and not waited for. One that hangs holds nobody up; one that never ends is given up. Pods without
+probes have no runner, and a probe that waits costs one timer.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+import msgspec
+
+from actors.events.history_words import shortened
+from actors.kernel import Actor, ActorRef, Message, Pending, broken, handles, kept
+from actors.messages.events import pod_event
+from actors.messages.history import HistoryKind, note_of
+from actors.messages.probes import (
+    ContainersSeen,
+    ProbeRunnerStarted,
+    ProbesJudged,
+    RunningContainer,
+    TellVerdicts,
+)
+from actors.model.identity import field_path
+from actors.model.probe_results import ProbeResults
+from actors.pod.services import PodServices
+from actors.probes.measures import ProbeMeter, forget_probe
+from actors.probes.rules import (
+    OVERDUE_NS,
+    CheckImpossibleError,
+    ProbeKind,
+    check_of,
+    first_due_ns,
+    jitter_ns,
+    judged,
+    probes_of,
+    said_of,
+    terms_of,
+)
+from actors.probes.state import (
+    Answered,
+    Due,
+    Ending,
+    Event,
+    Gone,
+    ProbeLife,
+    Running,
+    Stage,
+    advance,
+    beginning,
+    is_well,
+)
+from config.objects import Container, Pod, PodSpec, Probe
+from config.pods.identity import lasting_containers
+from config.pods.once_per_spec import once_per_spec
+from runtime.probes import Check, Outcome, ProbeAnswer
+
+SECOND_NS = 1_000_000_000
+_SUCCESS = Outcome.SUCCESS
+_STARTUP, _READINESS, _LIVENESS = ProbeKind
+
+Begun: TypeAlias = Pending[ProbeAnswer] | ProbeAnswer
+"""A check that has been begun, and may have been answered at once."""
+
+
+class ProbeKey(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """One probe of the pod; also the key of its timer."""
+
+    container: str
+    kind: ProbeKind
+
+
+class ProbeDue(Message, frozen=True):
+    """To itself: the time of a probe has come."""
+
+    key: ProbeKey
+
+
+class CheckEnded(Message, frozen=True):
+    """To itself: check number `number` of a probe has an answer."""
+
+    key: ProbeKey
+    number: int
+    answer: ProbeAnswer
+
+
+class _Asked(msgspec.Struct):
+    """A check under way."""
+
+    check: Check
+    pending: Pending[ProbeAnswer]
+    dropped: bool = False
+
+
+class _Asker(msgspec.Struct, frozen=True):
+    """What a probe needs again and again, made once for each look at the pod: what it asks of whom, where it counts."""
+
+    container_id: str
+    timeout_ns: int
+    check: Check
+    kind: str
+    meter: ProbeMeter
+
+
+def probed_containers(pod: Pod) -> tuple[Container, ...]:
+    """Those that may have probes: regular ones and sidecars."""
+    return lasting_containers(pod.spec)
+
+
+def has_probes(pod: Pod) -> bool:
+    """Whether there is anything to ask."""
+    return _has_probes(pod.spec)
+
+
+@once_per_spec
+def _has_probes(spec: PodSpec) -> bool:
+    return any(probes_of(container) for container in lasting_containers(spec))
+
+
+class ProbeRunner(Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 2_000
+    max_effects: ClassVar[int] = 1_000
+    """More than a pod has probes: nothing waits its turn here."""
+    health_limit_ns: ClassVar[int | None] = 30 * SECOND_NS
+
+    def __init__(self, worker: ActorRef, services: PodServices) -> None:
+        super().__init__()
+        self._worker = worker
+        self._services = services
+        self._probe = services.prober.probe
+        self._seen: ContainersSeen | None = None
+        self._containers: dict[str, Container] = {}
+        self._running: dict[str, RunningContainer] = {}
+        self._lives: dict[ProbeKey, ProbeLife] = {}
+        self._asked: dict[ProbeKey, _Asked] = {}
+        self._askers: dict[ProbeKey, _Asker] = {}
+        self._well: dict[ProbeKey, _Asker] = {}
+        """Of probes that wait, and of which one success more says nothing new."""
+        self._told: ProbeResults | None = None
+
+    def on_start(self) -> None:
+        self._worker.tell(ProbeRunnerStarted())
+
+    def on_stop(self) -> None:
+        if self._seen is not None:
+            for key in self._lives:
+                forget_probe(self._services.meters, self._seen.pod, key.container, key.kind)
+
+    @handles(TellVerdicts)
+    def tell_verdicts(self, _: TellVerdicts) -> None:
+        self._told = None
+        self._tell()
+
+    # --- what there is to ask ---------------------------------------------------------------------------------------
+
+    @handles(ContainersSeen)
+    def seen(self, message: ContainersSeen) -> None:
+        self._seen = message
+        self._running = {each.name: each for each in message.running}
+        self._containers = {each.name: each for each in probed_containers(message.pod)}
+        self._askers.clear()
+        self._well.clear()
+        probes = {
+            ProbeKey(container.name, kind): probe
+            for container in self._containers.values()
+            for kind, probe in probes_of(container)
+        }
+        for key in [known for known in self._lives if known not in probes]:
+            self._end(key, message.pod)
+        for key, probe in probes.items():
+            terms = terms_of(key.kind, probe)
+            life = self._lives.get(key)
+            if life is None:
+                self._lives[key] = beginning(terms)
+            elif life.terms != terms:
+                self._lives[key] = msgspec.structs.replace(life, terms=terms)
+            if message.ending:
+                self._meet(key, Ending())
+            self._meet(key, self._state_of(key))
+        self._tell()
+
+    def _end(self, key: ProbeKey, pod: Pod) -> None:
+        """The pod has this probe no more, as when the manifest of a static pod is edited."""
+        self._drop(key)
+        self.cancel_timer(key)
+        del self._lives[key]
+        forget_probe(self._services.meters, pod, key.container, key.kind)
+
+    def _state_of(self, key: ProbeKey) -> Event:
+        """What is known of the container now, as its probe meets it."""
+        found, life = self._running.get(key.container), self._lives[key]
+        if found is None:
+            return Gone()
+        terms, now_ns = life.terms, self.now_ns()
+        kept = {ProbeKind.READINESS: found.ready, ProbeKind.STARTUP: found.started or None}.get(key.kind)
+        due_ns = first_due_ns(terms, max(0, self.wall_ns() - found.started_wall_ns), now_ns)
+        if found.id != life.container_id:
+            up_ns = now_ns - self._services.began_ns
+            adopted = found.started_wall_ns < self.wall_ns() - up_ns
+            due_ns += jitter_ns(terms, up_ns, self.chance.random(), unknown=adopted and kept is None)
+        return Running(found.id, due_ns, self._is_gated(key.container), kept)
+
+    def _is_gated(self, container: str) -> bool:
+        startup = self._lives.get(ProbeKey(container, ProbeKind.STARTUP))
+        return startup is not None and startup.result is not True
+
+    # --- the walk ---------------------------------------------------------------------------------------------------
+
+    def _meet(self, key: ProbeKey, event: Event, begun: Begun | None = None) -> None:
+        """`begun`: the check that the event leads to, where it has been begun already."""
+        before = self._lives[key]
+        after = advance(before, event)
+        if after is before:
+            return
+        self._lives[key] = after
+        self._well.pop(key, None)
+        under_way = before.stage is Stage.CHECKING
+        if under_way and (after.stage is not Stage.CHECKING or after.check != before.check):
+            self._drop(key)
+        if after.stage is Stage.CHECKING and after.check != before.check:
+            self._ask(key, after, begun)
+        elif after.stage is Stage.WAITING:
+            self._wait_for(key, after)
+        elif before.stage in (Stage.WAITING, Stage.CHECKING):
+            self.cancel_timer(key)
+        if key.kind is ProbeKind.STARTUP and (before.result is True) is not (after.result is True):
+            for kind in (ProbeKind.READINESS, ProbeKind.LIVENESS):
+                other = ProbeKey(key.container, kind)
+                if other in self._lives:
+                    self._meet(other, self._state_of(other))
+
+    def _wait_for(self, key: ProbeKey, life: ProbeLife) -> None:
+        """Its next check, and the whole grid of those behind it."""
+        self.every(life.terms.period_ns, ProbeDue(key), key, max(0, life.due_ns - self.now_ns()))
+        asker = self._askers.get(key)
+        if asker is not None and is_well(life):
+            self._well[key] = asker
+
+    @handles(ProbeDue)
+    def due(self, message: ProbeDue) -> None:
+        key = message.key
+        asker, begun = self._well.get(key), None
+        if asker is not None:
+            begun = self._begun(asker)
+            if type(begun) is ProbeAnswer and begun.outcome is _SUCCESS:
+                # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
+                asker.meter.succeeded_at_once()
+                return
+        if key in self._lives:
+            self._meet(key, Due(self.now_ns()), begun)
+            self._tell()
+
+    @handles(CheckEnded)
+    def check_ended(self, message: CheckEnded) -> None:
+        if message.key in self._lives:
+            self._answered(message.key, message.number, message.answer)
+            self._tell()
+
+    def _answered(self, key: ProbeKey, number: int, given: ProbeAnswer) -> None:
+        life, asked = self._lives[key], self._asked.get(key)
+        if life.stage is not Stage.CHECKING or life.check != number:
+            return
+        now_ns = self.now_ns()
+        took_ns = now_ns - life.asked_at_ns
+        answer = judged(None if asked is None else asked.check, given, took_ns, life.terms.timeout_ns)
+        self._meet(key, Answered(number, answer.outcome, now_ns))
+        asker = self._askers.get(key)
+        if asker is not None:
+            asker.meter.answered(answer.outcome, took_ns)
+        if answer.outcome is Outcome.LATE:
+            self.log.warning("%s probe of %s: %s", key.kind.heading, key.container, answer.text)
+        elif self._lives[key].stage is not Stage.CHECKING:
+            self._say(key, answer)
+
+    # --- checks -----------------------------------------------------------------------------------------------------
+
+    def _ask(self, key: ProbeKey, life: ProbeLife, begun: Begun | None) -> None:
+        """Begin the check that the probe has come to; a timer gives it up should it never end."""
+        try:
+            asker = self._asker_of(key, life)
+        except CheckImpossibleError as failure:
+            self._say(key, ProbeAnswer(Outcome.UNKNOWN, str(failure)))
+            self._meet(key, Answered(life.check, Outcome.UNKNOWN, self.now_ns(), final=True))
+            return
+        if begun is None:
+            begun = self._begun(asker)
+        pending = kept(begun) if isinstance(begun, ProbeAnswer) else begun
+        asked = self._asked[key] = _Asked(asker.check, pending)
+        number = life.check
+        if pending.done():
+            self._answered(key, number, _answer_of(pending))
+            return
+
+        def then(done: Pending[ProbeAnswer]) -> CheckEnded | None:
+            return None if asked.dropped else CheckEnded(key, number, _answer_of(done))
+
+        self.begin(lambda: pending, then)
+        self.after(life.terms.timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
+
+    def _begun(self, asker: _Asker) -> Begun:
+        try:
+            return self._probe(asker.container_id, asker.kind, asker.check, asker.timeout_ns)
+        except Exception as failure:
+            return broken(failure)
+
+    def _asker_of(self, key: ProbeKey, life: ProbeLife) -> _Asker:
+        """Raises CheckImpossibleError."""
+        asker, seen = self._askers.get(key), self._seen
+        if asker is None:
+            assert seen is not None, "who asks has been told whom"
+            check = check_of(self._containers[key.container], self._probe_of(key), seen.ip)
+            meter = ProbeMeter(self._services.meters, seen.pod, key.container, key.kind)
+            asker = _Asker(life.container_id, life.terms.timeout_ns, check, key.kind.value, meter)
+            self._askers[key] = asker
+        return asker
+
+    def _probe_of(self, key: ProbeKey) -> Probe:
+        return dict(probes_of(self._containers[key.container]))[key.kind]
+
+    def _drop(self, key: ProbeKey) -> None:
+        """Nobody wants the answer any more, if there is not one already."""
+        asked = self._asked.pop(key, None)
+        if asked is not None:
+            asked.dropped = True
+            if not asked.pending.done():
+                asked.pending.cancel()
+
+    # --- what comes of it -------------------------------------------------------------------------------------------
+
+    def _say(self, key: ProbeKey, answer: ProbeAnswer) -> None:
+        said, seen = said_of(key.kind, answer), self._seen
+        if said is not None and seen is not None:
+            path = field_path(seen.pod, key.container)
+            self._services.events.tell(pod_event(seen.pod, "Warning", said.reason, said.message, path))
+            text = shortened(f"container {key.container}: {said.message}")
+            note = note_of(seen.pod, HistoryKind.FAILURE, text, said.reason, self.wall_ns())
+            self._services.historian.tell(note)
+
+    def _tell(self) -> None:
+        """The verdicts, to the worker, where they are others than before."""
+        results = self._results()
+        if results != self._told:
+            self._told = results
+            self._worker.tell(ProbesJudged(results))
+
+    def _results(self) -> ProbeResults:
+        found: dict[ProbeKind, dict[str, bool]] = {_STARTUP: {}, _READINESS: {}, _LIVENESS: {}}
+        for key, life in self._lives.items():
+            if life.container_id and life.result is not None:
+                found[key.kind][life.container_id] = life.result
+        return ProbeResults(True, found[_STARTUP], found[_LIVENESS], found[_READINESS])
+
+
+def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:
+    """A prober does not fail; one that does all the same says nothing of the container."""
+    try:
+        return done.result(0)
+    except BaseException as failure:
+        return ProbeAnswer(Outcome.UNKNOWN, f"the probe itself has failed: {failure!r}")

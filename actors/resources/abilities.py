@@ -1,0 +1,124 @@
+"""What of a pod this machine and its runtime are not able to do, or must not (spec 10.14, 17.4, 17.5).
+
+A pod that asks for it is rejected; only another pod helps. Pure: what the machine is able to do is given.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from actors.resources.verdict import Rejected
+from actors.start.security import apparmor_profile
+from config.kubelet.validation import IPC_SYSCTLS
+from config.objects import Container, Pod
+from runtime.cri.enums import ProfileType
+
+SAFE_SYSCTLS = {
+    "kernel.shm_rmid_forced": (0, 0),
+    "net.ipv4.ip_local_port_range": (0, 0),
+    "net.ipv4.tcp_syncookies": (0, 0),
+    "net.ipv4.ping_group_range": (0, 0),
+    "net.ipv4.ip_unprivileged_port_start": (0, 0),
+    "net.ipv4.ip_local_reserved_ports": (3, 16),
+    "net.ipv4.tcp_keepalive_time": (4, 5),
+    "net.ipv4.tcp_keepalive_intvl": (4, 5),
+    "net.ipv4.tcp_keepalive_probes": (4, 5),
+    "net.ipv4.tcp_fin_timeout": (4, 6),
+    "net.ipv4.tcp_rmem": (4, 15),
+    "net.ipv4.tcp_wmem": (4, 15),
+}
+"""Those that concern the pod alone, and the kernel (major, minor) since which that is so."""
+FORBIDDEN = "SysctlForbidden"
+APPARMOR = "AppArmor"
+GROUPS_POLICY = "SupplementalGroupsPolicyNotSupported"
+_KERNEL = re.compile(r"(\d+)\.(\d+)")
+
+
+class Abilities(msgspec.Struct, frozen=True):
+    """Of a machine. `kernel`: its version as the kernel tells it, empty where it is not known and taken for a new one.
+
+    `unsafe_sysctls`: what the configuration allows besides, names or `prefix*`.
+    """
+
+    kernel: str = ""
+    unsafe_sysctls: tuple[str, ...] = ()
+    apparmor: bool = True
+
+
+def sysctl_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
+    """Whether the pod asks for a parameter of the kernel that it may not have."""
+    whole = pod.spec.security_context
+    for sysctl in whole.sysctls if whole is not None else ():
+        fault = sysctl_fault(sysctl.name, pod, abilities)
+        if fault:
+            return Rejected(FORBIDDEN, fault)
+    return None
+
+
+def groups_rejection(pod: Pod, groups_policy: bool) -> Rejected | None:
+    """Whether the pod wants its groups strictly as listed. `groups_policy`: the runtime knows how."""
+    whole = pod.spec.security_context
+    if whole is not None and whole.supplemental_groups_policy == "Strict" and not groups_policy:
+        return Rejected(GROUPS_POLICY, "SupplementalGroupsPolicy=Strict is not supported in this node")
+    return None
+
+
+def apparmor_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
+    """Whether the pod wants to be confined by what the kernel does not have."""
+    if abilities.apparmor or not any(_confined(pod, each) for each in _everyone(pod)):
+        return None
+    return Rejected(APPARMOR, "Cannot enforce AppArmor: AppArmor is not enabled on the host")
+
+
+def sysctl_fault(name: str, pod: Pod, abilities: Abilities) -> str:
+    """Why the pod may not have that sysctl; empty when it may."""
+    name = dotted(name)
+    if not _allowed(name, abilities):
+        return f"forbidden sysctl: {name!r} not allowlisted"
+    if _of_ipc(name) and pod.spec.host_ipc:
+        return f"forbidden sysctl: {name!r} not allowed with host ipc enabled"
+    if name.startswith("net.") and pod.spec.host_network:
+        return f"forbidden sysctl: {name!r} not allowed with host net enabled"
+    return ""
+
+
+def dotted(name: str) -> str:
+    """The name with dots: a slash is the other way to write it, and then a dot is part of a word.
+
+    Which of the two separates is told by the first that is there.
+    """
+    first = re.search(r"[./]", name)
+    if first is None or first[0] == ".":
+        return name
+    return name.translate(str.maketrans("./", "/."))
+
+
+def _everyone(pod: Pod) -> tuple[Container, ...]:
+    return (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers)
+
+
+def _confined(pod: Pod, container: Container) -> bool:
+    profile = apparmor_profile(pod, container)
+    return profile is not None and profile.profile_type != ProfileType.Unconfined
+
+
+def _allowed(name: str, abilities: Abilities) -> bool:
+    since = SAFE_SYSCTLS.get(name)
+    if since is not None and _is_since(abilities.kernel, since):
+        return True
+    return any(_matches(name, dotted(pattern)) for pattern in abilities.unsafe_sysctls)
+
+
+def _is_since(kernel: str, since: tuple[int, int]) -> bool:
+    found = _KERNEL.match(kernel)
+    return found is None or (int(found[1]), int(found[2])) >= since
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+def _of_ipc(name: str) -> bool:
+    return name in IPC_SYSCTLS or name.startswith("fs.mqueue.")

@@ -1,0 +1,132 @@
+"""Whether this node takes a pod: every rule in its order (spec 10.14, 7.7). Pure, over a snapshot of the node.
+
+The first rule that says no is the reason of the status, and so the order is part of what users see. A critical pod that
+only lacks room is not rejected: others make way for it. Pinned CPUs, devices and the topology of the machine would be
+one more step, after sysctls and before room.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from actors.model.allocation import Allocation, Book
+from actors.resources.abilities import Abilities, apparmor_rejection, groups_rejection, sysctl_rejection
+from actors.resources.predicates import NODE_AFFINITY, Mismatch, Shortage, failures, os_rejection, rejection
+from actors.resources.preemption import NoVictimsError, victims
+from actors.resources.verdict import Rejected
+from config.objects import Node, Pod, Taint
+from config.pods.identity import QosClass, qos_class
+from config.pods.node_selection import tolerated
+
+EVICTED = "Evicted"
+SHUTDOWN = Rejected("NodeShutdown", "Pod was rejected as the node is shutting down.")
+MEMORY_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
+
+
+class Pressure(msgspec.Struct, frozen=True):
+    """What the node is short of (spec 7.2)."""
+
+    memory: bool = False
+    disk: bool = False
+    pid: bool = False
+
+    def names(self) -> tuple[str, ...]:
+        """The conditions of the node that say so."""
+        found = {"MemoryPressure": self.memory, "DiskPressure": self.disk, "PIDPressure": self.pid}
+        return tuple(name for name, there in found.items() if there)
+
+
+NO_PRESSURE = Pressure()
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The node at the moment of the question. `book`: without the pod itself.
+
+    `groups_policy`: the runtime knows the policy Strict of supplemental groups.
+    """
+
+    node: Node
+    book: Book
+    abilities: Abilities
+    groups_policy: bool = True
+    pressure: Pressure = NO_PRESSURE
+    shutting_down: bool = False
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """The node takes the pod."""
+
+
+class Preempts(msgspec.Struct, frozen=True):
+    """The node takes the pod when these have ended. `short_of`: the first resource that there is too little of."""
+
+    victims: tuple[Allocation, ...]
+    short_of: str = ""
+
+
+class NodeIsStale(msgspec.Struct, frozen=True):
+    """Nothing but the labels of the node is in the way, and they may have changed since they were read: read the node
+    again, and take `otherwise` if it still says so then.
+    """
+
+    otherwise: Rejected
+
+
+Verdict: TypeAlias = Admitted | Rejected | Preempts | NodeIsStale
+ADMITTED = Admitted()
+
+
+def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
+    """See the module."""
+    before = _before_room(pod, wanted, node)
+    if before is not None:
+        return before
+    room = _room(pod, wanted, node)
+    if isinstance(room, Rejected | NodeIsStale):
+        return room
+    after = _after_room(pod, node)
+    return room if after is None else after
+
+
+def pressure_rejection(pod: Pod, critical: bool, pressure: Pressure) -> Rejected | None:
+    """Whether a node under pressure turns the pod away (spec 7.7)."""
+    if critical or pressure == NO_PRESSURE:
+        return None
+    names = pressure.names()
+    if names == ("MemoryPressure",) and (
+        qos_class(pod) is not QosClass.BEST_EFFORT or tolerated(MEMORY_TAINT, pod.spec.tolerations)
+    ):
+        return None
+    return Rejected(EVICTED, f"The node had condition: [{' '.join(names)}]. ")
+
+
+def _before_room(pod: Pod, wanted: Allocation, node: Snapshot) -> Rejected | None:
+    return (
+        pressure_rejection(pod, wanted.critical, node.pressure)
+        or sysctl_rejection(pod, node.abilities)
+        or os_rejection(pod)
+        or groups_rejection(pod, node.groups_policy)
+    )
+
+
+def _after_room(pod: Pod, node: Snapshot) -> Rejected | None:
+    return apparmor_rejection(pod, node.abilities) or (SHUTDOWN if node.shutting_down else None)
+
+
+def _room(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
+    found = failures(pod, wanted, node.node, node.book)
+    if not found:
+        return ADMITTED
+    if all(isinstance(failure, Mismatch) and failure.predicate == NODE_AFFINITY for failure in found):
+        return NodeIsStale(rejection(found[0]))
+    mismatches = [failure for failure in found if isinstance(failure, Mismatch)]
+    if not wanted.critical or mismatches:
+        return rejection(mismatches[0] if wanted.critical else found[0])
+    shortages = [failure for failure in found if isinstance(failure, Shortage)]
+    try:
+        return Preempts(victims(wanted, node.book, shortages), shortages[0].resource if shortages else "")
+    except NoVictimsError as failure:
+        text = f"Unexpected error while attempting to recover from admission failure: preemption: {failure}"
+        return Rejected("UnexpectedAdmissionError", text)

@@ -1,0 +1,392 @@
+"""`CgroupActor`: the one owner of the cgroups of this node: of all pods together, of their tiers, of each pod
+(spec 10.2 to 10.7).
+
+A pod gets its cgroup when the node has taken it, and its worker hears of both at once; it loses it when nothing of it
+runs any more. A moment after pods have come or gone the tiers follow and the cgroups of those that have gone are taken
+away, for all of them together, and once a minute.
+Cgroups of pods that nobody knows go when every source has spoken. Nothing that is under way is waited for in line: many
+pods are one call on a lane, and those that have come meanwhile are the next.
+
+A node that cannot have cgroups runs its pods all the same, where the runtime puts them, and says once which file or
+right is missing; it is looked at again each minute. A pod that was begun outside stays there until it has another
+sandbox: nothing that runs is ended for the sake of its cgroup (pains 8).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import ClassVar, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
+from actors.kernel.suspension import Outcome
+from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
+from actors.messages.events import pod_event
+from actors.messages.pods import KnownPods, NodeObserved
+from actors.node_object.events import node_event
+from actors.pod.view import DISK_LANE_SIZE
+from actors.resources.cgroups import outcomes
+from actors.resources.cgroups.book import CgroupBook, Member
+from actors.resources.cgroups.hands import CgroupHands, Ground, PodGroup, PodGroupMade
+from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits
+from actors.resources.cgroups.outcomes import (
+    DriverTold,
+    GroundPrepared,
+    LimitsEnforced,
+    LimitsWritten,
+    PodGroupsListed,
+    PodGroupsMade,
+    PodGroupsRemoved,
+    StrangerSeen,
+)
+from actors.resources.cgroups.plan import PODS, CgroupPlan
+from actors.start.resources import MINIMUM_SHARES
+from config.pods.identity import QosClass
+from config.values.quantity import QuantityError
+from runtime.cgroups.capability import CgroupLimits, CgroupTree
+from runtime.cri import Cri
+from runtime.cri.messages import RuntimeConfigRequest
+from runtime.cri.verbs import RUNTIME_CONFIG
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
+from runtime.volumes.capability import NodeVolumes
+
+T = TypeVar("T")
+
+SECOND_NS = 1_000_000_000
+LANE_NS = 30 * SECOND_NS
+"""For one call; systemd may have much to do."""
+ASK_NS, ASK_AGAIN_NS = 10 * SECOND_NS, 2 * SECOND_NS
+KEEP_UP_NS = 60 * SECOND_NS
+SETTLE_NS = SECOND_NS
+"""How long after the first of many changes the tiers follow, and the cgroups of those that have gone are removed."""
+TRY_AGAIN_NS = 10 * SECOND_NS
+AT_ONCE = 32
+"""Pods in one call."""
+FAILED_POD = "FailedCreatePodContainer"
+ENFORCED, NOT_ENFORCED = "NodeAllocatableEnforced", "FailedNodeAllocatableEnforcement"
+FIRST_WITHOUT = "1.37.0"
+"""The first version of Kubernetes that will not do without the runtime's word (spec 10.1)."""
+_NEXT_TO_NOTHING = CgroupLimits(cpu_shares=MINIMUM_SHARES)
+_TIERS = (QosClass.GUARANTEED, QosClass.BURSTABLE, QosClass.BEST_EFFORT)
+
+
+class CgroupTools(msgspec.Struct, frozen=True):
+    """What the actor works with."""
+
+    tree: CgroupTree
+    cri: Cri
+    volumes: NodeVolumes
+    events: ActorRef
+    meters: Meters
+
+
+class AskDriver(Message, frozen=True):
+    """To itself: ask the runtime who manages cgroups."""
+
+
+class KeepUp(Message, frozen=True):
+    """To itself: a minute is over."""
+
+
+class Settle(Message, frozen=True):
+    """To itself: pods have come or gone a moment ago."""
+
+
+class TryAgain(Message, frozen=True):
+    """To itself: what failed may succeed now."""
+
+
+class CgroupActor(Actor):
+    """See the module. `book` is this actor's own, and outlives it."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, tools: CgroupTools, plan: CgroupPlan, book: CgroupBook) -> None:
+        super().__init__()
+        self._tools = tools
+        self._plan = plan
+        self._book = book
+        self._driver = ""
+        self._hands: CgroupHands | None = None
+        self._ground: Ground | None = None
+        self._capacity: Mapping[str, str] = {}
+        self._enforced: dict[str, CgroupLimits] = {}
+        self._written: Mapping[QosClass, CgroupLimits] = {}
+        self._unheard: frozenset[str] | None = None
+        """What was told of known pods before there was anything to compare it with."""
+        self._settles = False
+        self._said: set[str] = set()
+        self._failing: dict[str, str] = {}
+        """UID -> why its cgroup could not be made."""
+        book.recover()
+
+    def on_start(self) -> None:
+        self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        self._ask_driver()
+        self.every(KEEP_UP_NS, KeepUp())
+
+    def _on_lane(self, what: str, then: Callable[[Outcome[T]], Message], deed: Callable[..., T], *args: object) -> None:
+        """On the lane of short calls to disks, which these are: a thread of their own would mostly be idle."""
+        submission = partial(self._disk.submit, f"cgroups: {what}", deed, *args, deadline_ns=LANE_NS)
+        self.begin(submission, lambda done: then(outcome_of(done)))
+
+    # --- who manages cgroups, and whether there are any -------------------------------------------------------------
+
+    def _ask_driver(self) -> None:
+        cri = self._tools.cri
+        self.begin(lambda: cri.call(RUNTIME_CONFIG, RuntimeConfigRequest(), timeout_ns=ASK_NS), outcomes.driver_told)
+
+    @handles(AskDriver)
+    def ask_driver(self, _: AskDriver) -> None:
+        self._ask_driver()
+
+    @handles(DriverTold)
+    def driver_told(self, message: DriverTold) -> None:
+        if not message.driver and not message.unserved:
+            self.after(ASK_AGAIN_NS, AskDriver())  # nothing can be run meanwhile
+            return
+        if message.unserved:
+            self._tools.meters.put(names.LOSING_SUPPORT, 1, FIRST_WITHOUT)
+        self._driver = message.driver or self._plan.driver
+        self._hands = CgroupHands(self._tools.tree, self._driver, self._plan, self._tools.meters, self.now_ns)
+        self.log.info("cgroups are managed by %s", self._driver)
+        self._keep_up()
+        self._go_on()
+
+    @handles(KeepUp)
+    def keep_up(self, _: KeepUp) -> None:
+        self._keep_up()
+
+    def _keep_up(self) -> None:
+        """Make, or mend, what all pods are in; what is in force is written once more."""
+        hands, plan = self._hands, self._plan
+        if hands is None:
+            return
+        if plan.kubelet_cgroups or plan.system_cgroups:
+            self._on_lane(
+                "processes", outcomes.limits_written, hands.take_in, plan.kubelet_cgroups, plan.system_cgroups
+            )
+        if plan.per_qos:
+            self._written = self._tiers()
+            self._on_lane("tiers", outcomes.ground_prepared, hands.prepare, tuple(self._written.items()))
+
+    @handles(GroundPrepared)
+    def prepared(self, message: GroundPrepared) -> None:
+        ground = message.ground or self._ground or Ground(False, (message.error,))
+        first, self._ground = self._ground is None, ground
+        if first:
+            self._book.found.update(self._book.strangers(ground.uids, ()))
+        if not ground.usable:
+            why = "; ".join(ground.problems) or "they cannot be made"
+            self._warn(f"pods run without cgroups of their own, and nothing bounds them together: {why}")
+        elif ground.problems:
+            self._warn(f"not every limit of cgroups holds: {'; '.join(ground.problems)}")
+        self._enforce()
+        self._take_away()
+        self._go_on()
+        self._look_for_strangers()
+
+    # --- pods come --------------------------------------------------------------------------------------------------
+
+    @handles(MakeCgroup)
+    def make(self, message: MakeCgroup) -> None:
+        self._book.want(message)
+        self._go_on()
+
+    @handles(TryAgain)
+    def try_again(self, _: TryAgain) -> None:
+        self._book.try_again()
+        self._take_away()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin to make what can be made."""
+        hands, book = self._hands, self._book
+        if hands is None:
+            return
+        if not self._plan.per_qos:
+            for request in book.take_all():
+                request.worker.tell(PodAdmitted(self._plan.parent_of_all(self._driver)))
+        elif self._ground is not None and not self._ground.usable:
+            for request in book.take_all():
+                request.worker.tell(PodAdmitted(outside=True))
+        elif self._ground is not None and book.wanted and (wanted := book.begin_making(AT_ONCE)):
+            groups = tuple([self._group_of(each) for each in wanted])
+            self._on_lane("make", outcomes.groups_made(wanted), hands.make, groups)
+
+    def _take_away(self) -> None:
+        """The cgroups of those that have gone."""
+        hands, book = self._hands, self._book
+        if hands is not None and self._plan.per_qos and self._is_usable() and (gone := book.begin_removing(AT_ONCE)):
+            self._on_lane("remove", outcomes.groups_removed(gone), hands.remove, gone)
+
+    def _group_of(self, request: MakeCgroup) -> PodGroup:
+        pod = request.pod
+        try:
+            limits = pod_limits(pod, request.allocation.qos, request.allocation.requests, self._plan.rules)
+        except QuantityError:  # whoever makes its containers says so
+            limits = CgroupLimits()
+        return PodGroup(pod.metadata.uid, request.allocation.qos, limits, request.runs)
+
+    @handles(PodGroupsMade)
+    def made(self, message: PodGroupsMade) -> None:
+        self._book.made()
+        by_uid = {each.uid: each for each in message.made}
+        for request in message.turn:
+            uid = request.pod.metadata.uid
+            self._answer(request, by_uid.get(uid) or PodGroupMade(uid, "", (message.error,)))
+        self._settle_soon()
+        self._go_on()
+
+    def _answer(self, request: MakeCgroup, made: PodGroupMade) -> None:
+        if made.parent:
+            self._failing.pop(made.uid, None)
+            has = request.allocation
+            if self._book.put(made.uid, Member(has.qos, demand_of(has.requests))):
+                for problem in made.problems:
+                    self._warn_of(problem)
+                request.worker.tell(PodAdmitted(made.parent))
+        elif request.runs and not made.problems:
+            request.worker.tell(PodAdmitted(outside=True))
+        else:
+            self._not_made(request, "; ".join(made.problems) or "it is not there")
+
+    def _not_made(self, request: MakeCgroup, why: str) -> None:
+        uid, text = request.pod.metadata.uid, f"the cgroup of the pod cannot be made: {why}"
+        if self._failing.get(uid) != text:
+            self._failing[uid] = text
+            self._tools.events.tell(pod_event(request.pod, "Warning", FAILED_POD, text))
+        request.worker.tell(AdmissionWaits(text))
+        self._book.put_off(request)
+        self.after(TRY_AGAIN_NS, TryAgain())
+
+    # --- pods go ----------------------------------------------------------------------------------------------------
+
+    @handles(AllocationReleased)
+    def released(self, message: AllocationReleased) -> None:
+        self._failing.pop(message.uid, None)
+        if self._book.leave(message.uid):
+            self._settle_soon()
+
+    @handles(PodGroupsRemoved)
+    def removed(self, message: PodGroupsRemoved) -> None:
+        left = {uid: problems for uid, problems in message.removed if problems}
+        for uid, problems in left.items():
+            self.log.warning("the cgroup of pod %s is not gone yet: %s", uid, problems[0])
+        self._book.removed(left)
+        if left:
+            self.after(TRY_AGAIN_NS, TryAgain())
+        else:
+            self._take_away()
+            self._go_on()
+
+    @handles(KnownPods)
+    def known_pods(self, message: KnownPods) -> None:
+        """What an earlier life has left goes, and the cgroups of pods that have never said goodbye."""
+        self._unheard = message.uids
+        self._look_for_strangers()
+
+    def _look_for_strangers(self) -> None:
+        """As soon as there is a ground to look at. Who has come since is in the book, and is no stranger."""
+        known, hands = self._unheard, self._hands
+        if known is None or hands is None or not self._is_usable():
+            return
+        self._unheard = None
+        self._book.expel(self._book.forgotten(known))
+        self._on_lane("list", outcomes.groups_listed(known), hands.uids)
+        self._take_away()
+
+    @handles(PodGroupsListed)
+    def listed(self, message: PodGroupsListed) -> None:
+        volumes = self._tools.volumes
+        for uid in self._book.strangers(message.uids, message.known):
+            self._on_lane(uid, outcomes.stranger_seen(uid, message.known), volumes.volumes_of, uid)
+
+    @handles(StrangerSeen)
+    def stranger_seen(self, message: StrangerSeen) -> None:
+        """A cgroup whose pod has volumes stays, for what these have in memory, and gets next to nothing."""
+        uid = message.uid
+        if self._hands is None or not self._book.strangers((uid,), message.known):
+            return
+        if message.has_volumes:
+            self._on_lane("tiers", outcomes.limits_written, self._hands.weaken, (uid,), _NEXT_TO_NOTHING)
+        else:
+            self.log.info("the cgroup of pod %s, which nobody knows, is removed", uid)
+            self._book.expel((uid,))
+            self._take_away()
+
+    # --- tiers and node ---------------------------------------------------------------------------------------------
+
+    def _settle_soon(self) -> None:
+        if not self._settles:
+            self._settles = True
+            self.after(SETTLE_NS, Settle())
+
+    @handles(Settle)
+    def settle(self, _: Settle) -> None:
+        self._settles = False
+        self._take_away()
+        tiers = self._tiers()
+        if self._hands is not None and self._is_usable() and tiers != self._written:
+            self._written = tiers
+            self._on_lane("tiers", outcomes.limits_written, self._hands.write_tiers, tuple(tiers.items()))
+
+    def _tiers(self) -> Mapping[QosClass, CgroupLimits]:
+        guaranteed, burstable = self._book.sum_of(QosClass.GUARANTEED), self._book.sum_of(QosClass.BURSTABLE)
+        rules, meters, of_all = self._plan.rules, self._tools.meters, self._enforced.get(PODS)
+        if rules.keeps_memory:
+            meters.put(names.MEMORY_KEPT, guaranteed.memory_bytes)
+            meters.put(names.MEMORY_KEPT_AT_BEST, burstable.memory_bytes)
+        return tier_limits(guaranteed, burstable, rules, (of_all.memory_bytes or 0) if of_all is not None else 0)
+
+    @handles(LimitsWritten)
+    def limits_written(self, message: LimitsWritten) -> None:
+        for problem in message.problems:
+            self._warn_of(problem)
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        self._capacity = message.node.status.capacity if message.node.status is not None else {}
+        self._enforce()
+
+    def _enforce(self) -> None:
+        """What is not in force yet, once the node is known and its cgroups are there."""
+        hands = self._hands
+        if hands is None or not self._capacity or not self._is_usable():
+            return
+        for wanted in self._plan.enforcements(self._capacity, self._driver):
+            if self._enforced.get(wanted.what) != wanted.limits:
+                self._on_lane(wanted.what, outcomes.limits_enforced(wanted), hands.enforce, wanted)
+
+    @handles(LimitsEnforced)
+    def enforced(self, message: LimitsEnforced) -> None:
+        wanted = message.wanted
+        if message.problems:
+            self._warn(f"limits of {wanted.what} are not enforced: {'; '.join(message.problems)}")
+        elif self._enforced.get(wanted.what) != wanted.limits:
+            self._enforced[wanted.what] = wanted.limits
+            text = f"limits of {wanted.what} are enforced"
+            self._tools.events.tell(node_event(self._plan.node, "Normal", ENFORCED, text))
+
+    def _is_usable(self) -> bool:
+        return self._ground is not None and self._ground.usable
+
+    # --- what is said, once -----------------------------------------------------------------------------------------
+
+    def _warn_of(self, problem: str) -> None:
+        """The first of each file: what cannot be written for one pod cannot be written for the next either."""
+        file = os.path.basename(problem.partition(" cannot ")[0])
+        if file not in self._said:
+            self._said.add(file)
+            self._warn(f"not every limit of cgroups holds: {problem}")
+
+    def _warn(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self.log.warning("%s", text)
+            self._tools.events.tell(node_event(self._plan.node, "Warning", NOT_ENFORCED, text))

@@ -1,0 +1,145 @@
+"""What `CgroupActor` does to cgroups, as calls for a lane: each may take as long as the kernel or systemd does.
+
+Nothing here raises for want of rights, and nothing is decided: what was done, and what could not be, is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from actors.resources.cgroups.plan import CgroupPlan, Enforcement
+from config.pods.identity import QosClass
+from runtime.cgroups.capability import CgroupLimits, Cgroups, CgroupTree
+from runtime.cgroups.names import CgroupNameError, Words, pod_word, pod_words, root_words, tier_words
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
+
+T = TypeVar("T")
+
+CREATE, UPDATE, DESTROY = "create", "update", "destroy"
+
+
+class PodGroup(msgspec.Struct, frozen=True):
+    """The cgroup of one pod, to be made. `adopt`: only where it is there already."""
+
+    uid: str
+    qos: QosClass
+    limits: CgroupLimits
+    adopt: bool = False
+
+
+class PodGroupMade(msgspec.Struct, frozen=True):
+    """`parent` empty: it is not there; `problems` say why, unless it was to be adopted only."""
+
+    uid: str
+    parent: str = ""
+    problems: tuple[str, ...] = ()
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """Whether pods can have cgroups here, why not all is as it should be, and whose cgroups there are already."""
+
+    usable: bool
+    problems: tuple[str, ...] = ()
+    uids: tuple[str, ...] = ()
+
+
+class CgroupHands:
+    """See the module. `cgroupRoot` of the plan is not ours to make."""
+
+    def __init__(
+        self, tree: CgroupTree, driver: str, plan: CgroupPlan, meters: Meters, now_ns: Callable[[], int]
+    ) -> None:
+        self._tree = tree
+        self._cgroups: Cgroups = tree.driven_by(driver)
+        self._root = root_words(plan.root, per_qos=False)
+        self._pods = root_words(plan.root)
+        self._tiers = {qos: tier_words(self._pods, qos) for qos in QosClass}
+        self._meters = meters
+        self._now_ns = now_ns
+
+    def prepare(self, tiers: Iterable[tuple[QosClass, CgroupLimits]]) -> Ground:
+        """Make the cgroup of all pods, and the tiers in it."""
+        cgroups = self._cgroups
+        try:
+            if self._root and not cgroups.exists(self._root):
+                where = cgroups.name(self._root)
+                return Ground(False, (f"the cgroup {where} does not exist: make it, or change cgroupRoot",))
+            problems = [*cgroups.problems(), *self.write_tiers(tiers)]
+            usable = all(cgroups.exists(tier) for tier in self._tiers.values())
+        except CgroupNameError as fault:
+            return Ground(False, (f"cgroupRoot: {fault}",))
+        return Ground(usable, tuple(dict.fromkeys(problems)), self.uids())
+
+    def uids(self) -> tuple[str, ...]:
+        """Whose cgroups there are."""
+        return tuple([uid for tier in self._tiers.values() for uid in self._cgroups.pod_uids(tier)])
+
+    def make(self, wanted: Iterable[PodGroup]) -> tuple[PodGroupMade, ...]:
+        """One after the other; what cannot be made does not keep the others from being made."""
+        return tuple([self._make(each) for each in wanted])
+
+    def _make(self, wanted: PodGroup) -> PodGroupMade:
+        cgroups = self._cgroups
+        try:
+            words = pod_words(self._pods, wanted.qos, wanted.uid)
+            if wanted.adopt and not cgroups.exists(words):
+                return PodGroupMade(wanted.uid)
+            deed = UPDATE if wanted.adopt else CREATE
+            problems = self._timed(deed, partial(cgroups.apply, words, wanted.limits))
+            there = cgroups.exists(words)
+            return PodGroupMade(wanted.uid, cgroups.name(words) if there else "", problems)
+        except CgroupNameError as fault:
+            return PodGroupMade(wanted.uid, "", (str(fault),))
+
+    def write_tiers(self, tiers: Iterable[tuple[QosClass, CgroupLimits]]) -> tuple[str, ...]:
+        """What could not be written."""
+        return tuple(problem for qos, limits in tiers for problem in self._update(self._tiers[qos], limits))
+
+    def enforce(self, wanted: Enforcement) -> tuple[str, ...]:
+        """What of it could not be done."""
+        try:
+            if wanted.exists and not self._cgroups.exists(wanted.words):
+                where = self._cgroups.name(wanted.words)
+                return (f"the cgroup {where} does not exist: make it, or leave {wanted.what} out",)
+            return self._update(wanted.words, wanted.limits)
+        except CgroupNameError as fault:
+            return (str(fault),)
+
+    def weaken(self, uids: Iterable[str], limits: CgroupLimits) -> tuple[str, ...]:
+        """Leave the cgroups of these pods where they are, with so little."""
+        there = (words for uid in uids for words in self._places(uid) if self._cgroups.exists(words))
+        return tuple(problem for words in there for problem in self._update(words, limits))
+
+    def remove(self, uids: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """End what is in them and take them away, in whichever tier they are: (UID, what stays and why) of each."""
+        return tuple([(uid, self._timed(DESTROY, partial(self._remove, uid))) for uid in uids])
+
+    def _remove(self, uid: str) -> tuple[str, ...]:
+        problems: list[str] = []
+        for words in self._places(uid):
+            problems += self._cgroups.remove(words)
+        return tuple(problems)
+
+    def take_in(self, own: str, everybody: str) -> tuple[str, ...]:
+        """Move this process to the cgroup `own`, and the system's processes to `everybody`; empty: they stay."""
+        return (*(self._tree.enter(own) if own else ()), *(self._tree.gather(everybody) if everybody else ()))
+
+    def _places(self, uid: str) -> list[Words]:
+        """Wherever a pod may be: a cgroup of which only the name is known tells nothing of its pod."""
+        word = pod_word(uid)
+        return [(*tier, word) for tier in self._tiers.values()]
+
+    def _update(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
+        return self._timed(UPDATE, partial(self._cgroups.apply, words, limits))
+
+    def _timed(self, deed: str, do: Callable[[], T]) -> T:
+        began_ns = self._now_ns()
+        try:
+            return do()
+        finally:
+            self._meters.took(names.CGROUP_MANAGER, self._now_ns() - began_ns, deed)

@@ -1,0 +1,181 @@
+"""What is written into the cgroups of pods, tiers and the node (spec 10.3 to 10.5). Pure.
+
+A pod's cgroup bounds all that runs in it together. Its weight is what the pod asks for. It has a limit only where every
+container has one, since what one may use without a limit is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.start.resource_rules import DEFAULT_PERIOD_US
+from actors.start.resources import MINIMUM_SHARES, cpu_quota_us, cpu_shares
+from config.objects import Container, Pod
+from config.pods.identity import QosClass, is_sidecar
+from config.pods.requests import Amounts, read_amounts
+from config.values.quantity import NANOS, parse_quantity
+from runtime.cgroups.capability import CgroupLimits
+
+CPU, MEMORY, PID = "cpu", "memory", "pid"
+HUGE_PAGES = "hugepages-"
+_NOTHING: Mapping[str, int] = {}
+_NO_PAGES: Mapping[int, int] = {}
+
+
+class CgroupRules(msgspec.Struct, frozen=True):
+    """How this node bounds pods. `pids_limit`: of a pod, -1 for none. `page_sizes`: of huge pages, in bytes.
+
+    `keeps_memory`: what pods ask for of memory is kept for them (MemoryQoS with TieredReservation). `held_back`: how
+    much of the memory asked for by better classes is kept from those below, in percent; None: nothing (QOSReserved).
+    """
+
+    cpu_quota: bool = True
+    cpu_period_us: int = DEFAULT_PERIOD_US
+    pids_limit: int = -1
+    page_sizes: tuple[int, ...] = ()
+    keeps_memory: bool = False
+    held_back: int | None = None
+
+
+class Demand(msgspec.Struct, frozen=True, gc=False):
+    """What a pod adds to its tier: thousandths of a CPU, and bytes of memory, that it asks for."""
+
+    milli_cpu: int = 0
+    memory_bytes: int = 0
+
+    def plus(self, other: Demand) -> Demand:
+        return Demand(self.milli_cpu + other.milli_cpu, self.memory_bytes + other.memory_bytes)
+
+    def less(self, other: Demand) -> Demand:
+        return Demand(self.milli_cpu - other.milli_cpu, self.memory_bytes - other.memory_bytes)
+
+
+def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -> CgroupLimits:
+    """Of one pod, of that class, that asks for this. Raises QuantityError."""
+    limits = _limits(pod) if qos is not QosClass.BEST_EFFORT else _NOTHING
+    quota = cpu_quota_us(_milli(limits[CPU]), rules.cpu_period_us) if CPU in limits else None
+    memory = -(-limits[MEMORY] // NANOS) if MEMORY in limits else None
+    return CgroupLimits(
+        cpu_shares=cpu_shares(_milli(requests.get(CPU, 0))) if qos is not QosClass.BEST_EFFORT else MINIMUM_SHARES,
+        cpu_quota_us=-1 if quota is None or not rules.cpu_quota else quota,
+        cpu_period_us=None if quota is None else rules.cpu_period_us,
+        memory_bytes=-1 if memory is None else memory,
+        memory_min_bytes=_bytes(requests) if rules.keeps_memory and qos is QosClass.GUARANTEED else None,
+        memory_low_bytes=_bytes(requests) if rules.keeps_memory and qos is QosClass.BURSTABLE else None,
+        pids=rules.pids_limit if rules.pids_limit > 0 else -1,
+        huge_pages=_huge_pages({**limits, **requests}, rules.page_sizes) if rules.page_sizes else _NO_PAGES,
+    )
+
+
+def demand_of(requests: Amounts) -> Demand:
+    """What a pod that asks for this adds to its tier."""
+    return Demand(_milli(requests.get(CPU, 0)), _bytes(requests))
+
+
+def tier_limits(
+    guaranteed: Demand, burstable: Demand, rules: CgroupRules, memory_bytes: int = 0
+) -> Mapping[QosClass, CgroupLimits]:
+    """Of the three tiers, by what their pods ask for: burstable pods weigh what they ask for together, best-effort ones
+    least; how much guaranteed ones weigh is said by each of them. Huge pages are counted by pod (spec 10.4).
+
+    The tier of the guaranteed is the cgroup of all. `memory_bytes`: what all pods may have; 0: not known.
+    """
+    every_page = dict.fromkeys(rules.page_sizes, -1)
+    keeps = rules.keeps_memory
+    top = CgroupLimits(
+        memory_min_bytes=guaranteed.memory_bytes if keeps else None,
+        memory_low_bytes=burstable.memory_bytes if keeps else None,
+    )
+    middle = low = None
+    if rules.held_back is not None and memory_bytes:
+        middle = max(0, memory_bytes - guaranteed.memory_bytes * rules.held_back // 100)
+        low = max(0, middle - burstable.memory_bytes * rules.held_back // 100)
+    return {
+        QosClass.GUARANTEED: top,
+        QosClass.BURSTABLE: CgroupLimits(
+            cpu_shares=cpu_shares(burstable.milli_cpu),
+            memory_bytes=middle,
+            memory_low_bytes=burstable.memory_bytes if keeps else None,
+            huge_pages=every_page,
+        ),
+        QosClass.BEST_EFFORT: CgroupLimits(cpu_shares=MINIMUM_SHARES, memory_bytes=low, huge_pages=every_page),
+    }
+
+
+def reserved_limits(reserved: Mapping[str, str], *, compressible_only: bool = False) -> CgroupLimits:
+    """Of the cgroup of what is reserved for the system or the agent; `compressible_only`: what nobody dies of."""
+    kept = read_amounts(reserved)
+    memory, pids = kept.get(MEMORY), kept.get(PID)
+    return CgroupLimits(
+        cpu_shares=cpu_shares(_milli(kept[CPU])) if CPU in kept else None,
+        memory_bytes=None if memory is None or compressible_only else memory // NANOS,
+        pids=None if pids is None or compressible_only else pids // NANOS,
+    )
+
+
+def node_limits(capacity: Mapping[str, str], reserved: Iterable[Mapping[str, str]], rules: CgroupRules) -> CgroupLimits:
+    """Of all pods together: what the machine has less what is reserved for the system and the agent. What is kept free
+    for evictions is not taken off: pods may use it until they are evicted (spec 10.5).
+    """
+    left = read_amounts(capacity)
+    for name, amount in (each for amounts in reserved for each in read_amounts(amounts).items()):
+        if name in left:
+            left[name] = max(0, left[name] - amount)
+    pids = left.get(PID)
+    return CgroupLimits(
+        cpu_shares=cpu_shares(_milli(left[CPU])) if CPU in left else None,
+        memory_bytes=left[MEMORY] // NANOS if MEMORY in left else None,
+        pids=None if pids is None else pids // NANOS,
+        huge_pages=_huge_pages(left, rules.page_sizes),
+    )
+
+
+def _limits(pod: Pod) -> dict[str, int]:
+    """The limits of the pod as a whole; of a resource that not every container limits there is none."""
+    spec = pod.spec
+    total: dict[str, int] = {}
+    whole = read_amounts(spec.resources.limits) if spec.resources is not None else _NOTHING
+    regular = [_limits_of(each) for each in spec.containers]
+    sidecars = [_limits_of(each) for each in spec.init_containers if is_sidecar(each)]
+    everyone = [*regular, *(_limits_of(each) for each in spec.init_containers)]
+    named = {name for limits in everyone for name in limits}
+    overhead = read_amounts(spec.overhead)
+    for name in sorted(named | set(whole)):
+        if name in whole:
+            total[name] = whole[name]
+        elif all(name in limits for limits in everyone) or name.startswith(HUGE_PAGES):
+            together = sum(limits.get(name, 0) for limits in (*regular, *sidecars))
+            total[name] = max([together, *_at_first(pod, name)])
+    return {name: amount + overhead.get(name, 0) for name, amount in total.items()}
+
+
+def _at_first(pod: Pod, name: str) -> list[int]:
+    """What init containers may use in their time, beside the sidecars before them."""
+    found, beside = [], 0
+    for container in pod.spec.init_containers:
+        own = _limits_of(container).get(name, 0)
+        found.append(own + beside)
+        if is_sidecar(container):
+            beside += own
+    return found
+
+
+def _limits_of(container: Container) -> Mapping[str, int]:
+    return read_amounts(container.resources.limits) if container.resources is not None else _NOTHING
+
+
+def _bytes(requests: Amounts) -> int:
+    return -(-requests.get(MEMORY, 0) // NANOS)
+
+
+def _huge_pages(amounts: Mapping[str, int], sizes: tuple[int, ...]) -> dict[int, int]:
+    """Of each size that there is: what is asked for, and nothing of every other."""
+    paged = {name: amount for name, amount in amounts.items() if name.startswith(HUGE_PAGES)}
+    wanted = {parse_quantity(name.removeprefix(HUGE_PAGES)).value(): amount for name, amount in paged.items()}
+    return {size: wanted.get(size, 0) // NANOS for size in sizes}
+
+
+def _milli(nanos: int) -> int:
+    return -(-nanos * 1000 // NANOS)

@@ -1,0 +1,399 @@
+"""`ResourceManagerActor`: what of the node is given to which pod, and whether there is enough for one more (spec 10.14
+to 10.16).
+
+Every worker asks it before anything of its pod is made. The rules are in `actors.admission`; here is what they are
+asked about: the node as it is known, and the book of what is given away. A pod that it takes is in the book, and the
+book on the disk, before `CgroupActor` makes its cgroup and lets the worker hear of it. The pod keeps its place until
+its worker says that nothing of it runs.
+
+A critical pod that lacks room waits here until others have made way: they are told to end, and what they leave is kept
+for it. Pods that ran before this agent came are taken as they are; they are in the book that was read at the start, so
+that nobody else is given what is theirs, whether or not their own source has spoken yet.
+
+It never refuses because it does not know: until the node is known, questions wait.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.messages.admission import (
+    AdmissionWaits,
+    AdmitPod,
+    AllocationReleased,
+    MakeCgroup,
+    PodAdmitted,
+    PodRejected,
+    ResourceManagerStarted,
+)
+from actors.messages.events import pod_event
+from actors.messages.node import NodePressureObserved
+from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
+from actors.messages.shutdown import NodeShutdownObserved
+from actors.model.allocation import Allocation, Book, allocation_of, resized
+from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
+from actors.pod.view import DISK_LANE_SIZE
+from actors.resources.abilities import Abilities
+from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, Preempts, Pressure, Snapshot, admit
+from actors.resources.preemption import MESSAGE, REASON
+from actors.resources.verdict import Rejected
+from config.api.resources import NODES
+from config.objects import Node, ObjectMeta, Pod
+from config.values.quantity import QuantityError
+from runtime.api import Api, get
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.state.allocation_file import AllocationFile
+
+SECOND_NS = 1_000_000_000
+DISK_NS = 15 * SECOND_NS
+READ_NODE_NS = 10 * SECOND_NS
+SAVE_AGAIN_NS = 30 * SECOND_NS
+WAITS_FOR_NODE = "what the node has is not known yet"
+WAITS_FOR_SHUTDOWN = "the machine goes down"
+
+
+class BookRead(Message, frozen=True):
+    """To itself: what was on the disk."""
+
+    content: bytes | None
+    error: str
+
+
+class BookSaved(Message, frozen=True):
+    """To itself: the book, as it was at that time, is on the disk, or why not."""
+
+    version: int
+    error: str
+
+
+class SaveAgain(Message, frozen=True):
+    """To itself: the disk may be better now."""
+
+
+class NodeRead(Message, frozen=True):
+    """To itself: the node as the API has it now; None: it could not be had."""
+
+    node: Node | None
+
+
+class ResourceManagerActor(Actor):
+    """See the module. `api`: None where the node stands alone; `cgroups`: None where pods get none."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(
+        self,
+        file: AllocationFile,
+        node_name: str,
+        abilities: Abilities,
+        events: ActorRef,
+        sync_loop: ActorRef,
+        api: Api | None = None,
+        meters: Meters = UNMEASURED,
+        cgroups: ActorRef | None = None,
+        node: ActorRef | None = None,
+    ) -> None:
+        super().__init__()
+        self._node_status = node
+        self._cgroups = cgroups
+        self._meters = meters
+        self._file = file
+        self._node_name = node_name
+        self._abilities = abilities
+        self._events = events
+        self._sync_loop = sync_loop
+        self._api = api
+        self._node: Node | None = None
+        self._pressure: Pressure = NO_PRESSURE
+        self._going_down = False
+        self._book: Book | None = None
+        self._workers: dict[str, ActorRef] = {}
+        self._asking: dict[str, AdmitPod] = {}
+        """Who has not been answered, in the order of their coming."""
+        self._heirs: dict[str, set[str]] = {}
+        """UID of a pod that others make way for -> the UIDs of those that have not ended."""
+        self._doubtful: set[str] = set()
+        """Whom only the labels of the node keep away, while it is read again."""
+        self._reading_node = False
+        self._version = self._saving = self._saved = 0
+        """Of the book: as it is, as it is being written (0: it is not), as it is on the disk."""
+        self._saves_later = False
+        self._unsaid: dict[str, int] = {}
+        """UID of an admitted pod -> the version that has to be on the disk before it is told so."""
+
+    def on_start(self) -> None:
+        self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        self._sync_loop.tell(ResourceManagerStarted())
+        if self._node_status is not None:
+            self._node_status.tell(FollowNode(self.ref))
+        self._read_book()
+
+    # --- the book on the disk ---------------------------------------------------------------------------------------
+
+    def _read_book(self) -> None:
+        self.begin(lambda: self._disk.submit("book", self._file.load, deadline_ns=DISK_NS), _book_read)
+
+    @handles(BookRead)
+    def book_read(self, message: BookRead) -> None:
+        self._book = Book()
+        if message.error:
+            self.log.warning("what pods have been given cannot be read, all is counted anew: %s", message.error)
+        elif message.content:
+            try:
+                self._book = Book.read(message.content)
+            except msgspec.MsgspecError as fault:
+                self.log.warning("what pods have been given is not readable, all is counted anew: %s", fault)
+        self._consider_all()
+
+    def _save(self) -> None:
+        """Bring the book to the disk; what changes meanwhile goes with the next time."""
+        if self._saving or self._saved == self._version or self._book is None:
+            return
+        version = self._saving = self._version
+        content = self._book.written(without=self._heirs)
+        self.begin(
+            partial(self._disk.submit, "book", self._file.save, content, deadline_ns=DISK_NS),
+            lambda done: BookSaved(version, _error_of(outcome_of(done).error)),
+        )
+
+    @handles(BookSaved)
+    def book_saved(self, message: BookSaved) -> None:
+        self._saving = 0
+        if message.error:
+            # The book is for the next agent; this one knows. Pods do not wait for a disk that is full.
+            self.log.warning("what pods have been given cannot be kept on the disk: %s", message.error)
+            self.after(SAVE_AGAIN_NS, SaveAgain())
+        else:
+            self._saved = message.version
+        said = message.version if not message.error else self._version
+        for uid in [uid for uid, version in self._unsaid.items() if version <= said]:
+            del self._unsaid[uid]
+            if (asked := self._asking.pop(uid, None)) is not None:
+                self._admit(asked)
+        if not message.error:
+            self._save()
+
+    def _save_later(self) -> None:
+        """What is given back is written with others: nobody waits for it, and the next agent would find it out."""
+        if not self._saves_later:
+            self._saves_later = True
+            self.after(SECOND_NS, SaveAgain())
+
+    @handles(SaveAgain)
+    def save_again(self, _: SaveAgain) -> None:
+        self._saves_later = False
+        self._save()
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    @handles(AdmitPod)
+    def admit_pod(self, message: AdmitPod) -> None:
+        uid = message.pod.metadata.uid
+        self._workers[uid] = message.worker
+        self._asking[uid] = message
+        if self._heirs and any(uid in victims for victims in self._heirs.values()):
+            _end_victim(message.worker)  # it was chosen when nobody knew its worker yet
+        self._consider(message)
+        self._save()
+
+    def _consider_all(self) -> None:
+        for asked in list(self._asking.values()):
+            if asked.pod.metadata.uid not in self._unsaid:
+                self._consider(asked)
+        self._save()
+
+    def _consider(self, asked: AdmitPod) -> None:
+        book, pod = self._book, asked.pod
+        if book is None:
+            return
+        uid = pod.metadata.uid
+        if self._going_down and (asked.runs or uid in book):
+            # What runs of it runs on until its turn comes to end; nothing more of it is begun.
+            asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN))
+            return
+        has = book.get(uid)
+        if has is not None and uid not in self._heirs:
+            self._take(asked, resized(has, pod))
+            return
+        try:
+            wanted = allocation_of(pod)
+        except QuantityError as fault:
+            self._reject(asked, Rejected("UnexpectedAdmissionError", str(fault)))
+            return
+        if asked.runs:
+            self._take(asked, wanted)
+        elif self._node is None or not _says_enough(self._node, wanted):
+            asked.worker.tell(AdmissionWaits(WAITS_FOR_NODE))
+        elif not self._heirs.get(uid):
+            self._decide(asked, wanted, book, self._node)
+
+    def _decide(self, asked: AdmitPod, wanted: Allocation, book: Book, node: Node) -> None:
+        uid = wanted.uid
+        book.remove(uid)  # what was kept for it
+        self._heirs.pop(uid, None)
+        snapshot = self._snapshot(node, book, asked)
+        verdict = admit(asked.pod, wanted, snapshot)
+        if isinstance(verdict, NodeIsStale) and self._api is not None:
+            self._doubtful.add(uid)
+            self._read_node()
+        elif isinstance(verdict, Admitted):
+            self._take(asked, wanted)
+        elif isinstance(verdict, Preempts):
+            self._make_way(asked, wanted, verdict)
+        else:
+            self._reject(asked, verdict.otherwise if isinstance(verdict, NodeIsStale) else verdict)
+
+    def _snapshot(self, node: Node, book: Book, asked: AdmitPod) -> Snapshot:
+        return Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure, self._going_down)
+
+    def _take(self, asked: AdmitPod, wanted: Allocation | None) -> None:
+        if wanted is not None and self._book is not None:
+            self._book.put(wanted)
+            self._version += 1
+        uid = asked.pod.metadata.uid
+        if self._saved == self._version:
+            del self._asking[uid]
+            self._admit(asked)
+        else:
+            self._unsaid[uid] = self._version
+
+    def _admit(self, asked: AdmitPod) -> None:
+        """What was decided is told by whoever makes the cgroup, once that is there."""
+        if self._cgroups is None:
+            asked.worker.tell(PodAdmitted())
+            return
+        has = self._book.get(asked.pod.metadata.uid) if self._book is not None else None
+        if has is not None:  # or it has ended meanwhile
+            self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs))
+
+    def _reject(self, asked: AdmitPod, verdict: Rejected) -> None:
+        del self._asking[asked.pod.metadata.uid]
+        asked.worker.tell(PodRejected(verdict.reason, verdict.message))
+
+    def _make_way(self, asked: AdmitPod, wanted: Allocation, verdict: Preempts) -> None:
+        """End the victims. What the pod wants is kept for it from now on, though others have it still."""
+        assert self._book is not None, "nothing is decided without the book"
+        uid = wanted.uid
+        self._heirs[uid] = {victim.uid for victim in verdict.victims}
+        self._book.put(wanted)
+        for victim in verdict.victims:
+            self._meters.count(names.PREEMPTIONS, verdict.short_of)
+            self._events.tell(pod_event(_named(victim), "Warning", REASON, MESSAGE))
+            worker = self._workers.get(victim.uid)
+            if worker is not None:
+                _end_victim(worker)
+        victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
+        asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
+
+    # --- who has ended ----------------------------------------------------------------------------------------------
+
+    @handles(AllocationReleased)
+    def released(self, message: AllocationReleased) -> None:
+        self._forget(message.uid)
+
+    @handles(KnownPods)
+    def known_pods(self, message: KnownPods) -> None:
+        """What is in the book of pods that went while no agent was here."""
+        for allocation in list(self._book or ()):
+            if allocation.uid not in message.uids and allocation.uid not in self._workers:
+                self._release(allocation.uid)
+
+    def _forget(self, uid: str) -> None:
+        """The pod asks for nothing any more, nothing is kept for it, and what it had others may have."""
+        self._workers.pop(uid, None)
+        self._asking.pop(uid, None)
+        self._unsaid.pop(uid, None)
+        self._doubtful.discard(uid)
+        self._heirs.pop(uid, None)
+        self._release(uid)
+
+    def _release(self, uid: str) -> None:
+        if self._book is not None and self._book.remove(uid) is not None:
+            self._version += 1
+            self._save_later()
+        if not self._heirs:
+            return
+        heirs = [heir for heir, victims in self._heirs.items() if uid in victims]
+        for heir in heirs:
+            self._heirs[heir].discard(uid)
+            if not self._heirs[heir] and heir in self._asking:
+                self._consider(self._asking[heir])
+        if heirs:
+            self._save()
+
+    @handles(PodWorkerStarted)
+    def worker_started(self, message: PodWorkerStarted) -> None:
+        self._workers[message.uid] = message.worker
+
+    # --- the node ---------------------------------------------------------------------------------------------------
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        self._node = message.node
+        self._consider_all()
+
+    @handles(NodePressureObserved)
+    def pressure_observed(self, message: NodePressureObserved) -> None:
+        self._pressure = Pressure(message.memory, message.disk, message.pid)
+
+    @handles(NodeShutdownObserved)
+    def shutdown_observed(self, message: NodeShutdownObserved) -> None:
+        stays = self._going_down and not message.going_down
+        self._going_down = message.going_down
+        if stays:
+            self._consider_all()
+
+    def _read_node(self) -> None:
+        if self._reading_node or self._api is None:
+            return
+        self._reading_node = True
+        api, call = self._api, get(NODES, "", self._node_name)
+        self.begin(lambda: api.call(call, timeout_ns=READ_NODE_NS), lambda done: NodeRead(outcome_of(done).value))
+
+    @handles(NodeRead)
+    def node_read(self, message: NodeRead) -> None:
+        """The labels as they are now decide; where they cannot be had, those that are known."""
+        self._reading_node = False
+        node = message.node or self._node
+        doubtful, self._doubtful = self._doubtful, set()
+        for uid in sorted(doubtful):
+            asked = self._asking.get(uid)
+            if asked is None or node is None or self._book is None:
+                continue
+            wanted = allocation_of(asked.pod)
+            verdict = admit(asked.pod, wanted, self._snapshot(node, self._book, asked))
+            if isinstance(verdict, NodeIsStale):
+                self._reject(asked, verdict.otherwise)
+            else:
+                self._decide(asked, wanted, self._book, node)
+        self._save()
+
+
+def _end_victim(worker: ActorRef) -> None:
+    worker.tell(TerminatePod(evicted=True, disrupted=True, reason=REASON, message=MESSAGE))
+
+
+def _says_enough(node: Node, wanted: Allocation) -> bool:
+    """Whether it is known how much the node has of all that is wanted: its disk is measured last."""
+    there = node.status.allocatable if node.status is not None else {}
+    return PODS in there and (EPHEMERAL_STORAGE in there or EPHEMERAL_STORAGE not in wanted.requests)
+
+
+def _named(allocation: Allocation) -> Pod:
+    """For events: all that they need of a pod."""
+    return Pod(metadata=ObjectMeta(name=allocation.name, namespace=allocation.namespace, uid=allocation.uid))
+
+
+def _error_of(error: BaseException | None) -> str:
+    return "" if error is None else str(error) or type(error).__name__
+
+
+def _book_read(done: Pending[bytes | None]) -> BookRead:
+    outcome = outcome_of(done)
+    return BookRead(outcome.value, _error_of(outcome.error))

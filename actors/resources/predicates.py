@@ -1,0 +1,116 @@
+"""Whether a pod fits on this node: room, ports, selectors, taints, the operating system (spec 10.14). Pure.
+
+The scheduler has asked the same for pods that it placed. The node asks again, because the scheduler may have looked at
+what was true a moment ago, and because nobody has asked for static pods and for those that were bound by hand. The
+words are those that users know from other kubelets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from actors.model.allocation import Allocation, Book
+from actors.node_object.capacity import is_extended
+from actors.resources.verdict import Rejected
+from config.objects import Node, Pod
+from config.pods.identity import is_static
+from config.pods.node_selection import NO_EXECUTE, selected, tolerated
+from config.values.quantity import NANOS, parse_quantity
+
+PODS = "pods"
+CPU = "cpu"
+FIRST = (CPU, "memory", "ephemeral-storage")
+"""The order in which what is short is told; the first is the reason of the status."""
+
+NODE_AFFINITY = "NodeAffinity"
+OS = "linux"
+OS_LABEL = "kubernetes.io/os"
+
+
+class Shortage(msgspec.Struct, frozen=True):
+    """There is not enough of a resource. All in billionths of its unit; `pods` counts pods."""
+
+    resource: str
+    requested: int
+    used: int
+    capacity: int
+
+    def missing(self) -> int:
+        """How much would have to become free."""
+        return self.requested - (self.capacity - self.used)
+
+
+class Mismatch(msgspec.Struct, frozen=True):
+    """The node is not one for this pod, whatever is free."""
+
+    predicate: str
+    text: str
+
+
+Failure: TypeAlias = Shortage | Mismatch
+
+
+def os_rejection(pod: Pod) -> Rejected | None:
+    """Whether the pod is made for another operating system."""
+    label = pod.metadata.labels.get(OS_LABEL)
+    if label is not None and label != OS:
+        text = f"Failed to admit pod as the `{OS_LABEL}` label doesn't match node label"
+        return Rejected("PodOSSelectorNodeLabelDoesNotMatch", text)
+    if pod.spec.os is not None and pod.spec.os.name != OS:
+        return Rejected("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    return None
+
+
+def failures(pod: Pod, wanted: Allocation, node: Node, book: Book) -> tuple[Failure, ...]:
+    """All that keeps the pod from this node, what is short first; none: it fits."""
+    return (*_shortages(wanted, node, book), *_mismatches(pod, wanted, node, book))
+
+
+def rejection(failure: Failure) -> Rejected:
+    """The failure as the status of the pod tells it."""
+    if isinstance(failure, Mismatch):
+        return Rejected(failure.predicate, f"Predicate {failure.predicate} failed: {failure.text}")
+    requested, used, capacity = (
+        _counted(failure.resource, amount) for amount in (failure.requested, failure.used, failure.capacity)
+    )
+    room = f"requested: {requested}, used: {used}, capacity: {capacity}"
+    return Rejected(f"OutOf{failure.resource}", f"Node didn't have enough resource: {failure.resource}, {room}")
+
+
+def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]:
+    allocatable = node.status.allocatable if node.status is not None else {}
+    places = parse_quantity(allocatable.get(PODS, "0")).nanos
+    if (len(book) + 1) * NANOS > places:
+        yield Shortage(PODS, NANOS, len(book) * NANOS, places)
+    if not wanted.requests:
+        return
+    others = sorted(resource for resource in wanted.requests if resource not in FIRST)
+    for resource in (*FIRST, *others):
+        requested = wanted.requests.get(resource, 0)
+        if not requested or (is_extended(resource) and resource not in allocatable):
+            continue  # resources of the cluster that nodes know nothing of are others' to give
+        capacity, used = parse_quantity(allocatable.get(resource, "0")).nanos, book.used(resource)
+        if requested > capacity - used:
+            yield Shortage(resource, requested, used, capacity)
+
+
+def _mismatches(pod: Pod, wanted: Allocation, node: Node, book: Book) -> Iterator[Mismatch]:
+    spec, meta = pod.spec, node.metadata
+    if not selected(spec, meta.labels, meta.name):
+        yield Mismatch(NODE_AFFINITY, "node(s) didn't match Pod's node affinity/selector")
+    if spec.node_name and spec.node_name != meta.name:
+        yield Mismatch("NodeName", "node(s) didn't match the requested node name")
+    if wanted.ports and any(book.takes_port(port) for port in wanted.ports):
+        yield Mismatch("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+    for taint in node.spec.taints:
+        if taint.effect == NO_EXECUTE and not (is_static(pod) or tolerated(taint, spec.tolerations)):
+            yield Mismatch("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+            break
+
+
+def _counted(resource: str, amount: int) -> int:
+    """As messages show it: thousandths of a CPU, whole units of everything else."""
+    return -(-amount * (1000 if resource == CPU else 1) // NANOS)

@@ -1,0 +1,201 @@
+"""`ApiSourceActor`: the pods that the API server has bound to this node (spec 1.1).
+
+It follows them with a watch. The storage is told the full set after each list, and what has changed in between: the
+pods of one moment go as one message, so a thousand pods that are bound at once are a few merges, and one that changes
+on a node of thousands costs one pod. Until the first list has come nothing is told: the pods of this source are then
+not known, which is not the same as none.
+
+A change of the status alone is nearly always the echo of what this node has written itself. Nobody waits for it: it is
+told a second later, with others of its kind, or not at all where the pod goes or changes meanwhile.
+
+A new pod is told a moment after it was seen. The API server lets a node read what the pod refers to, and make tokens
+for it, only once its authorizer has seen the binding too; whoever asks at once is refused, and the pod waits longer.
+
+While the API server is away the pods that were seen last stay desired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import msgspec
+
+from actors.cluster.list_watch import Follower
+from actors.kernel import ActorRef, Message, handles
+from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
+from actors.sources.merge import differs_in_meaning
+from actors.sync.census import has_ended
+from actors.sync.entries import depends_on_others
+from config.api.resources import PODS
+from config.objects import Pod
+from config.pods.identity import SOURCE_API
+from runtime.api import Api
+
+SECOND_NS = 1_000_000_000
+FOLLOWED = "pods"
+SETTLE_NS = SECOND_NS // 10
+"""From the first sight of a pod to the word of it. Measured on a real API server: it needs 10 to 100 ms."""
+TOGETHER_NS = SECOND_NS // 50
+"""New pods that settle within this time are told together."""
+ECHO_NS = SECOND_NS
+"""How long the echo of a status may wait."""
+
+
+class TellChanges(Message, frozen=True):
+    """To itself: tell what has changed since the last time. Waits behind the changes that have arrived already, where
+    there are any.
+    """
+
+    def coalesce_key(self) -> Hashable:
+        return "tell"
+
+
+class TellNew(Message, frozen=True):
+    """To itself: some new pods have settled."""
+
+
+class TellEchoes(Message, frozen=True):
+    """To itself: statuses that nobody waits for have waited long enough."""
+
+
+class ApiSourceActor(Follower):
+    """See the module."""
+
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(self, storage: ActorRef, api: Api, node_name: str) -> None:
+        super().__init__(api)
+        self._storage = storage
+        self._node_name = node_name
+        self._pods: dict[str, Pod] = {}
+        self._new: dict[str, int] = {}
+        """UID -> when the pod may be told, in that order."""
+        self._changed: dict[str, Pod] = {}
+        self._echoes: dict[str, Pod] = {}
+        """What has changed in its status alone, and can wait."""
+        self._last_forms: dict[str, Pod] = {}
+        """Of pods that are gone: they tell how fast the pod is to end, where nobody was told before."""
+        self._gone: set[str] = set()
+        self._known = False
+
+    def on_start(self) -> None:
+        self.follow(FOLLOWED, PODS, field_selector=f"spec.nodeName={self._node_name}")
+
+    def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
+        self._pods = {pod.metadata.uid: pod for pod in objects}
+        self._known = True
+        self._tell_all()
+
+    def changed(self, key: Hashable, event_type: str, value: Any) -> None:
+        pod: Pod = value
+        uid = pod.metadata.uid
+        if event_type == "DELETED":
+            known = self._pods.pop(uid, None)
+            unheard = self._changed.pop(uid, None) is not None
+            self._drop_echo(uid)
+            if self._new.pop(uid, None) is not None:
+                return  # it came and went, and nobody has heard of it
+            if known is not None and (unheard or _grace_of(known) != _grace_of(pod)) and _grace_of(pod) is not None:
+                self._last_forms[uid] = pod  # how fast it is to end
+            self._gone.add(uid)
+        elif uid in self._new:
+            self._pods[uid] = pod
+            return
+        elif uid not in self._pods:
+            self._pods[uid] = pod
+            self._new[uid] = self.now_ns() + SETTLE_NS
+            if len(self._new) == 1:
+                self.after(SETTLE_NS, TellNew())
+            return
+        else:
+            before = self._pods[uid]
+            if pod.spec is not before.spec:
+                pod = _sharing(pod, before)
+            self._pods[uid] = pod
+            if uid not in self._changed and is_echo(before, pod):
+                if not self._echoes:
+                    self.after(ECHO_NS, TellEchoes())
+                self._echoes[uid] = pod
+                return
+            self._changed[uid] = pod
+            self._drop_echo(uid)
+        if self.has_mail():
+            self.ref.tell(TellChanges())
+        else:
+            self.tell_changes(TellChanges())
+
+    @handles(TellNew)
+    def tell_new(self, _: TellNew) -> None:
+        now_ns = self.now_ns()
+        for uid, due_ns in list(self._new.items()):
+            if due_ns > now_ns:
+                self.after(max(due_ns - now_ns, TOGETHER_NS), TellNew())
+                break
+            del self._new[uid]
+            self._changed[uid] = self._pods[uid]
+            self._gone.discard(uid)
+        self.tell_changes(TellChanges())
+
+    def _drop_echo(self, uid: str) -> None:
+        if self._echoes.pop(uid, None) is not None and not self._echoes:
+            self.cancel_timer(TellEchoes)
+
+    @handles(TellEchoes)
+    def tell_echoes(self, _: TellEchoes) -> None:
+        self._changed.update(self._echoes)
+        self._echoes.clear()
+        self.tell_changes(TellChanges())
+
+    @handles(TellChanges)
+    def tell_changes(self, _: TellChanges) -> None:
+        if not self._changed and not self._gone:
+            return
+        if self._last_forms:
+            self._storage.tell(SourceChanged(SOURCE_API, tuple(self._last_forms.values()), frozenset(), self.ref))
+            self._last_forms.clear()
+        changed, gone = tuple(self._changed.values()), frozenset(self._gone)
+        self._changed.clear()
+        self._gone.clear()
+        self._storage.tell(SourceChanged(SOURCE_API, changed, gone, self.ref))
+
+    @handles(ReadAgain)
+    def read_again(self, _: ReadAgain) -> None:
+        """The storage has lost something on the way, or all."""
+        if self._known:
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        self._new.clear()
+        self._last_forms.clear()
+        self._changed.clear()
+        self._echoes.clear()
+        self._gone.clear()
+        self._storage.tell(SourceRead(SOURCE_API, tuple(self._pods.values())))
+
+    @handles(ListProblems)
+    def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
+        return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())
+
+
+def is_echo(before: Pod, now: Pod) -> bool:
+    """Whether a change says something to nobody but the status manager, which has mostly had it in the answer to its
+    write. Pure. An end that it finds in the API a worker is told at once, unless it ends the pod already.
+    """
+    return (
+        not differs_in_meaning(before, now)
+        and not depends_on_others(before, now)
+        and (now.metadata.deletion_timestamp is not None or not has_ended(now))
+    )
+
+
+def _sharing(pod: Pod, before: Pod) -> Pod:
+    """The new form with the spec of the form before, where that is the same: a spec is most of a pod, and nearly every
+    change is one of the status. Whoever compares two forms is done at once, too.
+    """
+    return msgspec.structs.replace(pod, spec=before.spec) if pod.spec == before.spec else pod
+
+
+def _grace_of(pod: Pod) -> int | None:
+    """Seconds that its deletion gives it; None while it is not being deleted."""
+    return pod.metadata.deletion_grace_period_seconds

@@ -1,0 +1,89 @@
+"""`HttpSourceActor`: static pods from a URL (spec 1.1).
+
+It asks every `httpCheckFrequency`. Any answer but 200 is an error and changes nothing; so is a document that cannot be
+understood. An answer of no bytes is an error too, but it says that there is no pod. The same bytes as last time are not
+decoded again. A server that is down is said three times and then, loudly once, no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from actors.kernel import ActorRef, DeadlineExceededError
+from actors.messages.pods import SourceProblem
+from actors.sources.source import SECOND_NS, Decode, SourceActor, problems_of
+from config.credentials.masked_urls import masked_url
+from config.objects import Pod
+from runtime.manifests.url import ManifestAnswer, ManifestFetchError, ManifestServer
+
+SOURCE = "http"
+GIVE_UP_NS = 30 * SECOND_NS
+"""For a server capability that does not keep its own deadline."""
+LOUD_FAILURES = 3
+
+
+class HttpSourceActor(SourceActor):
+    """See the module."""
+
+    source: ClassVar[str] = SOURCE
+
+    def __init__(
+        self,
+        storage: ActorRef,
+        server: ManifestServer,
+        url: str,
+        headers: Mapping[str, Sequence[str]],
+        period_ns: int,
+        decode: Decode,
+    ) -> None:
+        super().__init__(storage, period_ns)
+        self._server = server
+        self._url = url
+        self._shown = masked_url(url)
+        self._headers = headers
+        self._decode = decode
+        self._body: bytes | None = None
+        self._pods: tuple[Pod, ...] | None = None
+        self._in_document: tuple[SourceProblem, ...] = ()
+        self._in_fetching: SourceProblem | None = None
+        self._failures = 0
+
+    async def read(self) -> None:
+        call = self._server.get(self._url, self._headers)
+        try:
+            answer = await self.wait(call, timeout_ns=GIVE_UP_NS, what=f"the manifest at {self._shown}")
+        except (ManifestFetchError, DeadlineExceededError) as failure:
+            self._failed(f"cannot be fetched: {failure}")
+        else:
+            self._answered(answer)
+        self.show(self._pods, self._in_document if self._in_fetching is None else (self._in_fetching,))
+
+    def _answered(self, answer: ManifestAnswer) -> None:
+        if answer.status != 200:
+            self._failed(f"cannot be fetched: the server answers with status {answer.status}")
+        elif not answer.body:
+            self._body, self._pods, self._in_document = b"", (), ()
+            self._failed("the answer is empty; no pod is desired")
+        else:
+            self._failures = 0
+            self._in_fetching = None
+            if answer.body != self._body:
+                self._body = answer.body
+                self._understand(answer.body)
+
+    def _understand(self, body: bytes) -> None:
+        manifest = self._decode(body, self._url)
+        self._in_document = problems_of(SOURCE, manifest)
+        if not manifest.errors:
+            self._pods = manifest.pods
+
+    def _failed(self, reason: str) -> None:
+        self._failures += 1
+        self._in_fetching = SourceProblem(SOURCE, self._shown, "", reason)
+        if 1 < self._failures <= LOUD_FAILURES:  # the first is a new problem and is said as such
+            self.log.info("%s", self._in_fetching)
+        elif self._failures == LOUD_FAILURES + 1:
+            self.log.info("%s; failed %d times, said no more", self._in_fetching, self._failures)
+        elif self._failures > LOUD_FAILURES:
+            self.log.debug("%s", self._in_fetching)

@@ -1,0 +1,248 @@
+"""`MirrorPodActor`: the pictures of static pods in the API (spec 1.7), and it alone makes and deletes them.
+
+It is told which static pods run (`StaticPodDesired`, `StaticPodGone`), which mirror pods the API shows
+(`MirrorPodChanged`), and the Node that owns them; `mirror_rules` says what to do about each name. One call of a name is
+under way at a time, and its end is a reason to look again; what fails is tried again, more slowly each time. Static
+pods themselves never wait for any of this. The status manager is told which object shows which pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.messages.mirrors import (
+    MirrorActorStarted,
+    MirrorPodChanged,
+    MirrorPodSeen,
+    StaticPodDesired,
+    StaticPodGone,
+    StaticSourcesReady,
+)
+from actors.messages.pods import FollowNode, NodeObserved, Operation
+from actors.messages.status import StatusManagerStarted
+from actors.sources.mirror_rules import MirrorDeed, mirror_deed, mirror_of, shows
+from config.api.resources import PODS
+from config.objects import Node, Pod
+from config.pods.identity import display_name, full_name
+from runtime.api import Api, ApiError, create, delete, get
+
+SECOND_NS = 1_000_000_000
+FIRST_DELAY_NS = SECOND_NS
+MAX_DELAY_NS = 60 * SECOND_NS
+MAX_UNHEARD_NS = 8 * SECOND_NS
+"""While nobody answers: soon after an outage every static pod is to be seen."""
+
+
+class ConsiderMirror(Message, frozen=True):
+    """To itself: look at this name again."""
+
+    name: str
+
+    def coalesce_key(self) -> Hashable:
+        return self.name
+
+
+class MirrorDeedEnded(Message, frozen=True):
+    """To itself: a call has ended. `pod` is what the API shows after it, None where it shows nothing or is unknown."""
+
+    name: str
+    deed: MirrorDeed
+    pod: Pod | None
+    error: ApiError | None
+
+
+class _Name:
+    """What is known of one full name."""
+
+    __slots__ = ("busy", "failures", "mirror", "said", "static")
+
+    def __init__(self) -> None:
+        self.static: Pod | None = None
+        self.mirror: Pod | None = None
+        self.busy = False
+        self.failures = 0
+        self.said = ""
+
+
+class MirrorPodActor(Actor):
+    """See the module."""
+
+    mailbox_capacity: ClassVar[int] = 20_000
+    max_effects: ClassVar[int] = 8
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(
+        self, api: Api, node_name: str, sync_loop: ActorRef, status_manager: ActorRef, node_status: ActorRef
+    ) -> None:
+        super().__init__()
+        self._api = api
+        self._node_name = node_name
+        self._sync_loop = sync_loop
+        self._status_manager = status_manager
+        self._node_status = node_status
+        self._node: Node | None = None
+        self._sources_ready = False
+        self._names: dict[str, _Name] = {}
+        self._static_names: dict[str, str] = {}
+        """UID of a static pod -> its full name."""
+
+    def on_start(self) -> None:
+        self._node_status.tell(FollowNode(self.ref))
+        self._sync_loop.tell(MirrorActorStarted())
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        self._sync_loop.tell(MirrorActorStarted())
+
+    # --- what is told -----------------------------------------------------------------------------------------------
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        knew = self._node is not None and self._node.metadata.uid == message.node.metadata.uid
+        self._node = message.node
+        if not knew:
+            self._consider_all()
+
+    @handles(StaticSourcesReady)
+    def sources_ready(self, _: StaticSourcesReady) -> None:
+        self._sources_ready = True
+        self._consider_all()
+
+    @handles(StaticPodDesired)
+    def static_pod_desired(self, message: StaticPodDesired) -> None:
+        name = full_name(message.pod)
+        self._static_names[message.pod.metadata.uid] = name
+        known = self._names.setdefault(name, _Name())
+        known.static = message.pod
+        self._show(known)
+        self._consider(name)
+
+    @handles(StaticPodGone)
+    def static_pod_gone(self, message: StaticPodGone) -> None:
+        name = self._static_names.pop(message.uid, None)
+        known = self._names.get(name) if name is not None else None
+        if name is None or known is None or known.static is None or known.static.metadata.uid != message.uid:
+            return
+        known.static = None
+        self._consider(name)
+
+    @handles(MirrorPodChanged)
+    def mirror_pod_changed(self, message: MirrorPodChanged) -> None:
+        pod = message.pod
+        name = full_name(pod)
+        known = self._names.setdefault(name, _Name())
+        if message.operation is not Operation.REMOVE:
+            known.mirror = pod
+        elif known.mirror is not None and known.mirror.metadata.uid == pod.metadata.uid:
+            known.mirror = None
+        self._show(known)
+        self._consider(name)
+
+    def _show(self, known: _Name) -> None:
+        """Say to the status manager where the status of the static pod is to be written."""
+        static, mirror = known.static, known.mirror
+        if static is not None:
+            right = mirror if mirror is not None and shows(mirror, static) else None
+            self._status_manager.tell(MirrorPodSeen(static.metadata.uid, right))
+
+    @handles(StatusManagerStarted)
+    def show_all_again(self, _: StatusManagerStarted) -> None:
+        """It does not know any more where the status of any static pod is to be written."""
+        for known in self._names.values():
+            self._show(known)
+
+    # --- deeds ------------------------------------------------------------------------------------------------------
+
+    def _consider_all(self) -> None:
+        for name in list(self._names):
+            self._consider(name)
+
+    @handles(ConsiderMirror)
+    def consider_again(self, message: ConsiderMirror) -> None:
+        self._consider(message.name)
+
+    def _consider(self, name: str) -> None:
+        known = self._names.get(name)
+        if known is None or known.busy:
+            return
+        deed = mirror_deed(known.static, known.mirror, sources_ready=self._sources_ready)
+        if deed is MirrorDeed.NOTHING:
+            if known.static is None and known.mirror is None:
+                del self._names[name]
+                self.cancel_timer(name)
+        elif deed is MirrorDeed.CREATE:
+            self._create(name, known)
+        else:
+            self._delete(name, known)
+
+    def _create(self, name: str, known: _Name) -> None:
+        static, node = known.static, self._node
+        if static is None or node is None or not node.metadata.uid or node.metadata.deletion_timestamp is not None:
+            return  # without a Node to own it, it would not be let in; the Node's coming is a reason to look again
+        known.busy = True
+        api, namespace = self._api, static.metadata.namespace
+        call = create(PODS, namespace, mirror_of(static, self._node_name, node.metadata.uid))
+        self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorDeed.CREATE, done))
+
+    def _delete(self, name: str, known: _Name) -> None:
+        mirror = known.mirror
+        assert mirror is not None, "only what is there is deleted"
+        known.busy = True
+        api, meta = self._api, mirror.metadata
+        self.log.info("mirror pod %s is not what runs here; deleting it", display_name(mirror))
+        call = delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid)
+        self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorDeed.DELETE, done))
+
+    @handles(MirrorDeedEnded)
+    async def deed_ended(self, message: MirrorDeedEnded) -> None:
+        name, error = message.name, message.error
+        known = self._names[name]
+        known.busy = False
+        if message.deed is MirrorDeed.DELETE and (error is None or error.not_found or error.conflict):
+            known.mirror = None  # what the API shows instead, it tells
+            error = None
+        elif error is None:
+            known.mirror = message.pod
+            self._show(known)
+        elif error.already_exists and known.static is not None:
+            error = await self._look_who_is_there(known, known.static, error)
+        if error is None:
+            known.failures, known.said = 0, ""
+            self._consider(name)
+        else:
+            self._try_later(name, known, error)
+
+    async def _look_who_is_there(self, known: _Name, static: Pod, error: ApiError) -> ApiError | None:
+        """A pod of that name exists. If it is a mirror of ours it is only news; another pod keeps the name."""
+        meta = static.metadata
+        try:
+            found = await self.wait(self._api.call(get(PODS, meta.namespace, meta.name)))
+        except ApiError as failure:
+            return None if failure.not_found else failure
+        if found.spec.node_name != self._node_name or not any(
+            owner.kind == "Node" and owner.name == self._node_name for owner in found.metadata.owner_references
+        ):
+            return error
+        known.mirror = found
+        self._show(known)
+        return None
+
+    def _try_later(self, name: str, known: _Name, error: ApiError) -> None:
+        known.failures += 1
+        if str(error) != known.said:
+            known.said = str(error)
+            self.log.warning("the mirror pod of %s: %s", name, error)
+        longest_ns = MAX_UNHEARD_NS if error.outcome_unknown else MAX_DELAY_NS
+        base_ns = min(longest_ns, FIRST_DELAY_NS << min(known.failures - 1, 10))
+        delay_ns = int(base_ns * (1 + 0.5 * self.chance.random()))
+        self.after(max(delay_ns, error.retry_after_ns or 0), ConsiderMirror(name), key=name)
+
+
+def _ended(name: str, deed: MirrorDeed, done: Pending[Pod | None]) -> MirrorDeedEnded:
+    outcome = outcome_of(done)
+    error = outcome.error
+    if error is not None and not isinstance(error, ApiError):
+        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", f"{deed.value} mirror pod")
+    return MirrorDeedEnded(name, deed, outcome.value if error is None else None, error)

@@ -1,0 +1,389 @@
+"""`StatusManagerActor`: the published status of every pod of this node (spec 4.5).
+
+A status leaves the node through here and nowhere else. Workers tell what they compute; what is published follows the
+rules of `actors.status.published_status`; each change has a version, and what changes nothing is not published. Nothing is on
+disk: after a restart the workers are asked to tell again.
+
+With an API server, what differs there is written as a patch (`actors.api_status`): at most one write of a pod is under
+way, a bounded number in all, and always the newest status, so several changes of one pod become one. Who waits goes
+in the order of urgency, and a pod that is on its way is kept back for a while. When the API server does not answer,
+one write at a time tries it, ever more slowly; nothing is lost, and afterwards each pod that differs is written once.
+
+The object of a pod that is to be deleted goes when its worker has finished (`PodFinished`): deleted with grace 0 and
+its UID. The object of a static pod is its mirror pod, of which `MirrorPodActor` tells; without one there is nothing to
+write to.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import ClassVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.messages.mirrors import MirrorPodSeen
+from actors.messages.pods import ListPods
+from actors.messages.status import (
+    PodFinished,
+    PodForgotten,
+    PodLeftApi,
+    PodReconciled,
+    PodStatusChanged,
+    StatusManagerStarted,
+    Unwritten,
+    WantUnwritten,
+)
+from actors.status.measures import StatusMeasures
+from actors.status.patch import status_patch
+from actors.status.published import Published
+from actors.status.published_status import next_status
+from actors.status.queue import WriteQueue
+from actors.status.urgency import ON_ITS_WAY_NS, Urgency, urgency
+from config.api.resources import PODS
+from config.objects import Pod, PodStatus
+from config.pods.identity import display_name, is_static
+from runtime.api import Api, ApiError, delete, patch
+from runtime.metrics.meters import UNMEASURED, Meters
+
+MILLISECOND_NS = 1_000_000
+SECOND_NS = 1_000_000_000
+SWEEP_NS = 10 * SECOND_NS
+"""What the API server has refused is tried again this often (spec 4.5)."""
+MAX_WRITES = 16
+"""Under way at a time. More would only wait elsewhere, where what is urgent cannot go ahead."""
+WRITE_LIMIT_NS = 15 * SECOND_NS
+FIRST_PAUSE_NS = SECOND_NS // 4
+MAX_PAUSE_NS = 10 * SECOND_NS
+
+_ENDED, _REST = Urgency.ENDED, Urgency.REST
+
+
+class WriteEnded(Message, frozen=True):
+    """To itself: a write has ended. `pod` is the object after it; None after a deletion, or with an `error`."""
+
+    uid: str
+    pod: Pod | None
+    error: ApiError | None
+
+
+class WriteDue(Message, frozen=True):
+    """To itself: a status has been kept back long enough, or a pause is over."""
+
+
+class Sweep(Message, frozen=True):
+    """To itself: try again what was refused."""
+
+
+class StatusManagerActor(Actor):
+    """See the module. `api` None: the node stands alone."""
+
+    mailbox_capacity: ClassVar[int] = 50_000
+    linger_ns: ClassVar[int] = 5 * MILLISECOND_NS
+    """A pod that starts or ends quickly says several things within a moment, of which the last is the status."""
+    max_effects: ClassVar[int] = MAX_WRITES
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, sync_loop: ActorRef, api: Api | None = None, meters: Meters = UNMEASURED) -> None:
+        super().__init__()
+        self._sync_loop = sync_loop
+        self._api = api
+        self._pods: dict[str, Published] = {}
+        self._mirrors: dict[str, Pod] = {}
+        self._early: dict[str, Pod] = {}
+        """What the API shows of pods of which no worker has said anything yet."""
+        self._queue = WriteQueue()
+        self._writes = 0
+        self._pause_ns = 0
+        self._not_before_ns = 0
+        self._alarm_ns: int | None = None
+        """When it is to look again who may be written."""
+        self._refused: set[str] = set()
+        self._measures = StatusMeasures(meters)
+
+    def on_start(self) -> None:
+        self._sync_loop.tell(StatusManagerStarted())
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        self._sync_loop.tell(StatusManagerStarted())
+
+    # --- what is told -----------------------------------------------------------------------------------------------
+
+    @handles(PodStatusChanged)
+    def pod_status_changed(self, message: PodStatusChanged) -> None:
+        uid = message.pod.metadata.uid
+        if message.first is not None and uid not in self._pods:
+            self._take(uid, message.pod, message.first, message.seen, final=False)
+        if self._take(uid, message.pod, message.status, message.seen, final=message.final):
+            self._consider(uid, self._pods[uid])
+
+    def _take(self, uid: str, pod: Pod, computed: PodStatus, seen: bool, *, final: bool) -> bool:
+        """Publish what the worker has computed, as the rules have it; whether that is another status than before."""
+        known, static = self._pods.get(uid), is_static(pod)
+        if known is not None and known.seen and not seen:
+            # Of a worker that has begun anew: what the one before has seen is more.
+            computed, seen = known.status, True
+        status = next_status(None if known is None else known.status, computed)
+        if known is None:
+            known = self._pods[uid] = Published(pod, computed)
+            self._measures.came(pod)
+            if static:
+                known.show_by(self._mirrors.get(uid))
+                status = known.status
+        elif status is None and seen and not known.seen and static:
+            # Only its mirror has said that it ended: in a life before this agent, such as that before a boot.
+            status = computed
+        elif status is None:
+            self.log.warning(
+                "pod %s has ended as %s; a status of phase %s is not published",
+                display_name(pod),
+                known.status.phase,
+                computed.phase,
+            )
+            status = known.status
+        changed = known.version == 0 or status is not known.status or (final and not known.final)
+        changed = changed or (seen and not known.seen)
+        known.seen = seen
+        known.pod = pod
+        known.final = known.final or final
+        if not static:
+            known.note(pod)
+            if (early := self._early.pop(uid, None)) is not None:
+                known.note(early)  # the worker may have known an older one
+        if not changed or status is None:
+            return False
+        self._measures.changed(pod, known.status, status, self.wall_ns())
+        known.status = status
+        known.version += 1
+        log = self.log
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("pod %s: status %d, phase %s", display_name(pod), known.version, status.phase)
+        return True
+
+    @handles(PodReconciled)
+    def pod_reconciled(self, message: PodReconciled) -> None:
+        uid = message.pod.metadata.uid
+        known = self._pods.get(uid)
+        if known is None:
+            self._early[uid] = message.pod
+        elif known.note(message.pod):
+            self._consider(uid, known)
+
+    @handles(PodLeftApi)
+    def pod_left_api(self, message: PodLeftApi) -> None:
+        self._early.pop(message.uid, None)
+        known = self._pods.get(message.uid)
+        if known is not None:
+            known.gone = True
+            self._queue.drop(message.uid)
+
+    @handles(MirrorPodSeen)
+    def mirror_pod_seen(self, message: MirrorPodSeen) -> None:
+        uid, mirror = message.static_uid, message.mirror
+        known = self._pods.get(uid)
+        if mirror is None:
+            self._mirrors.pop(uid, None)
+        else:
+            self._mirrors[uid] = mirror
+        if known is None:
+            return
+        if mirror is None or known.api is None or mirror.metadata.uid != known.api.metadata.uid:
+            known.show_by(mirror)
+        elif not known.note(mirror):
+            return
+        self._consider(uid, known)
+
+    @handles(PodFinished)
+    def pod_finished(self, message: PodFinished) -> None:
+        known = self._pods.get(message.uid)
+        if known is not None and not known.finished:
+            known.finished = True
+            self._consider(message.uid, known)
+
+    @handles(PodForgotten)
+    def pod_forgotten(self, message: PodForgotten) -> None:
+        self._pods.pop(message.uid, None)
+        self._early.pop(message.uid, None)
+        self._measures.forgotten(message.uid)
+        self._mirrors.pop(message.uid, None)
+        self._refused.discard(message.uid)
+        self._queue.drop(message.uid)
+
+    @handles(ListPods)
+    def list_pods(self, _: ListPods) -> tuple[Pod, ...]:
+        return tuple(msgspec.structs.replace(each.pod, status=each.status) for each in self._pods.values())
+
+    @handles(WantUnwritten)
+    def want_unwritten(self, message: WantUnwritten) -> None:
+        waits = (uid for uid in message.uids if uid in self._pods and self._pods[uid].waits_for_write())
+        message.asker.tell(Unwritten(frozenset(waits)))
+
+    # --- what is to be written --------------------------------------------------------------------------------------
+
+    def _consider(self, uid: str, known: Published) -> None:
+        """Put the pod where it belongs: nowhere, among those kept back, or into the queue."""
+        if self._api is None or not known.may_be_written():
+            return
+        if known.want():
+            self._measures.shown(uid, self.now_ns())
+            self._queue.drop(uid)
+            if known.is_to_go():
+                self._write_or_wait(uid, known, _ENDED)
+            return
+        self._measures.wanted(uid, self.now_ns())
+        shown = None if known.api is None else known.api.status
+        urgent = urgency(shown, known.wanted, ending=known.is_ending())
+        if urgent is _REST and uid not in self._queue.waiting:
+            self._queue.keep_back(uid, self.now_ns() + ON_ITS_WAY_NS)
+            self._set_alarm()
+            return
+        self._write_or_wait(uid, known, urgent)
+
+    @handles(WriteDue)
+    def write_due(self, _: WriteDue) -> None:
+        self._alarm_ns = None
+        for uid in self._queue.take_due(self.now_ns()):
+            known = self._pods.get(uid)
+            if known is not None and known.may_be_written() and not known.want():
+                self._queue.put(uid, _REST)
+        self._pump()
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """Wake for whoever is next: the first of those kept back, or all that wait for a pause to end.
+
+        Most pods that are kept back come to run before their time is over. An alarm for them stays: it costs less to
+        wake for nobody now and then than to move it for each pod.
+        """
+        now_ns, due_ns = self.now_ns(), self._queue.next_due_ns()
+        if self._queue.waiting and self._not_before_ns > now_ns and (due_ns is None or due_ns > self._not_before_ns):
+            due_ns = self._not_before_ns
+        if due_ns is not None and (self._alarm_ns is None or due_ns < self._alarm_ns):
+            self._alarm_ns = due_ns
+            self.after(max(0, due_ns - now_ns), WriteDue())
+
+    @handles(Sweep)
+    def sweep(self, _: Sweep) -> None:
+        refused, self._refused = self._refused, set()
+        for uid in refused:
+            known = self._pods.get(uid)
+            if known is not None:
+                self._consider(uid, known)
+
+    # --- writing ----------------------------------------------------------------------------------------------------
+
+    def _write_or_wait(self, uid: str, known: Published, urgent: Urgency) -> None:
+        """Begin its write, where that is possible and nobody waits for one."""
+        queue = self._queue
+        if queue.waiting or not self._may_write():
+            queue.put(uid, urgent)
+            self._pump()
+        else:
+            queue.drop(uid)
+            self._write(uid, known)
+
+    def _may_write(self) -> bool:
+        if self._not_before_ns and self._not_before_ns > self.now_ns():
+            return False
+        return self._writes < (1 if self._pause_ns else MAX_WRITES)
+
+    def _pump(self) -> None:
+        """Begin as many writes as may be under way, most urgent first."""
+        queue = self._queue
+        while queue.waiting and self._may_write() and (uid := queue.take()) is not None:
+            known = self._pods.get(uid)
+            if known is not None and known.may_be_written():  # its object may have gone while it waited
+                self._write(uid, known)
+
+    def _write(self, uid: str, known: Published) -> None:
+        api, pod = self._api, known.api
+        assert api is not None, "nothing is queued without an API server"
+        assert pod is not None, "only what has an object is queued"
+        meta = pod.metadata
+        body = None if known.is_shown() else status_patch(meta.uid, pod.status, known.wanted)
+        if body is None and not known.is_to_go():
+            return
+        known.begin_write()
+        self._writes += 1
+        if body is not None:
+            write = patch(PODS, meta.namespace, meta.name, body, subresource="status")
+            self.begin(partial(api.call, write, timeout_ns=WRITE_LIMIT_NS), partial(_written, uid))
+        else:
+            removal = delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid)
+            self.begin(partial(api.call, removal, timeout_ns=WRITE_LIMIT_NS), partial(_written, uid))
+
+    @handles(WriteEnded)
+    def write_ended(self, message: WriteEnded) -> None:
+        self._writes -= 1
+        error = message.error
+        if error is None or not (error.outcome_unknown or error.code == 429):
+            self._pause_ns = 0
+        else:
+            self._pause(error)
+        known = self._pods.get(message.uid)
+        if known is not None:
+            known.writing = False
+            if error is None:
+                self._wrote(message.uid, known, message.pod)
+            else:
+                self._failed(message.uid, known, error)
+        if self._queue.waiting:
+            self._pump()
+            if self._queue.waiting:
+                self._set_alarm()
+
+    def _wrote(self, uid: str, known: Published, pod: Pod | None) -> None:
+        if pod is None:
+            known.gone = known.removed = True
+            self.log.debug("pod %s has left the API", display_name(known.pod))
+            return
+        known.wrote(pod)
+        self._consider(uid, known)
+
+    def _failed(self, uid: str, known: Published, error: ApiError) -> None:
+        if error.not_found or _is_another(error):
+            # Gone, or another pod has its name: what its source shows next says which.
+            known.gone = True
+            self.log.debug("pod %s: %s", display_name(known.pod), error)
+        elif error.outcome_unknown or error.code == 429:
+            self._consider(uid, known)
+            if uid not in self._queue.waiting:
+                self._queue.put(uid, _REST)
+        else:
+            if not self._refused:
+                self.after(SWEEP_NS, Sweep())
+            self._refused.add(uid)
+            if error.conflict:
+                # Others wrote all the time. What they wrote may have been shown before this answer came.
+                self.log.debug("pod %s: %s", display_name(known.pod), error)
+            elif str(error) != known.refused:
+                known.refused = str(error)
+                self.log.warning("the status of pod %s is refused: %s", display_name(known.pod), error)
+
+    def _pause(self, error: ApiError) -> None:
+        """The API server does not answer: wait, longer each time, and then try with one write."""
+        now_ns = self.now_ns()
+        if self._not_before_ns > now_ns:
+            return  # another write of the same moment has said so
+        if self._pause_ns == 0:
+            self.log.warning("statuses cannot be written now: %s", error)
+        self._pause_ns = min(MAX_PAUSE_NS, max(FIRST_PAUSE_NS, 2 * self._pause_ns))
+        asked_ns = error.retry_after_ns or 0
+        self._not_before_ns = now_ns + max(asked_ns, int(self._pause_ns * (0.75 + 0.5 * self.chance.random())))
+
+
+def _is_another(error: ApiError) -> bool:
+    """How a real API server says that the pod of this name has another UID: to a patch, and to a deletion."""
+    if error.conflict:
+        return "Precondition failed" in error.message
+    return error.code == 422 and "metadata.uid" in error.message
+
+
+def _written(uid: str, done: Pending[Pod | None]) -> WriteEnded:
+    outcome = outcome_of(done)
+    error = outcome.error
+    if error is None or isinstance(error, ApiError):
+        return WriteEnded(uid, outcome.value if error is None else None, error)
+    return WriteEnded(uid, None, ApiError(0, "Unknown", f"{type(error).__name__}: {error}", "a status write"))

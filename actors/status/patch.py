@@ -1,0 +1,85 @@
+"""The strategic merge patch that brings a pod's status in the API from one value to another. Pure.
+
+It names what differs and nothing else, so that two writers of different parts do not meet. The UID in it makes
+the write fail on another pod of the same name. Lists that the API merges by key (conditions by type, addresses by ip)
+are written as the API wants them: conditions one by one, addresses as a whole.
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import attrgetter, ne
+from typing import Any
+
+import msgspec
+
+from actors.pod_status.conditions import by_type, type_of
+from actors.status.merge import NODE_CONDITIONS, NOTHING
+from config.objects import PodCondition, PodStatus
+
+_FIELDS = msgspec.structs.fields(PodStatus)
+_NAMES = tuple(field.encode_name for field in _FIELDS)
+_values = attrgetter(*(field.name for field in _FIELDS))
+_MERGED_BY_IP = frozenset({"podIPs", "hostIPs"})
+_MAPS = frozenset({"allocatedResources", "resources"})
+_REPLACED = _MERGED_BY_IP | _MAPS
+
+
+def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str, Any] | None:
+    """The body of the patch for the pod of that UID; None when there is nothing to say.
+
+    Where a part is written as a whole the body holds it as it is in `wanted`: the structs become JSON with the body.
+    """
+    before = NOTHING if api is None else api
+    changes: dict[str, Any] = {}
+    olds, news = _values(before), _values(wanted)
+    for name, old, new in compress(zip(_NAMES, olds, news, strict=True), map(ne, olds, news)):
+        if name == "conditions":
+            changed = _condition_changes(old, new)
+            if changed:
+                changes[name] = changed
+        elif not new:
+            changes[name] = None
+        elif not old or name not in _REPLACED:
+            changes[name] = new
+        elif name in _MERGED_BY_IP:
+            changes[name] = [{"$patch": "replace"}, *new]
+        else:
+            changes[name] = {"$patch": "replace", **msgspec.to_builtins(new)}
+    return {"metadata": {"uid": uid}, "status": changes} if changes else None
+
+
+def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
+    """What a patch names: fields of the status, conditions one by one, and what is to leave a condition."""
+    changes = {} if body is None else body["status"]
+    asked = set(changes.keys() - {"conditions"})
+    for each in changes.get("conditions", ()):
+        if isinstance(each, dict):
+            asked.update(f"{name} of {each['type']}" for name, value in each.items() if value is None)
+        asked.add(f"condition {each['type'] if isinstance(each, dict) else each.type}")
+    return frozenset(asked)
+
+
+def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[Any]:
+    before = by_type(old)
+    written: list[Any] = []
+    wanted = frozenset(map(type_of, new))
+    for known, each in zip(map(before.get, map(type_of, new)), new, strict=True):
+        if known is None:
+            written.append(each)
+        elif known != each:
+            written.append(_in_place_of(known, each) if known.reason or known.message else each)
+    if wanted.issuperset(before):
+        return written
+    gone = [each for each in before if each not in wanted and each in NODE_CONDITIONS]
+    return written + [{"$patch": "delete", "type": each} for each in gone]
+
+
+def _in_place_of(known: PodCondition, condition: PodCondition) -> PodCondition | dict[str, Any]:
+    """What has left it is said to be absent: a patch would keep the old text."""
+    gone: dict[str, Any] = {}
+    if known.reason and not condition.reason:
+        gone["reason"] = None
+    if known.message and not condition.message:
+        gone["message"] = None
+    return {**gone, **msgspec.to_builtins(condition)} if gone else condition

@@ -1,0 +1,167 @@
+"""What this node has for volumes: the actual world of the `VolumeReconcilerActor`, as data (spec 8.3).
+
+It is what calls have reported and listings have found, never more: the truth is the disk, and after a restart it begins
+empty. One record per thing (`volume_state`), by what it is: the directory of a pod, a volume of a pod, a device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.volumes.state import ABSENT, Event, Found, ThingLife, advance
+from runtime.volumes.capability import LocatedVolume, VolumePlace
+
+SECOND_NS = 1_000_000_000
+RETRY_INITIAL_NS = SECOND_NS // 2
+RETRY_MAX_NS = 122 * SECOND_NS
+
+
+class PodDirectory(msgspec.Struct, frozen=True):
+    """The directory of this pod."""
+
+    uid: str
+
+
+class Device(msgspec.Struct, frozen=True):
+    """What pods share, by its unique name on the node."""
+
+    name: str
+
+
+Key = PodDirectory | VolumePlace | Device
+
+
+SET_UP = "MountVolume.SetUp"
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Why something is not as it should be, for people; the reason of the event about it, and which step has failed."""
+
+    text: str
+    reason: str = "FailedMount"
+    step: str = SET_UP
+
+
+class Thing(msgspec.Struct):
+    """One thing. Times are monotonic ns.
+
+    `failures`: how many calls in a row have not done what they should; the next is not begun before `retry_at_ns`.
+    Of volumes: `host_path` and `version` of what was made last (None: not known), the `device` it is on. Of devices:
+    `in_use`, unless they need no attaching.
+    """
+
+    life: ThingLife = ABSENT
+    failures: int = 0
+    retry_at_ns: int = 0
+    trouble: Trouble | None = None
+    host_path: str = ""
+    version: bytes | None = None
+    device: str = ""
+    in_use: bool = True
+
+    def failed(self, trouble: Trouble, now_ns: int) -> None:
+        """One more in a row (spec 8.1)."""
+        self.trouble = trouble
+        self.retry_at_ns = now_ns + back_off_ns(self.failures)
+        self.failures += 1
+
+    def succeeded(self) -> None:
+        self.trouble, self.failures, self.retry_at_ns = None, 0, 0
+
+
+class PodThings(msgspec.Struct):
+    """All that there is for one pod."""
+
+    directory: Thing = msgspec.field(default_factory=Thing)
+    volumes: dict[VolumePlace, Thing] = msgspec.field(default_factory=dict)
+
+
+NOTHING = PodThings()
+"""Of a pod of which nothing is known; nobody writes to it."""
+
+
+class ActualWorld:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self.pods: dict[str, PodThings] = {}
+        self.devices: dict[str, Thing] = {}
+        self._on_device: dict[str, set[VolumePlace]] = {}
+        self._by_name: dict[tuple[str, str], set[VolumePlace]] = {}
+
+    def pod(self, uid: str) -> PodThings:
+        """What there is for a pod, to read."""
+        return self.pods.get(uid, NOTHING)
+
+    def thing(self, key: Key) -> Thing:
+        """The record of a thing, made where there is none."""
+        if isinstance(key, Device):
+            return self.devices.setdefault(key.name, Thing())
+        uid = key.uid
+        things = self.pods.get(uid)
+        if things is None:
+            things = self.pods[uid] = PodThings()
+        if isinstance(key, PodDirectory):
+            return things.directory
+        if key not in things.volumes:
+            things.volumes[key] = Thing()
+            self._by_name.setdefault((key.plugin, key.name), set()).add(key)
+        return things.volumes[key]
+
+    def meet(self, key: Key, event: Event) -> ThingLife:
+        """Something has happened to a thing. What is over is forgotten. Raises IllegalTransitionError."""
+        thing = self.thing(key)
+        thing.life = advance(thing.life, event)
+        if thing.life == ABSENT:
+            self._forget(key)
+        return thing.life
+
+    def located(self, volume: LocatedVolume) -> Thing:
+        """The record of a volume, with its device."""
+        thing = self.thing(volume.place)
+        if volume.device and not thing.device:
+            thing.device = volume.device
+            self._on_device.setdefault(volume.device, set()).add(volume.place)
+        return thing
+
+    def found(self, volumes: tuple[LocatedVolume, ...]) -> None:
+        """These lie on disk."""
+        for volume in volumes:
+            self.located(volume)
+            self.meet(volume.place, Found())
+
+    def on_device(self, device: str) -> frozenset[VolumePlace]:
+        """The volumes of pods that are, or may be, on a device."""
+        return frozenset(self._on_device.get(device, ()))
+
+    def same_volume(self, place: VolumePlace) -> frozenset[VolumePlace]:
+        """The places at which other pods have, or may have, a volume of this name and kind."""
+        return frozenset(each for each in self._by_name.get((place.plugin, place.name), ()) if each.uid != place.uid)
+
+    def _forget(self, key: Key) -> None:
+        if isinstance(key, Device):
+            del self.devices[key.name]
+            return
+        things = self.pods[key.uid]
+        if isinstance(key, VolumePlace):
+            thing = things.volumes.pop(key)
+            _discard(self._by_name, (key.plugin, key.name), key)
+            if thing.device:
+                _discard(self._on_device, thing.device, key)
+        else:
+            things.directory = Thing()
+        if not things.volumes and things.directory.life == ABSENT:
+            del self.pods[key.uid]
+
+
+def back_off_ns(failures: int) -> int:
+    """How long to wait after so many failures before this one."""
+    return min(RETRY_INITIAL_NS << min(failures, 20), RETRY_MAX_NS)
+
+
+def _discard(index: dict[Any, set[VolumePlace]], key: Any, value: VolumePlace) -> None:
+    index[key].discard(value)
+    if not index[key]:
+        del index[key]

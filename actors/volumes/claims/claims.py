@@ -1,0 +1,157 @@
+"""`ClaimsActor`: who resolves the claims of all pods on this node: one `ClaimResolverActor` for each pod that has some.
+
+What is the same for all of them is known here: the Node object, which says what is attached, and the CSIDriver objects,
+which say what drivers want to be told; they are followed from the first question on, and questions wait for the first
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import msgspec
+
+from actors.cluster.list_watch import Follower
+from actors.kernel import ActorRef, Message, handles
+from actors.messages.claims import ForgetClaims, ResolveClaims
+from actors.messages.plugins import AskDriverAgain, DriversChanged
+from actors.messages.pods import FollowNode, NodeObserved
+from actors.volumes.claims.resolver import (
+    ClaimResolverActor,
+    DriversCame,
+    ResolvePod,
+    SurroundingsChanged,
+)
+from actors.volumes.claims.walk import Surroundings
+from config.api.resources import CSI_DRIVERS
+from config.objects import CSIDriver
+from runtime.api import Api, ApiError
+
+SECOND_NS = 1_000_000_000
+DRIVERS = "drivers"
+SHORTEST_RECOUNT_NS = 10 * SECOND_NS
+
+
+class RecountDriver(Message, frozen=True):
+    """To itself: time to ask a driver again how many volumes the node can have of it."""
+
+    name: str
+
+
+class ClaimsActor(Follower):
+    """See the module. `plugins`: who asks drivers again, None where nobody does."""
+
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+
+    def __init__(
+        self,
+        api: Api,
+        tokens: ActorRef,
+        node_status: ActorRef,
+        node_name: str,
+        sync_frequency_ns: int,
+        plugins: ActorRef | None = None,
+    ) -> None:
+        super().__init__(api)
+        self._tokens = tokens
+        self._node_status = node_status
+        self._node_name = node_name
+        self._sync_frequency_ns = sync_frequency_ns
+        self._plugins = plugins
+        self._drivers: dict[str, CSIDriver] = {}
+        self._surroundings = Surroundings()
+        self._held: dict[str, ResolveClaims] = {}
+        self._registered: frozenset[str] = frozenset()
+
+    def on_start(self) -> None:
+        self._node_status.tell(FollowNode(self.ref))
+        if self.children:  # this actor has failed and come back
+            self.follow(DRIVERS, CSI_DRIVERS)
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    @handles(ResolveClaims)
+    def resolve_claims(self, message: ResolveClaims) -> None:
+        if not self.follows(DRIVERS):
+            self.follow(DRIVERS, CSI_DRIVERS)
+        if self._surroundings.drivers is None and not self._surroundings.trouble:
+            self._held[message.pod.metadata.uid] = message
+        else:
+            self._pass_on(message)
+
+    def _pass_on(self, message: ResolveClaims) -> None:
+        uid = message.pod.metadata.uid
+        child = self.children.get(uid)
+        if child is None:
+            arguments = (self._api, self._tokens, self._node_name, self._sync_frequency_ns, self._plugins)
+            child = self.spawn(ClaimResolverActor, *arguments, name=uid)
+        child.tell(ResolvePod(message, self._surroundings))
+
+    @handles(ForgetClaims)
+    def forget_claims(self, message: ForgetClaims) -> None:
+        self._held.pop(message.uid, None)
+        child = self.children.get(message.uid)
+        if child is not None:
+            child.stop(block=False)
+
+    # --- what is the same for all -----------------------------------------------------------------------------------
+
+    @handles(NodeObserved)
+    def node_observed(self, message: NodeObserved) -> None:
+        self._learn(node=message.node)
+
+    def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
+        self._drivers = {each.metadata.name: each for each in objects}
+        self._drivers_known()
+
+    def changed(self, key: Hashable, event_type: str, value: Any) -> None:
+        if event_type == "DELETED":
+            self._drivers.pop(value.metadata.name, None)
+        else:
+            self._drivers[value.metadata.name] = value
+        self._drivers_known()
+
+    def failing(self, key: Hashable, error: ApiError) -> None:
+        if self._surroundings.drivers is None:
+            self._learn(trouble=f"CSIDriver objects cannot be read: {error}")
+
+    def _drivers_known(self) -> None:
+        self._learn(drivers=dict(self._drivers), trouble="")
+        for name in sorted(self._drivers):
+            self._recount_later(name)
+
+    @handles(DriversChanged)
+    def drivers_changed(self, message: DriversChanged) -> None:
+        before, self._registered = self._registered, frozenset(message.names)
+        if message.names and not self.follows(DRIVERS):
+            self.follow(DRIVERS, CSI_DRIVERS)
+        came = self._registered - before
+        if came:
+            for child in self.children.values():
+                child.tell(DriversCame(came))
+            for name in sorted(came):
+                self._recount_later(name)
+
+    def _recount_later(self, name: str) -> None:
+        driver = self._drivers.get(name)
+        seconds = driver.spec.node_allocatable_update_period_seconds if driver is not None else None
+        if seconds and name in self._registered:
+            self.after(max(seconds * SECOND_NS, SHORTEST_RECOUNT_NS), RecountDriver(name), key=("count", name))
+        else:
+            self.cancel_timer(("count", name))
+
+    @handles(RecountDriver)
+    def recount_driver(self, message: RecountDriver) -> None:
+        if self._plugins is not None:
+            self._plugins.tell(AskDriverAgain(message.name))
+        self._recount_later(message.name)
+
+    def _learn(self, **news: Any) -> None:
+        self._surroundings = msgspec.structs.replace(self._surroundings, **news)
+        for child in self.children.values():
+            child.tell(SurroundingsChanged(self._surroundings))
+        if self._surroundings.drivers is not None or self._surroundings.trouble:
+            held, self._held = self._held, {}
+            for message in held.values():
+                self._pass_on(message)

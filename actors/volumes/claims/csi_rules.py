@@ -1,0 +1,132 @@
+"""What a storage driver is to be told, and what has to be true before it is asked (spec 8.8). Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.model.times import api_time
+from config.objects import CSIDriver, CSIServiceAccountTokenRequest, Node, Pod, VolumeAttachment
+from runtime.volumes.csi_material import WITH_FS_TYPE
+
+PREFIX = "csi.storage.k8s.io"
+TOKENS = f"{PREFIX}/serviceAccount.tokens"
+PERSISTENT = "Persistent"
+EPHEMERAL = "Ephemeral"
+DEFAULT_SECONDS = 3600
+
+
+class DriverRules(msgspec.Struct, frozen=True):
+    """What the CSIDriver object asks of nodes; the defaults are what counts without one."""
+
+    known: bool = False
+    attach: bool = True
+    pod_info: bool = False
+    republish: bool = False
+    fs_group_policy: str = WITH_FS_TYPE
+    lifecycles: tuple[str, ...] = (PERSISTENT,)
+    tokens: tuple[CSIServiceAccountTokenRequest, ...] = ()
+    tokens_in_secrets: bool = False
+
+
+def rules_of(driver: CSIDriver | None) -> DriverRules:
+    """As the object says; None: there is none."""
+    if driver is None:
+        return DriverRules()
+    spec = driver.spec
+    return DriverRules(
+        known=True,
+        attach=spec.attach_required is not False,
+        pod_info=bool(spec.pod_info_on_mount),
+        republish=bool(spec.requires_republish),
+        fs_group_policy=spec.fs_group_policy or WITH_FS_TYPE,
+        lifecycles=spec.volume_lifecycle_modes or (PERSISTENT,),
+        tokens=spec.token_requests,
+        tokens_in_secrets=bool(spec.service_account_token_in_secrets),
+    )
+
+
+def lifecycle_refusal(name: str, rules: DriverRules, *, ephemeral: bool) -> str:
+    """Why the driver does not serve volumes of that life; empty when it does."""
+    if ephemeral and not rules.known:
+        return f'volume mode "Ephemeral" not supported by driver {name} (no CSIDriver object)'
+    mode = EPHEMERAL if ephemeral else PERSISTENT
+    if rules.known and mode not in rules.lifecycles:
+        return f'volume mode "{mode}" not supported by driver {name} (only supports {", ".join(rules.lifecycles)})'
+    return ""
+
+
+def ephemeral_handle(pod: Pod, volume_name: str) -> str:
+    """The handle of a volume that is made for one pod."""
+    return f"csi-{_digest(pod.metadata.uid + volume_name)}"
+
+
+def attachment_name(driver: str, handle: str, node_name: str) -> str:
+    """The name of the VolumeAttachment of a volume and a node."""
+    return f"csi-{_digest(handle + driver + node_name)}"
+
+
+def attach_wait(node: Node | None, unique_name: str, volume: str) -> str:
+    """What the node's status still has to say before the volume is used; empty for nothing (spec 8.4).
+
+    First that the volume is in use, so that nobody detaches it, then that it is attached.
+    """
+    status = node.status if node is not None else None
+    if status is None or unique_name not in status.volumes_in_use:
+        return f'volume "{volume}" has not been added to the list of volumesInUse in the node\'s status'
+    if not any(each.name == unique_name for each in status.volumes_attached):
+        return f'volume "{volume}" is not attached yet according to the node\'s status'
+    return ""
+
+
+def attachment_wait(attachment: VolumeAttachment, volume: str) -> str:
+    """Why an attachment cannot be counted on; empty when it can."""
+    name, status = attachment.metadata.name, attachment.status
+    if attachment.metadata.deletion_timestamp is not None:
+        return f'volume "{volume}" is being detached: VolumeAttachment {name} is being deleted'
+    if status is None or not status.attached:
+        error = status.attach_error if status is not None else None
+        if error is not None and error.message:
+            return f'volume "{volume}" cannot be attached: {error.message}'
+        return f'volume "{volume}" is not attached yet: VolumeAttachment {name} does not say so'
+    return ""
+
+
+def pod_info(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
+    """What drivers with podInfoOnMount are told."""
+    return {
+        f"{PREFIX}/pod.name": pod.metadata.name,
+        f"{PREFIX}/pod.namespace": pod.metadata.namespace,
+        f"{PREFIX}/pod.uid": pod.metadata.uid,
+        f"{PREFIX}/serviceAccount.name": pod.spec.service_account_name or "default",
+        f"{PREFIX}/ephemeral": "true" if ephemeral else "false",
+    }
+
+
+class IssuedToken(msgspec.Struct, frozen=True):
+    """A token, and when it ends and is to be renewed (ns since 1970)."""
+
+    text: str
+    expires_wall_ns: int
+    refresh_wall_ns: int
+
+
+def tokens_text(tokens: Mapping[str, IssuedToken]) -> str:
+    """Tokens by audience as drivers read them."""
+    told = {
+        audience: {"token": token.text, "expirationTimestamp": api_time(token.expires_wall_ns) or ""}
+        for audience, token in sorted(tokens.items())
+    }
+    return json.dumps(told, separators=(",", ":"))
+
+
+def seconds_of(request: CSIServiceAccountTokenRequest) -> int:
+    """How long a token is to live."""
+    return request.expiration_seconds or DEFAULT_SECONDS
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,252 @@
+"""What one claimed volume of a pod is, read object by object: a part of the `ClaimResolverActor` (spec 8.3).
+
+The way leads from the claim over the persistent volume to its driver, to its attachment and its secrets. It ends with a
+`Draft`, or is broken off by a `Wait` that says what is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor
+from actors.messages.claims import VolumeWait
+from actors.volumes.claims import csi_rules
+from actors.volumes.claims import rules as claim_rules
+from actors.volumes.claims.csi_rules import DriverRules
+from config.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, SECRETS, VOLUME_ATTACHMENTS
+from config.api.secret_data import secret_bytes
+from config.documents.codec import DocumentError
+from config.objects import (
+    CSIDriver,
+    CSIPersistentVolumeSource,
+    Node,
+    PersistentVolumeClaim,
+    Pod,
+    SecretReference,
+    Volume,
+)
+from config.pods.in_tree_volumes import driven_volume
+from runtime.api import Api, ApiCall, ApiError, get
+from runtime.cri.errors import StatusCode
+from runtime.volumes.capability import VolumeSpec
+from runtime.volumes.csi_material import CsiMaterial, Expansion
+
+SECOND_NS = 1_000_000_000
+CALL_NS = 10 * SECOND_NS
+ATTACH_NS = 20 * SECOND_NS
+"""An attachment that takes longer is said to people."""
+ATTACHING = "FailedAttachVolume"
+NOTHING_WRONG = ""
+K = TypeVar("K")
+
+Grown = Callable[[PersistentVolumeClaim, str, Expansion], None]
+"""What becomes of a volume that is to grow: its claim, the size as it was asked for, and the outcome."""
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What is the same for all pods. `drivers` None: the CSIDriver objects are not known, for the reason `trouble`."""
+
+    node: Node | None = None
+    drivers: Mapping[str, CSIDriver] | None = None
+    trouble: str = ""
+
+
+class Wait(Exception):  # noqa: N818 - not an error: it may pass
+    """The volume cannot be made yet."""
+
+    def __init__(self, text: str, reason: str = "FailedMount", in_use: str = "") -> None:
+        super().__init__(text)
+        self.wait = VolumeWait(text, reason, in_use)
+
+
+class Draft(NamedTuple):
+    """A volume of which all is known but, for some drivers, the tokens of the pod."""
+
+    spec: VolumeSpec
+    rules: DriverRules
+
+
+class ClaimWalk:
+    """See the module. `actor` does the waiting; `grown` is handed to those who make volumes grow; `full` hears of a
+    driver that says that the node has as many of its volumes as it can.
+    """
+
+    def __init__(self, actor: Actor, api: Api, node_name: str, *, grown: Grown, full: Callable[[str], None]) -> None:
+        self._actor = actor
+        self._api = api
+        self._node_name = node_name
+        self._grown = grown
+        self._full = full
+        self.surroundings = Surroundings()
+        self._attaching: dict[str, int] = {}
+        """Since when (monotonic ns) the attachment of which volumes is waited for."""
+
+    async def draft(self, pod: Pod, volume: Volume, field_path: str) -> Draft:
+        """Raises Wait, ApiError."""
+        name = claim_rules.claim_name(pod, volume)
+        if not name:
+            disk = driven_volume(volume, pod.metadata.namespace)
+            if disk is None:
+                return await self._inline(pod, volume, field_path)
+            return await self._driven(pod, claim_rules.spec_of(volume, field_path, None, disk))
+        namespace = pod.metadata.namespace
+        what = f'persistentvolumeclaim "{name}" not found'
+        claim = await self._read(get(PERSISTENT_VOLUME_CLAIMS, namespace, name), what)
+        insist(claim_rules.claim_refusal(pod, volume, claim))
+        bound = claim.spec.volume_name or ""
+        persistent = await self._read(get(PERSISTENT_VOLUMES, "", bound), f'persistentvolume "{bound}" not found')
+        insist(claim_rules.volume_refusal(claim, persistent))
+        spec = claim_rules.spec_of(volume, field_path, claim, persistent)
+        if not spec.source:
+            other = claim_rules.other_source_of(persistent) or "none"
+            raise Wait(f"PV {bound} is of type {other} ($.spec.{other}), which this node does not serve")
+        insist(claim_rules.mode_refusal(pod, volume, block=spec.block))
+        insist(claim_rules.place_refusal(persistent, self._node_name, self._labels()))
+        insist(claim_rules.options_refusal(persistent, spec.source))
+        if spec.source != "csi":
+            return Draft(msgspec.structs.replace(spec, version=digest_of(spec)), DriverRules())
+        return await self._driven(pod, spec)
+
+    async def _driven(self, pod: Pod, spec: VolumeSpec) -> Draft:
+        """A persistent volume of a storage driver."""
+        persistent, claim = spec.persistent, spec.claim
+        assert persistent is not None, "it was made of one"
+        source = persistent.spec.csi
+        assert source is not None, "it was chosen for that"
+        rules = self._rules(source.driver)
+        insist(csi_rules.lifecycle_refusal(source.driver, rules, ephemeral=False))
+        spec = msgspec.structs.replace(
+            spec, in_use=claim_rules.unique_name(source.driver, source.volume_handle) if rules.attach else ""
+        )
+        attachment, context = await self._attachment(spec, source) if rules.attach else ("", {})
+        grow_to = claim_rules.wanted_growth(claim, persistent) if claim is not None else 0
+        wanted, grown = persistent.spec.capacity.get(claim_rules.STORAGE, ""), self._grown
+        material = CsiMaterial(
+            driver=source.driver,
+            handle=source.volume_handle,
+            fs_type=source.fs_type or "",
+            attributes=source.volume_attributes,
+            pod_attributes=csi_rules.pod_info(pod, ephemeral=False) if rules.pod_info else {},
+            publish_context=context,
+            attachment=attachment,
+            stage_secrets=await self._secret(source.node_stage_secret_ref),
+            publish_secrets=await self._secret(source.node_publish_secret_ref),
+            expand_secrets=await self._secret(source.node_expand_secret_ref) if grow_to else {},
+            fs_group_policy=rules.fs_group_policy,
+            republish=rules.republish,
+            expand_bytes=grow_to,
+            expanded=(lambda outcome: grown(claim, wanted, outcome)) if claim and grow_to else None,
+            node=self._node_name,
+        )
+        return Draft(msgspec.structs.replace(spec, material=material), rules)
+
+    async def _inline(self, pod: Pod, volume: Volume, field_path: str) -> Draft:
+        """A volume that a driver makes for this pod."""
+        source = volume.csi
+        assert source is not None, "whoever asks has looked at its kind"
+        rules = self._rules(source.driver)
+        insist(csi_rules.lifecycle_refusal(source.driver, rules, ephemeral=True))
+        reference, namespace = source.node_publish_secret_ref, pod.metadata.namespace
+        secret = SecretReference(name=reference.name, namespace=namespace) if reference is not None else None
+        info = csi_rules.pod_info(pod, ephemeral=True) if rules.pod_info else {}
+        material = CsiMaterial(
+            driver=source.driver,
+            handle=csi_rules.ephemeral_handle(pod, volume.name),
+            ephemeral=True,
+            fs_type=source.fs_type or "",
+            attributes=source.volume_attributes,
+            pod_attributes=info,
+            publish_secrets=await self._secret(secret),
+            fs_group_policy=rules.fs_group_policy,
+            republish=rules.republish,
+            node=self._node_name,
+        )
+        spec = VolumeSpec(
+            name=volume.name,
+            volume=volume,
+            source="csi",
+            field_path=field_path,
+            read_only=bool(source.read_only),
+            material=material,
+        )
+        return Draft(spec, rules)
+
+    async def _attachment(self, spec: VolumeSpec, source: CSIPersistentVolumeSource) -> tuple[str, Mapping[str, str]]:
+        """Name of the attachment to this node, and what its controller has to say to the driver. Raises Wait.
+
+        That a volume is attached takes a while, and is nothing to warn of until it takes long.
+        """
+        patient = self._actor.now_ns() - self._attaching.setdefault(spec.name, self._actor.now_ns()) < ATTACH_NS
+        reason = NOTHING_WRONG if patient else ATTACHING
+        wait = csi_rules.attach_wait(self.surroundings.node, spec.in_use, spec.name)
+        if wait:
+            raise Wait(wait, reason, spec.in_use)
+        name = csi_rules.attachment_name(source.driver, source.volume_handle, self._node_name)
+        try:
+            attachment = await self._read(get(VOLUME_ATTACHMENTS, "", name), f"there is no VolumeAttachment {name}")
+        except Wait as missing:
+            raise Wait(missing.wait.text, reason, spec.in_use) from None
+        wait = csi_rules.attachment_wait(attachment, spec.name)
+        if wait:
+            error = attachment.status.attach_error if attachment.status is not None else None
+            if error is not None and error.error_code == StatusCode.RESOURCE_EXHAUSTED:
+                self._full(source.driver)
+            raise Wait(wait, reason if error is None else ATTACHING, spec.in_use)
+        del self._attaching[spec.name]
+        return name, attachment.status.attachment_metadata if attachment.status is not None else {}
+
+    async def _secret(self, reference: SecretReference | None) -> Mapping[str, str]:
+        """The texts in a secret. Raises Wait."""
+        if reference is None or not reference.name:
+            return {}
+        namespace = reference.namespace or ""
+        what = f'secret "{namespace}/{reference.name}" not found'
+        secret = await self._read(get(SECRETS, namespace, reference.name), what)
+        try:
+            values = secret_bytes(secret)
+        except DocumentError as failure:
+            raise Wait(f'secret "{namespace}/{reference.name}" cannot be read: {failure}') from None
+        return {name: value.decode("utf-8", "replace") for name, value in values.items()}
+
+    async def _read(self, call: ApiCall[K], missing: str) -> K:
+        """Raises Wait with the text `missing` where there is no such object, ApiError, DeadlineExceededError."""
+        try:
+            return await self._actor.wait(
+                self._api.call(call, timeout_ns=CALL_NS), timeout_ns=2 * CALL_NS, what=call.verb
+            )
+        except ApiError as failure:
+            if failure.not_found:
+                raise Wait(missing) from None
+            raise
+
+    def _rules(self, driver: str) -> DriverRules:
+        drivers = self.surroundings.drivers
+        if drivers is None:
+            raise Wait(self.surroundings.trouble or f"the CSIDriver object of {driver} has not been read yet")
+        return csi_rules.rules_of(drivers.get(driver))
+
+    def _labels(self) -> Mapping[str, str]:
+        node = self.surroundings.node
+        if node is None:
+            raise Wait("the Node object of this node is not known yet")
+        return node.metadata.labels
+
+
+def insist(refusal: str) -> None:
+    if refusal:
+        raise Wait(refusal)
+
+
+def digest_of(spec: VolumeSpec, *more: Any) -> bytes:
+    """What tells one form of a volume from another, as far as it is made of it."""
+    material = spec.material
+    plain: Any = None
+    if isinstance(material, CsiMaterial):
+        plain = [str(getattr(material, name)) for name in material.__struct_fields__ if name != "expanded"]
+    source = spec.persistent.spec if spec.persistent is not None else None
+    told = msgspec.json.encode([spec.read_only, spec.block, spec.access_modes, spec.mount_options, plain, source, more])
+    return hashlib.blake2b(told, digest_size=16).digest()

@@ -1,0 +1,249 @@
+"""What the volumes of pods are to contain, gathered from those who know: a part of the `VolumeReconcilerActor`.
+
+One gathering per pod: everything is asked at once, and with the last answer the contents are whole. A newer gathering
+of the same pod takes the place of an older one, whose answers are then nobody's. Whoever was asked may have been
+restarted and the question with it; so a gathering that takes too long ends with what it has, and what is missing is a
+refusal like any other. Nothing is kept of objects and tokens once their contents are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message
+from actors.messages.claims import ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
+from actors.messages.pods import FollowNode, NodeObserved
+from actors.messages.references import (
+    ObjectRef,
+    ObjectsRead,
+    ReadFailure,
+    ReadObjects,
+    RequestToken,
+    TokenIssued,
+    TokenRefused,
+)
+from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, wants_of
+from config.objects import ConfigMap, Pod, Secret
+from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeSpec
+from runtime.volumes.pod_volumes import specs_of
+
+SECOND_NS = 1_000_000_000
+GATHER_LIMIT_NS = 120 * SECOND_NS
+"""Tokens of a thousand pods that come at once wait for their turn, and nothing is wrong with that."""
+RESYNC_NS = 60 * SECOND_NS
+WATCHED_RESYNC = 10
+"""Who watches is told what changes, so looking again is only for what got lost on the way."""
+
+
+class ContentSources(msgspec.Struct, frozen=True):
+    """Who is asked: the ObjectCacheActor and the TokenActor, None on a node without API server; the NodeStatusActor.
+
+    `claims`: who resolves claims, None without API server as well. `resync_ns`: how often objects are read again though
+    nobody has said that they have changed.
+    """
+
+    objects: ActorRef | None = None
+    tokens: ActorRef | None = None
+    node: ActorRef | None = None
+    claims: ActorRef | None = None
+    resync_ns: int = RESYNC_NS
+
+
+class GatherTag(msgspec.Struct, frozen=True, gc=False):
+    """Which gathering a question belongs to, and which of its tokens it is about."""
+
+    uid: str
+    number: int
+    token: TokenWant | None = None
+
+
+class GatheringLate(Message, frozen=True):
+    """To the actor itself: this gathering has taken too long."""
+
+    uid: str
+    number: int
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """The contents of a pod's volumes. `refresh_wall_ns`: when a token is to be renewed; 0 for never.
+
+    `refers`: whether anything in it came from the API server. `specs`, `waits`: as in `ClaimsResolved`.
+    """
+
+    pod: Pod
+    contents: Contents
+    refresh_wall_ns: int
+    refers: bool
+    specs: Mapping[str, VolumeSpec] = {}
+    waits: Mapping[str, VolumeWait] = {}
+
+
+class _Gathering(msgspec.Struct):
+    pod: Pod
+    number: int
+    wants: Wants
+    objects: Mapping[ObjectRef, ConfigMap | Secret]
+    failures: Mapping[ObjectRef, ReadFailure]
+    tokens: dict[TokenWant, str]
+    refusals: dict[TokenWant, str]
+    waiting: int
+    refresh_wall_ns: int = 0
+    specs: Mapping[str, VolumeSpec] = {}
+    waits: Mapping[str, VolumeWait] = {}
+
+    def refresh_at(self, wall_ns: int) -> None:
+        """Something is to be renewed then."""
+        if wall_ns:
+            self.refresh_wall_ns = min(self.refresh_wall_ns or wall_ns, wall_ns)
+
+
+class VolumeContents:
+    """See the module. `actor` asks and gets the answers; it hands them in here."""
+
+    def __init__(self, actor: Actor, sources: ContentSources) -> None:
+        self._actor = actor
+        self._sources = sources
+        self._open: dict[str, _Gathering] = {}
+        self._number = 0
+        self._allocatable: Mapping[str, str] = {}
+
+    def start(self) -> None:
+        """What the node has for pods can be in a file, where a container has no limit."""
+        if self._sources.node is not None:
+            self._sources.node.tell(FollowNode(self._actor.ref))
+
+    def node_observed(self, message: NodeObserved) -> None:
+        status = message.node.status
+        self._allocatable = status.allocatable if status is not None else {}
+
+    def is_gathering(self, pod: Pod) -> bool:
+        """Whether the answers for this very form of the pod are still coming."""
+        gathering = self._open.get(pod.metadata.uid)
+        return gathering is not None and gathering.pod is pod
+
+    def gather(self, pod: Pod) -> Gathered | None:
+        """Begin anew for this pod. None: it takes a while, and one of the others gives the outcome."""
+        uid = pod.metadata.uid
+        self.forget(uid)
+        if not specs_of(pod):
+            return Gathered(pod, NO_CONTENTS, 0, refers=False)  # there is nothing to ask anybody for
+        wants = wants_of(pod)
+        self._number += 1
+        gathering = self._open[uid] = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)
+        if wants.refs:
+            self._ask_objects(gathering)
+        for want in wants.tokens:
+            self._ask_token(gathering, want)
+        if claimed_volumes(pod):
+            self._ask_claims(gathering)
+        if not gathering.waiting:
+            return self._end(gathering)
+        self._actor.after(GATHER_LIMIT_NS, GatheringLate(uid, gathering.number), key=("gather", uid))
+        return None
+
+    def objects_read(self, message: ObjectsRead) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.objects, gathering.failures = message.objects, message.failures
+        return self._answered(gathering)
+
+    def token_issued(self, message: TokenIssued) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.tokens[message.tag.token] = message.token
+        gathering.refresh_at(message.refresh_wall_ns)
+        return self._answered(gathering)
+
+    def claims_resolved(self, message: ClaimsResolved) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.specs, gathering.waits = message.specs, message.waits
+        gathering.refresh_at(message.refresh_wall_ns)
+        return self._answered(gathering)
+
+    def token_refused(self, message: TokenRefused) -> Gathered | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.refusals[message.tag.token] = message.reason
+        return self._answered(gathering)
+
+    def late(self, message: GatheringLate) -> Gathered | None:
+        """End with what there is."""
+        gathering = self._open.get(message.uid)
+        if gathering is None or gathering.number != message.number:
+            return None
+        reason = f"no answer within {GATHER_LIMIT_NS // SECOND_NS} s"
+        missing = [ref for ref in gathering.wants.refs if ref not in gathering.objects]
+        gathering.failures = {**dict.fromkeys(missing, ReadFailure(False, reason)), **gathering.failures}
+        gathering.waits = {**dict.fromkeys(claimed_volumes(gathering.pod), VolumeWait(reason)), **gathering.waits}
+        return self._end(gathering)
+
+    def forget(self, uid: str) -> None:
+        """The pod's contents are not wanted any more."""
+        if self._open.pop(uid, None) is not None:
+            self._actor.cancel_timer(("gather", uid))
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def _ask_objects(self, gathering: _Gathering) -> None:
+        uid, refs = gathering.pod.metadata.uid, gathering.wants.refs
+        if self._sources.objects is None:
+            failure = ReadFailure(False, "this node has no API server")
+            gathering.failures = dict.fromkeys(refs, failure)
+            return
+        gathering.waiting += 1
+        self._sources.objects.tell(ReadObjects(self._actor.ref, GatherTag(uid, gathering.number), refs, uid))
+
+    def _ask_token(self, gathering: _Gathering, want: TokenWant) -> None:
+        if self._sources.tokens is None:
+            gathering.refusals[want] = "failed to fetch token: this node has no API server"
+            return
+        gathering.waiting += 1
+        tag = GatherTag(gathering.pod.metadata.uid, gathering.number, want)
+        self._sources.tokens.tell(
+            RequestToken(self._actor.ref, tag, gathering.pod, want.audience, want.expiration_seconds)
+        )
+
+    def _ask_claims(self, gathering: _Gathering) -> None:
+        pod = gathering.pod
+        if self._sources.claims is None:
+            gathering.waits = dict.fromkeys(claimed_volumes(pod), VolumeWait("this node has no API server"))
+            return
+        gathering.waiting += 1
+        tag = GatherTag(pod.metadata.uid, gathering.number)
+        self._sources.claims.tell(ResolveClaims(self._actor.ref, tag, pod))
+
+    def _of(self, tag: GatherTag) -> _Gathering | None:
+        gathering = self._open.get(tag.uid)
+        return gathering if gathering is not None and gathering.number == tag.number else None
+
+    def _answered(self, gathering: _Gathering) -> Gathered | None:
+        gathering.waiting -= 1
+        return None if gathering.waiting else self._end(gathering)
+
+    def _end(self, gathering: _Gathering) -> Gathered:
+        self.forget(gathering.pod.metadata.uid)
+        answers = Answers(
+            gathering.objects, gathering.failures, gathering.tokens, gathering.refusals, self._allocatable
+        )
+        pod, wants = gathering.pod, gathering.wants
+        refers = bool(wants.refs or wants.tokens or claimed_volumes(pod))
+        contents, refresh_wall_ns = contents_of(pod, answers), gathering.refresh_wall_ns
+        return Gathered(pod, contents, refresh_wall_ns, refers, gathering.specs, gathering.waits)
+
+
+def claimed_volumes(pod: Pod) -> tuple[str, ...]:
+    """Names of the volumes that containers use and that stand in the cluster."""
+    specs = specs_of(pod)
+    return tuple(spec.volume.name for spec in specs if is_claimed(spec.volume)) if specs else ()
+
+
+def resync_ns(sync_frequency_ns: int, strategy: str) -> int:
+    """How often to read again without a reason (`configMapAndSecretChangeDetectionStrategy`)."""
+    return sync_frequency_ns * (WATCHED_RESYNC if strategy == "Watch" else 1)

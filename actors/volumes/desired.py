@@ -1,0 +1,94 @@
+"""What volumes a pod is to have: the desired world of the `VolumeReconcilerActor`, as data (spec 8.3). Pure.
+
+A pod says which volumes its containers use; what is in them, and what claims stand for, has been gathered
+(`volume_contents`). A volume of which not all is known is desired all the same, with what it waits for. It may hold
+what a former life has put into it, and then that will do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from actors.messages.claims import VolumeWait, is_claimed
+from actors.volumes.actual import SET_UP, Trouble
+from actors.volumes.contents import Gathered
+from config.objects import Pod
+from runtime.volumes.capability import LocatedVolume, Payload, VolumeError, VolumeSpec
+from runtime.volumes.pod_volumes import specs_of
+
+ATTACHING = "AttachVolume.Attach"
+NOT_RESOLVED = "what it stands for is not known yet"
+
+
+class DesiredVolume(msgspec.Struct, frozen=True):
+    """One volume of a pod, by its name there.
+
+    `at`: where it is to lie, None where that is not known yet. `waits`: why it cannot be made, or not be given its new
+    content. `in_use`: see `VolumeSpec`.
+    """
+
+    name: str
+    spec: VolumeSpec
+    at: LocatedVolume | None = None
+    waits: Trouble | None = None
+    in_use: str = ""
+
+
+def desired_volumes(
+    pod: Pod, gathered: Gathered, locate: Callable[[str, VolumeSpec], LocatedVolume]
+) -> tuple[DesiredVolume, ...]:
+    """Every volume that a container of the pod uses, in the order of the pod."""
+    specs = specs_of(pod)
+    return tuple([_desired(pod, bare, gathered, locate) for bare in specs]) if specs else ()
+
+
+def _desired(
+    pod: Pod, bare: VolumeSpec, gathered: Gathered, locate: Callable[[str, VolumeSpec], LocatedVolume]
+) -> DesiredVolume:
+    name = bare.volume.name
+    spec = bare
+    if is_claimed(bare.volume):
+        resolved = gathered.specs.get(name)
+        if resolved is None:
+            wait = gathered.waits.get(name, VolumeWait(NOT_RESOLVED))
+            step = ATTACHING if wait.in_use else SET_UP
+            return DesiredVolume(name, bare, None, Trouble(wait.text, wait.reason, step), wait.in_use)
+        # Where it stands in the pod is known best here.
+        spec = msgspec.structs.replace(resolved, field_path=bare.field_path)
+    refusal = gathered.contents.refusals.get(name)
+    payload = gathered.contents.payloads.get(name)
+    if payload is not None:
+        spec = msgspec.structs.replace(spec, payload=payload, version=digest_of(payload))
+    try:
+        at = locate(pod.metadata.uid, spec)
+    except VolumeError as failure:
+        return DesiredVolume(name, spec, None, Trouble(str(failure), failure.reason), spec.in_use)
+    return DesiredVolume(name, spec, at, None if refusal is None else Trouble(refusal), spec.in_use)
+
+
+def with_places_of(volumes: Sequence[DesiredVolume], before: Sequence[DesiredVolume]) -> tuple[DesiredVolume, ...]:
+    """Volumes that wait because nobody can say now what they are are still where they were: a pod keeps what it has."""
+    if not volumes:
+        return ()
+    known = {each.name: each for each in before if each.at is not None}
+    return tuple(
+        msgspec.structs.replace(known[each.name], waits=each.waits) if each.at is None and each.name in known else each
+        for each in volumes
+    )
+
+
+def without_secrets(volume: DesiredVolume) -> DesiredVolume:
+    """The volume without what it was made of, which may be secret, and large."""
+    return msgspec.structs.replace(volume, spec=msgspec.structs.replace(volume.spec, payload=None, material=None))
+
+
+def digest_of(payload: Payload) -> bytes:
+    """What tells contents apart; kept instead of them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path, file in sorted(payload.items()):
+        digest.update(f"{path}\0{file.mode}\0{file.uid}\0{len(file.data)}\0".encode())
+        digest.update(file.data)
+    return digest.digest()

@@ -1,0 +1,283 @@
+"""The way of a pod's volumes, again and again: gather, do, tell. A part of the `VolumeReconcilerActor`.
+
+A pass begins when all is known of what the volumes are made of (`volume_contents`). Steps are begun as long as there
+are any (`volume_plan`); when nothing is under way any more the pod is settled: its worker is told what there is, and
+what is not. Then nothing is kept of secrets and files but a digest. A pod passes again when somebody asks, when
+something it refers to changes or grows old, and, where something could not be had, after a back-off; news make due at
+once whatever has failed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message
+from actors.messages.claims import is_claimed
+from actors.messages.events import pod_event
+from actors.messages.volumes import PodVolume, PrepareVolumes, VolumesPrepared
+from actors.volumes.actual import ActualWorld, Thing, Trouble, back_off_ns
+from actors.volumes.claims.rules import groups_of
+from actors.volumes.contents import ContentSources, Gathered, VolumeContents
+from actors.volumes.desired import DesiredVolume, desired_volumes, with_places_of, without_secrets
+from actors.volumes.devices import VolumeDevices
+from actors.volumes.plan import POD_ITSELF, PodPlan, Step, is_for_one_pod, plan_wanted
+from actors.volumes.state import is_usable
+from config.objects import Pod
+from runtime.volumes.capability import NodeVolumes
+from runtime.volumes.pod_volumes import keeps_labels
+
+SECOND_NS = 1_000_000_000
+REFRESH_AT_LEAST_NS = 5 * SECOND_NS
+"""Not sooner is anything renewed, whatever a token says."""
+RESYNC_JITTER = 0.5
+_THE_POD_ITSELF = frozenset({POD_ITSELF})
+NO_VOLUMES = VolumesPrepared({})
+
+
+class RenewalDue(Message, frozen=True):
+    """To the actor itself: the volumes of this pod are to be looked at again."""
+
+    uid: str
+
+
+class _Pod(msgspec.Struct):
+    """A pod that is to have volumes.
+
+    `asked`: its worker has asked since it was last answered; `answer`: what it was told last. `passing`: contents are
+    known and steps may be begun; in this pass `attempted` volumes are tried and what is wrong with them is said.
+    `failures`, `retry_at_ns`: of waiting for what others have to change. `refers`, `refresh_wall_ns`: as in `Gathered`.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    asked: bool = False
+    answer: VolumesPrepared | None = None
+    volumes: tuple[DesiredVolume, ...] = ()
+    passing: bool = False
+    attempted: frozenset[str] = frozenset()
+    failures: int = 0
+    retry_at_ns: int = 0
+    refers: bool = False
+    refresh_wall_ns: int = 0
+
+
+class VolumePasses:
+    """See the module. `begin` begins a step for a pod."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        volumes: NodeVolumes,
+        actual: ActualWorld,
+        devices: VolumeDevices,
+        events: ActorRef,
+        sources: ContentSources,
+        begin: Callable[[Step, Pod], None],
+    ) -> None:
+        self.contents = VolumeContents(actor, sources)
+        self._actor = actor
+        self._volumes = volumes
+        self._actual = actual
+        self._devices = devices
+        self._events = events
+        self._resync_ns = sources.resync_ns
+        self._begin = begin
+        self._pods: dict[str, _Pod] = {}
+        self._unsettled: set[str] = set()
+        self._in_conflict: set[str] = set()
+
+    def __contains__(self, uid: str) -> bool:
+        """Whether a pod is to have volumes."""
+        return uid in self._pods
+
+    def uids(self) -> Collection[str]:
+        """The pods that are to have volumes."""
+        return self._pods.keys()
+
+    def never_had_claims(self, uid: str) -> bool:
+        """Whether it is sure that no volume of a pod stands in the cluster. What volumes a pod has never changes."""
+        known = self._pods.get(uid)
+        return known is not None and not any(map(is_claimed, known.pod.spec.volumes))
+
+    # --- what begins a pass -----------------------------------------------------------------------------------------
+
+    def want(self, message: PrepareVolumes) -> None:
+        """A pod is to have its volumes, or may have others than before."""
+        pod = message.pod
+        uid = pod.metadata.uid
+        known = self._pods.setdefault(uid, _Pod(message.worker, pod))
+        known.worker, known.pod = message.worker, pod
+        known.asked = known.asked or not message.renewal
+        if message.renewal or not self.contents.is_gathering(pod):
+            self.try_now(uid)
+
+    def forget(self, uid: str) -> None:
+        """A pod is to have nothing any more."""
+        self.contents.forget(uid)
+        if self._pods.pop(uid, None) is not None:
+            self._actor.cancel_timer(uid)
+            self._unsettled.discard(uid)
+            self._in_conflict.discard(uid)
+            self._devices.desired(uid, ())
+
+    def try_now(self, uid: str) -> None:
+        """There is news: whatever has failed before is due."""
+        known = self._pods.get(uid)
+        if known is None:
+            return
+        known.retry_at_ns = 0
+        for thing in self._things_of(uid, known.volumes) if uid in self._actual.pods else ():
+            thing.retry_at_ns = 0
+        self.gather(uid)
+
+    def _things_of(self, uid: str, volumes: Iterable[DesiredVolume]) -> list[Thing]:
+        things = self._actual.pod(uid)
+        on_node = self._actual.devices
+        devices = sorted({volume.at.device for volume in volumes if volume.at is not None}) if on_node else ()
+        return [things.directory, *things.volumes.values(), *[on_node[name] for name in devices if name in on_node]]
+
+    def gather(self, uid: str) -> None:
+        """Ask what the pod's volumes are made of."""
+        known = self._pods.get(uid)
+        if known is not None:
+            if known.answer is not None:
+                # For the case that somebody has not heard the question. The end of the pass sets another time.
+                self._actor.after(self._refresh_in_ns(0), RenewalDue(uid), key=uid)
+            self.go_on(self.contents.gather(known.pod))
+
+    def go_on(self, gathered: Gathered | None) -> None:
+        """All is known of a pod's volumes: a pass begins, or the one under way gets newer wishes."""
+        known = self._pods.get(gathered.pod.metadata.uid) if gathered is not None else None
+        if gathered is None or known is None:
+            return
+        uid = gathered.pod.metadata.uid
+        volumes = desired_volumes(gathered.pod, gathered, self._volumes.locate)
+        known.volumes = with_places_of(volumes, known.volumes)
+        known.refers, known.refresh_wall_ns = gathered.refers, gathered.refresh_wall_ns
+        known.attempted = self._due(known) if volumes else _THE_POD_ITSELF
+        known.passing = True
+        self._unsettled.add(uid)
+        self._devices.desired(uid, known.volumes)
+        self.advance(uid)
+
+    def _due(self, known: _Pod) -> frozenset[str]:
+        """Names of the volumes that are tried in this pass, as far as they have to be."""
+        now_ns = self._actor.now_ns()
+        due = {
+            volume.name
+            for volume in known.volumes
+            if now_ns >= (known.retry_at_ns if volume.waits is not None else self._retry_at_ns(volume))
+        }
+        return _THE_POD_ITSELF | due
+
+    def _retry_at_ns(self, volume: DesiredVolume) -> int:
+        assert volume.at is not None, "what waits for nobody is located"
+        things = self._actual.pod(volume.at.place.uid)
+        thing, device = things.volumes.get(volume.at.place), self._actual.devices.get(volume.at.device)
+        return max(each.retry_at_ns for each in (things.directory, thing, device) if each is not None)
+
+    # --- a pass -----------------------------------------------------------------------------------------------------
+
+    def advance(self, uid: str) -> None:
+        """Begin what can be begun now for a pod; when nothing is under way any more, say how it stands."""
+        known = self._pods.get(uid)
+        if known is None or not known.passing:
+            return
+        plan = plan_wanted(uid, known.volumes, self._actual, self._actor.now_ns())
+        while plan.steps:
+            for step in plan.steps:
+                self._begin(step, known.pod)
+            if plan.begins_calls:
+                return  # the end of them is a reason to go on
+            plan = plan_wanted(uid, known.volumes, self._actual, self._actor.now_ns())
+        if not plan.busy:
+            self._settle(uid, known, plan)
+
+    def advance_all(self) -> None:
+        """Look at everything that is not as it should be."""
+        for uid in sorted(self._unsettled):
+            self.advance(uid)
+
+    def volume_is_gone(self) -> None:
+        """A pod has given back a volume that others may be waiting for."""
+        for uid in sorted(self._in_conflict):
+            self.try_now(uid)
+
+    def _settle(self, uid: str, known: _Pod, plan: PodPlan) -> None:
+        known.passing = False
+        for name, trouble in plan.troubles.items():
+            if name in known.attempted and trouble.reason:
+                path = next((each.spec.field_path for each in known.volumes if each.name == name), "")
+                self._events.tell(pod_event(known.pod, "Warning", trouble.reason, text_of(name, trouble), path))
+        answer = answer_of(known.volumes, plan) if known.volumes or plan.troubles else NO_VOLUMES
+        if known.asked or answer != known.answer:
+            known.worker.tell(answer)
+        known.asked, known.answer = False, answer
+        if known.volumes:
+            known.volumes = tuple([without_secrets(volume) for volume in known.volumes])
+        self._wake_later(uid, known, plan)
+        if not plan.troubles:
+            self._unsettled.discard(uid)
+
+    def _wake_later(self, uid: str, known: _Pod, plan: PodPlan) -> None:
+        """When to look at the pod again: what has failed, what others have to change, what grows old."""
+        now_ns = self._actor.now_ns()
+        self._in_conflict.discard(uid)
+        if not plan.waiting:
+            known.failures = known.retry_at_ns = 0
+        else:
+            if any(each.name in plan.waiting and is_for_one_pod(each) for each in known.volumes):
+                self._in_conflict.add(uid)
+            if plan.waiting & known.attempted:
+                known.retry_at_ns = now_ns + back_off_ns(known.failures)
+                known.failures += 1
+        at_ns = [*filter(None, (plan.wake_ns, known.retry_at_ns))]
+        if known.refers:
+            at_ns.append(now_ns + self._refresh_in_ns(known.refresh_wall_ns))
+        if at_ns:
+            self._actor.after(max(min(at_ns) - now_ns, 0), RenewalDue(uid), key=uid)
+        else:
+            self._actor.cancel_timer(uid)
+
+    def _refresh_in_ns(self, refresh_wall_ns: int) -> int:
+        delay_ns = int(self._resync_ns * (1 + RESYNC_JITTER * self._actor.chance.random()))
+        if refresh_wall_ns:
+            delay_ns = min(delay_ns, max(refresh_wall_ns - self._actor.wall_ns(), REFRESH_AT_LEAST_NS))
+        return delay_ns
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    def where_is(self, uid: str, name: str) -> tuple[str, str] | None:
+        """The name on disk and the path on the host of a volume that containers may have now."""
+        known = self._pods.get(uid)
+        for volume in known.volumes if known is not None else ():
+            if volume.name == name and volume.at is not None:
+                thing = self._actual.pod(uid).volumes.get(volume.at.place)
+                return (volume.at.place.name, thing.host_path) if thing is not None and is_usable(thing.life) else None
+        return None
+
+    def volumes_now(self, uid: str) -> Iterator[PodVolume]:
+        """The volumes that containers of a pod may have now."""
+        for volume in self._pods[uid].volumes:
+            found = self.where_is(uid, volume.name)
+            if found is not None and volume.at is not None:
+                claim = volume.spec.claim.metadata.name if volume.spec.claim is not None else ""
+                yield PodVolume(uid, volume.name, volume.at.place.plugin, found[1], claim, volume.spec.block)
+
+
+def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepared:
+    """What the worker is told at the end of a pass."""
+    # What can be used is no error, though something may be wrong with it: it has its old content.
+    errors = [text_of(name, trouble) for name, trouble in plan.troubles.items() if name not in plan.host_paths]
+    groups = groups_of(each.spec for each in volumes)
+    foreign = frozenset(each.name for each in volumes if keeps_labels(each.spec)) & plan.host_paths.keys()
+    return VolumesPrepared(plan.host_paths, "; ".join(errors), groups, foreign)
+
+
+def text_of(name: str, trouble: Trouble) -> str:
+    """What is wrong with a volume of a pod, or with the pod's directory, for people."""
+    if name == POD_ITSELF:
+        return f"the directory of the pod cannot be made: {trouble.text}"
+    return f'{trouble.step} failed for volume "{name}" : {trouble.text}'

@@ -1,0 +1,212 @@
+"""What to do next for the volumes of one pod, or for one device: the rule that brings the actual to the desired world.
+
+Pure, and of one pod at a time, so that a change costs the pod that it is about. What is to be made stands on what is
+there: the pod's directory first, the device of a volume before the volume, and a volume that one pod alone may have
+(ReadWriteOncePod) after it is gone from all others. What is to go, goes in the other order, and a device after the last
+volume on it (spec 8.4). Volumes do not wait for each other.
+
+A plan is either steps to begin, or the news that what was begun must end first (`busy`), or an end: all is there, or
+what is not has its trouble and its time to be tried again.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from actors.volumes.actual import ActualWorld, Device, Key, PodDirectory, Thing, Trouble
+from actors.volumes.desired import DesiredVolume
+from actors.volumes.state import Stage, is_under_way, is_usable, may_make, may_unmake
+
+ONE_POD_ONLY = "ReadWriteOncePod"
+DEVICE_STEP = "MountVolume.MountDevice"
+POD_ITSELF = ""
+"""Stands for the pod's directory where names of volumes stand."""
+
+
+class Do(enum.StrEnum):
+    """Kinds of steps; the value says it for people."""
+
+    MAKE_DIRECTORY = "making the pod's directory"
+    STAGE = "staging"
+    MAKE = "mounting"
+    ADOPT = "looking for what is there"
+    SAY_AGAIN = "waiting for a call that hangs"
+    UNMAKE = "unmounting"
+    REMOVE_DIRECTORY = "removing the pod's directory"
+    UNSTAGE = "unstaging"
+
+
+# The way of every plan: a member of an enum costs ten times a global name.
+_SAY_AGAIN, _ABSENT = Do.SAY_AGAIN, Stage.ABSENT
+TAKING_DOWN = frozenset({Do.UNMAKE, Do.REMOVE_DIRECTORY, Do.UNSTAGE})
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Something to begin now. `volume`: what it is made for, None where something is taken down."""
+
+    do: Do
+    key: Key
+    volume: DesiredVolume | None = None
+
+
+class PodPlan(msgspec.Struct, frozen=True):
+    """See the module. `host_paths` of what can be used, and `troubles` of what is wrong, by name of the volume in the
+    pod; one may be in both: it has its old content. `waiting`: those of the troubles that no call of ours can end.
+    `wake_ns`: when something may be tried again, 0 for never. `begins_calls`: whether something is under way once its
+    steps are begun.
+    """
+
+    steps: tuple[Step, ...] = ()
+    busy: bool = False
+    host_paths: Mapping[str, str] = {}
+    troubles: Mapping[str, Trouble] = {}
+    waiting: frozenset[str] = frozenset()
+    wake_ns: int = 0
+    begins_calls: bool = False
+
+
+NOTHING_TO_DO = PodPlan()
+"""All is as it should be, and there is nothing to have."""
+
+
+class _Plan(msgspec.Struct):
+    """A plan that is being made."""
+
+    now_ns: int
+    steps: dict[Key, Step] = {}
+    begins_calls: bool = False
+    busy: bool = False
+    host_paths: dict[str, str] = {}
+    troubles: dict[str, Trouble] = {}
+    waiting: set[str] = set()
+    wake_ns: int = 0
+
+    def made(self) -> PodPlan:
+        steps, waiting = tuple(self.steps.values()), frozenset(self.waiting)
+        return PodPlan(steps, self.busy, self.host_paths, self.troubles, waiting, self.wake_ns, self.begins_calls)
+
+    def wait(self, name: str, trouble: Trouble) -> None:
+        """It cannot be tried, and others have to change that."""
+        self.troubles[name] = trouble
+        self.waiting.add(name)
+
+    def trouble(self, name: str, trouble: Trouble | None, thing: Thing) -> None:
+        """It cannot be tried now, but later."""
+        self.troubles[name] = trouble or Trouble("it has not been tried yet")
+        if thing.retry_at_ns > self.now_ns:
+            self.wake_ns = min(self.wake_ns or thing.retry_at_ns, thing.retry_at_ns)
+
+    def attempt(self, do: Do, key: Key, thing: Thing, volume: DesiredVolume | None, names: Iterable[str]) -> None:
+        """Begin this step unless something is under way, a call hangs, or it is too early."""
+        if is_under_way(thing.life):
+            self.busy = True
+        elif thing.retry_at_ns > self.now_ns:
+            for name in names:
+                self.trouble(name, thing.trouble, thing)
+        else:
+            may_begin = may_unmake(thing.life) if do in TAKING_DOWN else may_make(thing.life)
+            self.steps.setdefault(key, Step(do if may_begin else _SAY_AGAIN, key, volume))
+            self.begins_calls = self.begins_calls or may_begin
+
+
+def _plan_directory(do: Do, uid: str, directory: Thing, names: Iterable[str], now_ns: int) -> PodPlan:
+    """Where nothing but the directory of the pod is in question; `names` of what waits for that."""
+    if directory.retry_at_ns <= now_ns and not is_under_way(directory.life):
+        may_begin = may_unmake(directory.life) if do in TAKING_DOWN else may_make(directory.life)
+        return PodPlan((Step(do if may_begin else _SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin)
+    plan = _Plan(now_ns)
+    plan.attempt(do, PodDirectory(uid), directory, None, names)
+    return plan.made()
+
+
+def plan_wanted(uid: str, volumes: Sequence[DesiredVolume], actual: ActualWorld, now_ns: int) -> PodPlan:
+    """For a pod that is to have these volumes."""
+    things = actual.pod(uid)
+    usable = is_usable(things.directory.life)
+    if usable and not volumes:
+        return NOTHING_TO_DO
+    if not usable:
+        names = [volume.name for volume in volumes] if volumes else (POD_ITSELF,)
+        return _plan_directory(Do.MAKE_DIRECTORY, uid, things.directory, names, now_ns)
+    plan = _Plan(now_ns)
+    for volume in volumes:
+        _plan_volume(plan, volume, actual)
+    return plan.made()
+
+
+def _plan_volume(plan: _Plan, volume: DesiredVolume, actual: ActualWorld) -> None:
+    if volume.at is None:
+        assert volume.waits is not None, "what cannot be located waits for something"
+        plan.wait(volume.name, volume.waits)
+        return
+    place = volume.at.place
+    thing = actual.pod(place.uid).volumes.get(place, Thing())
+    if is_usable(thing.life):
+        plan.host_paths[volume.name] = thing.host_path
+    if volume.waits is not None:
+        plan.wait(volume.name, volume.waits)
+        if not is_usable(thing.life):
+            plan.attempt(Do.ADOPT, place, thing, volume, ())
+        return
+    if thing.life.stage is Stage.MADE and thing.version == volume.spec.version:
+        return
+    if conflict := _conflict(volume, actual):
+        plan.wait(volume.name, conflict)
+        return
+    device = actual.devices.get(volume.at.device, Thing())
+    if volume.at.device and not is_usable(device.life):
+        plan.attempt(Do.STAGE, Device(volume.at.device), device, volume, (volume.name,))
+        return
+    plan.attempt(Do.MAKE, place, thing, volume, (volume.name,))
+
+
+def is_for_one_pod(volume: DesiredVolume) -> bool:
+    """Whether only one pod on this node may have the volume at a time."""
+    return ONE_POD_ONLY in volume.spec.access_modes
+
+
+def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Trouble | None:
+    """Another pod has, or may have, what only one may have (spec 8.4)."""
+    if not is_for_one_pod(volume) or volume.at is None:
+        return None
+    for place in sorted(actual.same_volume(volume.at.place), key=lambda each: each.uid):
+        if actual.pod(place.uid).volumes[place].life.stage is not _ABSENT:
+            text = f"volume uses the {ONE_POD_ONLY} access mode and is already in use by pod {place.uid}"
+            return Trouble(text, step=DEVICE_STEP)
+    return None
+
+
+def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
+    """For a pod that is to have nothing. Nothing is left when there are neither steps nor troubles, and it is not busy.
+
+    Names of volumes are those on disk here.
+    """
+    things = actual.pod(uid)
+    directory = things.directory
+    gone = directory.life.stage is _ABSENT
+    if not things.volumes:
+        names = (POD_ITSELF,)
+        return NOTHING_TO_DO if gone else _plan_directory(Do.REMOVE_DIRECTORY, uid, directory, names, now_ns)
+    plan = _Plan(now_ns)
+    left = False
+    for place, thing in things.volumes.items():
+        if thing.life.stage is not _ABSENT:
+            left = True
+            plan.attempt(Do.UNMAKE, place, thing, None, (place.name,))
+    if is_under_way(directory.life):
+        plan.busy = True
+    elif not left and not gone:
+        plan.attempt(Do.REMOVE_DIRECTORY, PodDirectory(uid), directory, None, (POD_ITSELF,))
+    return plan.made()
+
+
+def plan_device(name: str, wanted: bool, actual: ActualWorld, now_ns: int) -> PodPlan:
+    """For a device: it goes when no pod wants it, and no volume of any pod is, or may be, on it."""
+    plan = _Plan(now_ns)
+    thing = actual.devices.get(name)
+    if thing is not None and thing.life.stage is not _ABSENT and not wanted and not actual.on_device(name):
+        plan.attempt(Do.UNSTAGE, Device(name), thing, None, (name,))
+    return plan.made()

@@ -1,0 +1,420 @@
+"""`PluginWatcherActor`: the plugins of this node that have made themselves known, and the registry of its drivers.
+
+A socket below `plugins_registry` is a plugin. It is asked who it is, judged (`plugin_rules`), its driver asked how it
+calls this node, the cluster told of it (`CsiNodeActor`), and last it is told what has become of it. Whatever fails is
+told to it as well, and tried again with growing pauses while the socket is there; what could not end otherwise is tried
+again only with a new socket. When the socket goes, so does the registration.
+
+The directory is watched; all that a change says is to look again, and now and then that is done without one. What hangs
+is on a lane by its socket, so a plugin that does not answer delays no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.messages.plugins import (
+    AskDriverAgain,
+    CsiNodeStarted,
+    DriverPublished,
+    DriversChanged,
+    PublishDriver,
+    WithdrawDriver,
+)
+from actors.volumes.plugins.rules import Holder, Refused, Taken, judge, retry_ns
+from runtime.csi.capability import CsiDrivers, NodeInfo
+from runtime.plugin_registration.capability import PluginInfo, PluginSockets, PluginWatch
+
+SECOND_NS = 1_000_000_000
+LOOK_NS = 30 * SECOND_NS
+LOOK_LIMIT_NS = 10 * SECOND_NS
+ASK_LIMIT_NS = 15 * SECOND_NS
+DRIVER_LIMIT_NS = 125 * SECOND_NS
+SOON_NS = SECOND_NS
+NO_LISTENERS: tuple[ActorRef, ...] = ()
+T = TypeVar("T")
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """One socket as it was found: another one at the same path is another visit."""
+
+    socket: str
+    identity: str
+
+
+class LookForPlugins(Message, frozen=True):
+    """To itself: sockets may have come or gone."""
+
+    def coalesce_key(self) -> Hashable:
+        return "look"
+
+
+class SocketsListed(Message, frozen=True):
+    """To itself: what there is, by path; None: it cannot be seen. `error`: what is wrong with looking or watching."""
+
+    sockets: dict[str, str] | None
+    error: str
+
+
+class TryPlugin(Message, frozen=True):
+    """To itself: the pause after a failure is over."""
+
+    visit: Visit
+
+
+class PluginIntroduced(Message, frozen=True):
+    """To itself: a plugin has said who it is, or has not."""
+
+    visit: Visit
+    info: PluginInfo | None
+    error: str
+
+
+class DriverAnswered(Message, frozen=True):
+    """To itself: a driver has said how it calls this node, or has not. `again`: it was registered before."""
+
+    visit: Visit
+    name: str
+    info: NodeInfo | None
+    error: str
+    again: bool = False
+
+
+class PluginTold(Message, frozen=True):
+    """To itself: a plugin has heard what became of it, or has not (`error`)."""
+
+    visit: Visit
+    error: str
+
+
+class _Plugin(msgspec.Struct):
+    """What is known of the plugin at a socket. `taken`: it is, or is about to be, registered. `info`: what its driver
+    calls this node, as was told last to whoever tells the cluster.
+    """
+
+    visit: Visit
+    taken: Taken | None = None
+    registered: bool = False
+    info: NodeInfo | None = None
+    busy: bool = False
+    failures: int = 0
+    said: str = ""
+
+
+class PluginWatcherActor(Actor):
+    """See the module. `csi_node` is told of drivers; `listeners` hear `DriversChanged`."""
+
+    max_effects: ClassVar[int] = 64
+    health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
+
+    def __init__(
+        self,
+        sockets: PluginSockets,
+        drivers: CsiDrivers,
+        csi_node: ActorRef,
+        listeners: tuple[ActorRef, ...] = NO_LISTENERS,
+    ) -> None:
+        super().__init__()
+        self._sockets = sockets
+        self._drivers = drivers
+        self._csi_node = csi_node
+        self._listeners = listeners
+        self._plugins: dict[str, _Plugin] = {}
+        self._listing = False
+        self._look_again = False
+        self._unwatched = ""
+        self._watch: PluginWatch | None = None
+        self._inherited: tuple[str, ...] = ()
+        """Drivers that an earlier life of this actor has registered, until it is known which are still there."""
+
+    def on_start(self) -> None:
+        self._inherited = self._drivers.names()
+        ref = self.ref
+        self._watch = self._sockets.watch(lambda: ref.tell(LookForPlugins()))
+        ref.tell(LookForPlugins())
+        self.every(LOOK_NS, LookForPlugins())
+
+    def on_stop(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life watches anew
+
+    @handles(MailboxOverflowed)
+    def overflowed(self, _: MailboxOverflowed) -> None:
+        self.ref.tell(LookForPlugins())
+
+    # --- which sockets there are ------------------------------------------------------------------------------------
+
+    @handles(LookForPlugins)
+    def look(self, _: LookForPlugins) -> None:
+        if self._listing:
+            self._look_again = True
+            return
+        self._listing, self._look_again = True, False
+        watch, sockets = self._watch, self._sockets
+
+        def list_them() -> tuple[dict[str, str], str]:
+            trouble = watch.renew() if watch is not None else ""
+            return sockets.sockets(), trouble
+
+        self._on_lane("", list_them, LOOK_LIMIT_NS, _listed)
+
+    @handles(SocketsListed)
+    def listed(self, message: SocketsListed) -> None:
+        self._listing = False
+        if message.error and message.error != self._unwatched:
+            self.log.warning("plugins that come are not seen at once: %s", message.error)
+        self._unwatched = message.error
+        if message.sockets is None:
+            return
+        for socket in sorted(self._plugins.keys() - message.sockets.keys()):
+            self._forget(self._plugins.pop(socket))
+        for socket, identity in sorted(message.sockets.items()):
+            known = self._plugins.get(socket)
+            if known is not None and known.visit.identity == identity:
+                continue
+            # The same name at a new socket stays registered: its plugin has restarted, and is asked anew.
+            before = known if known is not None and known.registered else None
+            plugin = _Plugin(Visit(socket, identity))
+            if before is not None:
+                plugin.taken, plugin.registered, plugin.info = before.taken, True, before.info
+            self._plugins[socket] = plugin
+            self._ask(plugin)
+        if not any(plugin.busy for plugin in self._plugins.values()):
+            self._drop_inherited()
+        if self._look_again:
+            self.ref.tell(LookForPlugins())
+
+    def _drop_inherited(self) -> None:
+        for name in self._inherited:
+            if not self._is_claimed(name):
+                self._withdraw(name)
+        self._inherited = ()
+
+    def _forget(self, plugin: _Plugin) -> None:
+        self.cancel_timer(plugin.visit.socket)
+        if plugin.registered and plugin.taken is not None and self._holder_of(plugin.taken.name) is None:
+            self._withdraw(plugin.taken.name)
+
+    def _withdraw(self, name: str) -> None:
+        self.log.info("storage driver %s has gone", name)
+        self._drivers.unregister(name)
+        self._csi_node.tell(WithdrawDriver(name))
+        self._tell_names()
+
+    # --- who a plugin is --------------------------------------------------------------------------------------------
+
+    def _ask(self, plugin: _Plugin) -> None:
+        plugin.busy = True
+        visit, sockets = plugin.visit, self._sockets
+        self._on_lane(
+            visit.socket,
+            lambda: sockets.ask(visit.socket),
+            ASK_LIMIT_NS,
+            lambda done: PluginIntroduced(visit, *_outcome(done)),
+        )
+
+    @handles(TryPlugin)
+    def try_plugin(self, message: TryPlugin) -> None:
+        plugin = self._current(message.visit)
+        if plugin is not None and plugin.busy:
+            self.after(SOON_NS, message, key=message.visit.socket)
+        elif plugin is not None:
+            self._ask(plugin)
+
+    @handles(PluginIntroduced)
+    def introduced(self, message: PluginIntroduced) -> None:
+        plugin = self._current(message.visit)
+        if plugin is None:
+            return
+        if message.info is None:
+            plugin.busy = False
+            # It cannot be told: it does not answer.
+            self._failed(plugin, f"the plugin at {message.visit.socket} does not say who it is: {message.error}")
+            return
+        judgement = judge(message.info, message.visit.socket, self._holder_of(message.info.name))
+        if isinstance(judgement, Refused):
+            self._refuse(plugin, judgement.reason, for_good=judgement.for_good)
+            return
+        if plugin.taken is not None and plugin.taken.name != judgement.name:
+            self._unregister(plugin)
+        plugin.taken = judgement
+        self._ask_driver(plugin, judgement)
+
+    # --- what its driver calls this node ----------------------------------------------------------------------------
+
+    def _ask_driver(self, plugin: _Plugin, taken: Taken) -> None:
+        plugin.busy = True
+        visit, drivers = plugin.visit, self._drivers
+        self._on_lane(
+            visit.socket,
+            lambda: drivers.register(taken.name, taken.endpoint).info(),
+            DRIVER_LIMIT_NS,
+            lambda done: DriverAnswered(visit, taken.name, *_outcome(done)),
+        )
+
+    @handles(DriverAnswered)
+    def driver_answered(self, message: DriverAnswered) -> None:
+        plugin = self._current(message.visit)
+        if plugin is None or plugin.taken is None:
+            # The socket has gone while its driver was asked, and so has whoever was registered just now.
+            if not self._is_claimed(message.name):
+                self._drivers.unregister(message.name)
+            return
+        info, name = message.info, plugin.taken.name
+        if message.again:
+            plugin.busy = False
+            if info is not None and info.node_id:
+                self._publish(plugin, None, name, info)
+        elif info is None:
+            self._refuse(plugin, f"driver {name} does not say what it calls this node: {message.error}")
+        elif not info.node_id:
+            self._refuse(plugin, f"driver {name} has no name for this node: its nodeID is empty")
+        else:
+            self._publish(plugin, message.visit, name, info)
+
+    def _publish(self, plugin: _Plugin, tag: Visit | None, name: str, info: NodeInfo) -> None:
+        plugin.info = info
+        self._csi_node.tell(PublishDriver(self.ref, tag, name, info))
+
+    @handles(CsiNodeStarted)
+    def publish_again(self, _: CsiNodeStarted) -> None:
+        """It has forgotten the drivers, and whom it owes an answer."""
+        for plugin in self._plugins.values():
+            if plugin.taken is not None and plugin.info is not None:
+                tag = None if plugin.registered else plugin.visit
+                self._publish(plugin, tag, plugin.taken.name, plugin.info)
+
+    @handles(DriverPublished)
+    def driver_published(self, message: DriverPublished) -> None:
+        plugin = None if message.tag is None else self._current(message.tag)
+        if plugin is None or plugin.taken is None:
+            return
+        if message.error:
+            self._refuse(plugin, message.error)
+            return
+        if not plugin.registered:
+            self.log.info("storage driver %s is registered at %s", plugin.taken.name, plugin.taken.endpoint)
+        self._displace(plugin, plugin.taken.name)
+        plugin.registered = True
+        plugin.failures = 0
+        plugin.said = ""
+        self._notify(plugin, "")
+        self._tell_names()
+
+    def _displace(self, newcomer: _Plugin, name: str) -> None:
+        """Another plugin had the name; now it is the newcomer's."""
+        for plugin in self._plugins.values():
+            if plugin is not newcomer and _is_named(plugin, name):
+                plugin.registered, plugin.taken, plugin.info = False, None, None
+
+    @handles(AskDriverAgain)
+    def ask_driver_again(self, message: AskDriverAgain) -> None:
+        for plugin in self._plugins.values():
+            if plugin.registered and not plugin.busy and _is_named(plugin, message.name):
+                self._count_again(plugin, message.name)
+
+    def _count_again(self, plugin: _Plugin, name: str) -> None:
+        visit, driver = plugin.visit, self._drivers.find(name)
+        if driver is not None:
+            plugin.busy = True
+            self._on_lane(
+                visit.socket,
+                driver.info,
+                DRIVER_LIMIT_NS,
+                lambda done: DriverAnswered(visit, name, *_outcome(done), again=True),
+            )
+
+    # --- what becomes of it -----------------------------------------------------------------------------------------
+
+    def _refuse(self, plugin: _Plugin, reason: str, *, for_good: bool = False) -> None:
+        """Tell it why not, and try again unless that is of no use."""
+        self._unregister(plugin)
+        self._notify(plugin, reason)
+        if for_good:
+            self.log.warning("%s", reason)
+            plugin.said = reason
+        else:
+            self._failed(plugin, reason)
+
+    def _failed(self, plugin: _Plugin, reason: str) -> None:
+        if reason != plugin.said:
+            self.log.warning("%s", reason)
+            plugin.said = reason
+        plugin.failures += 1
+        self.after(retry_ns(plugin.failures), TryPlugin(plugin.visit), key=plugin.visit.socket)
+
+    def _unregister(self, plugin: _Plugin) -> None:
+        taken, plugin.taken, plugin.info = plugin.taken, None, None
+        was, plugin.registered = plugin.registered, False
+        if taken is not None and self._holder_of(taken.name) is None:
+            if was:
+                self._withdraw(taken.name)
+            else:
+                self._drivers.unregister(taken.name)
+
+    def _notify(self, plugin: _Plugin, error: str) -> None:
+        plugin.busy = True
+        visit, sockets = plugin.visit, self._sockets
+
+        def say() -> None:
+            sockets.notify(visit.socket, registered=not error, error=error)
+
+        self._on_lane(visit.socket, say, ASK_LIMIT_NS, lambda done: PluginTold(visit, _outcome(done)[1]))
+
+    @handles(PluginTold)
+    def plugin_told(self, message: PluginTold) -> None:
+        plugin = self._current(message.visit)
+        if plugin is None:
+            return
+        plugin.busy = False
+        if message.error and plugin.registered:
+            # As with kubelets: one that cannot hear that it is registered is asked again from the start.
+            self._failed(plugin, f"the plugin at {message.visit.socket} cannot be told of it: {message.error}")
+
+    def _tell_names(self) -> None:
+        names = tuple(
+            sorted(plugin.taken.name for plugin in self._plugins.values() if plugin.registered and plugin.taken)
+        )
+        for listener in self._listeners:
+            listener.tell(DriversChanged(names))
+
+    # --- parts ------------------------------------------------------------------------------------------------------
+
+    def _current(self, visit: Visit) -> _Plugin | None:
+        plugin = self._plugins.get(visit.socket)
+        return plugin if plugin is not None and plugin.visit == visit else None
+
+    def _is_claimed(self, name: str) -> bool:
+        return any(_is_named(plugin, name) for plugin in self._plugins.values())
+
+    def _holder_of(self, name: str) -> Holder | None:
+        for plugin in self._plugins.values():
+            if plugin.registered and plugin.taken is not None and plugin.taken.name == name:
+                return Holder(plugin.visit.socket, plugin.taken.version)
+        return None
+
+    def _on_lane(self, key: str, call: Callable[[], T], limit_ns: int, then: Callable[[Pending[T]], Message]) -> None:
+        lane = self.lane("plugins", size=2, per_key=2)
+        self.begin(lambda: lane.submit(key, call, deadline_ns=limit_ns), then)
+
+
+def _is_named(plugin: _Plugin, name: str) -> bool:
+    return plugin.taken is not None and plugin.taken.name == name
+
+
+def _listed(done: Pending[tuple[dict[str, str], str]]) -> SocketsListed:
+    found, error = _outcome(done)
+    return SocketsListed(None, error) if found is None else SocketsListed(*found)
+
+
+def _outcome(done: Pending[T]) -> tuple[T | None, str]:
+    outcome = outcome_of(done)
+    error = outcome.error
+    return outcome.value, "" if error is None else str(error) or type(error).__name__

@@ -1,0 +1,74 @@
+"""Parts of volumes for containers that are about to start: mounted by the owner of all mounts (spec 8.7).
+
+A part of `VolumeReconcilerActor`. Where the volumes of a pod are it asks its host; the mounting runs on the lane of the
+volumes, under the pod's UID and with a deadline, so a dead volume costs its own pod alone. Nothing is remembered: every
+start of a container asks anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from actors.kernel import Actor, Lane, Message, Pending, outcome_of
+from actors.messages.volumes import PrepareSubPaths, SubPathsPrepared
+from runtime.volumes.capability import VolumeError
+from runtime.volumes.sub_path import SubPath, SubPaths
+
+SUB_PATHS_LIMIT_NS = 30_000_000_000
+"""Longer than a disk that is only slow; the container is tried again after that."""
+
+WhereIs = Callable[[str, str], tuple[str, str] | None]
+"""(UID, volume of the pod) -> (its name on disk, its path on the host), None while it is not there."""
+
+
+class SubPathsMounted(Message, frozen=True):
+    """To the actor itself: the call has ended, well or with `error`."""
+
+    asked: PrepareSubPaths
+    paths: Mapping[int, str]
+    error: str
+
+
+class VolumeSubPaths:
+    """See the module. `lane`: that of the volumes."""
+
+    def __init__(self, actor: Actor, sub_paths: SubPaths, lane: Callable[[], Lane], where_is: WhereIs) -> None:
+        self._actor = actor
+        self._sub_paths = sub_paths
+        self._lane = lane
+        self._where_is = where_is
+
+    def prepare(self, message: PrepareSubPaths) -> None:
+        """Begin; the end is a message (`SubPathsMounted`)."""
+        wanted: list[SubPath] = []
+        for each in message.wanted:
+            place = self._where_is(message.uid, each.volume)
+            if place is None:
+                self._answer(message, {}, f"volume {each.volume!r} is not there yet")
+                return
+            name, path = place
+            container = message.container
+            wanted.append(SubPath(message.uid, name, container, each.index, path, each.path, each.make, each.volume))
+        self._actor.begin(lambda: self._mount(message.uid, tuple(wanted)), lambda done: _ended(message, done))
+
+    def _mount(self, uid: str, wanted: tuple[SubPath, ...]) -> Pending[Mapping[int, str]]:
+        return self._lane().submit(uid, self._sub_paths.prepare, wanted, deadline_ns=SUB_PATHS_LIMIT_NS)
+
+    def mounted(self, message: SubPathsMounted) -> None:
+        """The call has ended."""
+        if message.error:
+            self._actor.log.warning("pod %s: %s", message.asked.uid, message.error)
+        self._answer(message.asked, message.paths, message.error)
+
+    def _answer(self, asked: PrepareSubPaths, paths: Mapping[int, str], error: str) -> None:
+        asked.worker.tell(SubPathsPrepared(asked.container, asked.wanted, paths, error))
+
+
+def _ended(asked: PrepareSubPaths, done: Pending[Mapping[int, str]]) -> SubPathsMounted:
+    outcome = outcome_of(done)
+    if outcome.error is None:
+        return SubPathsMounted(asked, outcome.value or {}, "")
+    if isinstance(outcome.error, VolumeError):
+        return SubPathsMounted(asked, {}, str(outcome.error))
+    text = f'failed to prepare subPath for container "{asked.container}": {outcome.error}'
+    return SubPathsMounted(asked, {}, text)

@@ -1,0 +1,40 @@
+"""`actorlet actors`: the tree of actors of the agent that runs on this machine, and who among them is in trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actors.kernel import SystemReport
+from cli.inspect.local_views import ACTORS, PODS, pods_in, report_in
+from cli.inspect.pods import answer_of, console, options_of
+from cli.inspect.tables import actor_table, names_of
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status: 1 when no agent answers."""
+    description = "The actors of a running agent: state, waiting mail, restarts, slowest message, last failure."
+    options = options_of("actorlet actors", description, argv)
+    answer = answer_of(options, ACTORS)
+    if answer is None:
+        return 1
+    if options.output == "json":
+        print(answer.body.decode())
+        return 0
+    report = report_in(answer.body)
+    pods = answer_of(options, PODS)
+    names = names_of(pods_in(pods.body)) if pods is not None else {}
+    console().print(actor_table(report.actors, names))
+    print(summary(report))
+    return 0
+
+
+def summary(report: SystemReport) -> str:
+    """The rest of the report in a few lines."""
+    lines = [f"\n{len(report.actors)} actors, {report.dead_letters} dead letters"]
+    for lane in report.lanes:
+        if lane.running or lane.waiting or lane.written_off:
+            hangs = ", ".join(f"{key}: {call}" for key, call, _ in lane.written_off)
+            text = f"lane {lane.name}: {lane.running} of {lane.size} at work, {lane.waiting} waiting"
+            lines.append(f"{text}, given up: {hangs}" if hangs else text)
+    lines += [f"{path} has held a thread for too long" for path, _ in report.stuck]
+    return "\n".join(lines)

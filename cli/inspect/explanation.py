@@ -1,0 +1,203 @@
+"""Why a pod is as it is: its story, its status and what its worker does, as one document and in words. Pure.
+
+The document is what the agent serves and `--output json` prints; times in it are RFC 3339 in UTC. The words are made
+from the document alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from actors.events.history_words import SECOND_NS, begins, seconds, wait_words
+from actors.messages.history import HistoryEntry, HistoryKind, PodStory, PodWait
+from actors.pod_rules.lifecycle import Stage
+from config.objects import Pod, PodStatus
+from config.pods.words import status_word, trouble
+
+TERMINAL = ("Succeeded", "Failed")
+SLOW_NS = 2 * SECOND_NS
+"""What takes longer is worth a word."""
+
+
+class Happening(msgspec.Struct, frozen=True, rename="camel"):
+    """Something that happened, `count` times. `kind` is one of stage, decision, event, end, wait, failure."""
+
+    first: str
+    last: str
+    count: int
+    kind: str
+    text: str
+    detail: str
+
+
+class Waiting(msgspec.Struct, frozen=True, rename="camel"):
+    """What is waited for, since `since` where that is remembered; `then` comes next, at `until` where that is known
+    (else both are empty).
+    """
+
+    subject: str
+    reason: str
+    text: str
+    then: str
+    until: str
+    since: str = ""
+
+
+class Explanation(msgspec.Struct, frozen=True, rename="camel"):
+    """`status` as in `actorlet pods`, but for a pod that ends. `why` it is not running; empty when it runs.
+
+    `doing`: what its worker waits for at this moment, empty mostly. `gone`: when this node was done with it, or empty.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    asked: str
+    status: str
+    phase: str
+    why: tuple[str, ...]
+    stage: str
+    since: str
+    doing: str
+    gone: str
+    happened: tuple[Happening, ...]
+    forgotten: int
+    waits: tuple[Waiting, ...]
+
+
+def explanation_of(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> Explanation:
+    """`pod` with its published status; None when it is gone. `doing`: what the worker waits for, and how long (ns)."""
+    status = (pod.status if pod is not None else None) or PodStatus()
+    what, for_ns = doing
+    return Explanation(
+        uid=story.uid,
+        namespace=story.namespace,
+        name=story.name,
+        asked=stamp(wall_ns),
+        status=_status(story, pod),
+        phase=status.phase or "",
+        why=_why(story, pod, doing, wall_ns),
+        stage=story.stage,
+        since=stamp(story.since_wall_ns) if story.since_wall_ns else "",
+        doing=f"{what}, for {seconds(for_ns)}" if what else "",
+        gone="" if story.gone_wall_ns is None else stamp(story.gone_wall_ns),
+        happened=tuple(map(_happening, story.entries)),
+        forgotten=story.dropped,
+        waits=tuple(_waiting(wait, story) for wait in story.waits),
+    )
+
+
+def _status(story: PodStory, pod: Pod | None) -> str:
+    if story.gone_wall_ns is not None:
+        return "Gone"
+    word = "Unknown" if pod is None else status_word(pod)
+    # A static pod that was removed has no deletion timestamp that would say so.
+    ends = story.stage == Stage.TERMINATING.value and (pod is None or (pod.status or PodStatus()).phase not in TERMINAL)
+    return "Terminating" if ends else word
+
+
+def _why(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> tuple[str, ...]:
+    if story.gone_wall_ns is not None:
+        return ("this node is done with it",)
+    if story.waits:
+        return tuple(_reasoned(wait, story, wall_ns) for wait in story.waits)
+    what, for_ns = doing
+    if what and for_ns >= SLOW_NS:
+        return (f"{what} takes long: {seconds(for_ns)} by now",)
+    reason = "its status is not known yet" if pod is None else _reason_in_status(pod)
+    return (reason,) if reason else ()
+
+
+def _reason_in_status(pod: Pod) -> str:
+    status = pod.status or PodStatus()
+    if status.phase in TERMINAL:
+        return f"it has ended: {trouble(pod)}"
+    ready = next((each for each in status.conditions if each.type == "Ready"), None)
+    if status.phase == "Running" and (ready is None or ready.status == "True"):
+        return ""
+    if status.phase == "Running" and ready is not None:
+        return f"it runs and is not ready: {ready.message or ready.reason}"
+    return trouble(pod)
+
+
+def _reasoned(wait: PodWait, story: PodStory, wall_ns: int) -> str:
+    """Why, and for how long already where nobody knows how long it will take."""
+    text = wait_words(wait)
+    since_ns = _since(wait, story)
+    lasts = wait.until_wall_ns is None and since_ns is not None and wall_ns - since_ns >= SLOW_NS
+    return f"{wait.subject}: {text}" + (f", for {seconds(wall_ns - (since_ns or 0))} by now" if lasts else "")
+
+
+def _since(wait: PodWait, story: PodStory) -> int | None:
+    """When it began to wait for that, the last time; None where it is not remembered."""
+    text = begins(wait)
+    times = (each.last_wall_ns for each in story.entries if each.kind is HistoryKind.WAIT and each.text == text)
+    return max(times, default=None)
+
+
+def _happening(entry: HistoryEntry) -> Happening:
+    first, last = stamp(entry.first_wall_ns), stamp(entry.last_wall_ns)
+    return Happening(first, last, entry.count, entry.kind.value, entry.text, entry.detail)
+
+
+def _waiting(wait: PodWait, story: PodStory) -> Waiting:
+    until = "" if wait.until_wall_ns is None else stamp(wait.until_wall_ns)
+    since_ns = _since(wait, story)
+    since = "" if since_ns is None else stamp(since_ns)
+    return Waiting(wait.subject, wait.reason, wait.text, wait.then, until, since)
+
+
+def stamp(wall_ns: int) -> str:
+    """RFC 3339 with milliseconds, in UTC."""
+    at = datetime.fromtimestamp(wall_ns // SECOND_NS, UTC)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{wall_ns % SECOND_NS // 1_000_000:03d}Z"
+
+
+# --- in words -------------------------------------------------------------------------------------------------------
+
+
+def headline(told: Explanation) -> str:
+    """Which pod, and how it is."""
+    life = f", {told.stage} since {_clock(told.since)}" if told.stage and told.since else ""
+    return f"{told.namespace}/{told.name}  {told.status}{life}  (UID {told.uid})"
+
+
+def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:
+    """(time, kind, what) of everything that happened, oldest first."""
+    day = told.asked[:10]
+    for number, each in enumerate(told.happened):
+        text = each.text if not each.detail else f"{each.text} [{each.detail}]"
+        if each.count > 1:
+            text += f" (x{each.count} since {_clock(each.first, day)})"
+        yield _clock(each.last, day), each.kind, text
+        if told.forgotten and number + 1 == min(12, len(told.happened)):
+            yield "...", "", f"{told.forgotten} more that are not remembered"
+
+
+def next_lines(told: Explanation) -> Iterator[str]:
+    """What will be tried next."""
+    if told.doing:
+        yield f"its worker waits for {told.doing}"
+    for wait in told.waits:
+        when = ""
+        if wait.until:
+            ahead_ns = _ns(wait.until) - _ns(told.asked)
+            when = f" in {seconds(ahead_ns)}, at {_clock(wait.until, told.asked[:10])}" if ahead_ns > 0 else " now"
+        yield f"{wait.subject}: {wait.then}{when}"
+    if not told.waits and not told.doing and told.why and not told.gone:
+        yield "it is looked at again when something changes"
+    elif not told.waits and not told.doing:
+        yield "nothing, until something changes"
+
+
+def _clock(time: str, day: str = "") -> str:
+    """The time of day; with the date when that is another than `day`."""
+    return time[11:23] if time[:10] == day or not day else f"{time[:10]} {time[11:23]}"
+
+
+def _ns(time: str) -> int:
+    at = datetime.fromisoformat(time)
+    return round(at.timestamp() * 1000) * 1_000_000

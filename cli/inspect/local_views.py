@@ -1,0 +1,97 @@
+"""What a node shows at its local endpoint, as JSON; and how `actorlet pods` and `actorlet actors` read it back.
+
+`/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report; `/events`
+and `/problems` are lists; `/health` is status 200 or 503 and names the actors that are late. `/explain/POD` is an
+`Explanation`, or status 404 and a sentence. While nobody can say which pods there are, the status is 503.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.kernel import SystemReport
+from actors.messages.history import KnownPod, PodStory
+from actors.node.node import Node
+from cli.inspect.explanation import Explanation, explanation_of
+from cli.inspect.pod_choice import NoSuchPodError, choose
+from config.documents.codec import from_builtins
+from config.objects import Pod
+from runtime.http_server.endpoints import pod_list
+from runtime.http_server.local_endpoint import Question, Reply, View
+
+PODS, ACTORS, EVENTS, PROBLEMS, HEALTH = "/pods", "/actors", "/events", "/problems", "/health"
+EXPLAIN = "/explain/"
+UNKNOWN = "which pods there are is not known now: the agent is beginning, or busy; `actorlet actors` may say with what"
+_NOBODY_CAN_SAY = Reply(msgspec.json.encode({"error": UNKNOWN}), 503)
+
+
+class PodsUnknownError(NoSuchPodError):
+    """There may be such a pod: nobody can say."""
+
+
+def views_of(node: Node) -> Mapping[str, View]:
+    """Everything there is to see of `node`."""
+
+    def health() -> Reply:
+        late = node.late_actors()
+        body = msgspec.json.encode({"healthy": not late, "lateActors": late})
+        return Reply(body, 503 if late else 200)
+
+    def pods() -> Reply:
+        found = node.pods_if_known()
+        return _NOBODY_CAN_SAY if found is None else Reply(pod_list(found))
+
+    return {
+        PODS: pods,
+        ACTORS: lambda: Reply(msgspec.json.encode(node.report())),
+        EVENTS: lambda: Reply(msgspec.json.encode(node.events())),
+        PROBLEMS: lambda: Reply(msgspec.json.encode(node.problems())),
+        HEALTH: health,
+    }
+
+
+def questions_of(node: Node) -> Mapping[str, Question]:
+    """What there is to see of one thing of `node`, named by whoever asks."""
+
+    def explain(wanted: str) -> Reply:
+        try:
+            return Reply(msgspec.json.encode(explanation(node, wanted)))
+        except PodsUnknownError:
+            return _NOBODY_CAN_SAY
+        except NoSuchPodError as error:
+            return Reply(msgspec.json.encode({"error": str(error)}), 404)
+
+    return {EXPLAIN: explain}
+
+
+def explanation(node: Node, wanted: str) -> Explanation:
+    """Of the pod that `wanted` means. Raises NoSuchPodError, of which PodsUnknownError is one."""
+    found = node.pods_if_known()
+    pods = {pod.metadata.uid: pod for pod in found or ()}
+    known = {pod.uid: pod for pod in node.known_pods()}
+    for uid, pod in pods.items():
+        # One of which nothing is remembered yet is there all the same.
+        known.setdefault(uid, KnownPod(uid, pod.metadata.namespace, pod.metadata.name, gone=False))
+    try:
+        chosen = choose(wanted, tuple(known.values()), node.plan.facts.name)
+    except NoSuchPodError:
+        if found is None:
+            raise PodsUnknownError(UNKNOWN) from None
+        raise
+    story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
+    return explanation_of(story, pods.get(chosen.uid), node.worker_waits_for(chosen.uid), node.wall_ns())
+
+
+def pods_in(document: bytes) -> tuple[Pod, ...]:
+    """The pods of a `/pods` document. Raises ValueError when it is none."""
+    tree = msgspec.json.decode(document)
+    if not isinstance(tree, dict) or not isinstance(tree.get("items"), list):
+        raise ValueError("the answer is no PodList")
+    return tuple(from_builtins(item, Pod) for item in tree["items"])
+
+
+def report_in(document: bytes) -> SystemReport:
+    """The report of an `/actors` document. Raises msgspec.ValidationError when it is none."""
+    return msgspec.json.decode(document, type=SystemReport)

@@ -1,0 +1,54 @@
+"""Which pod a person means: by name, namespace/name or UID. Pure.
+
+The name of a static pod may be given without the node's name that it carries at its end, as it stands in its manifest.
+Of pods of one name the one that is still there is meant, and of those that are gone the last. A name that is in several
+namespaces is not guessed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from actors.messages.history import KnownPod
+
+NEAR_MAX = 5
+
+
+class NoSuchPodError(Exception):
+    """Nobody is meant, or several are; the text says what there is and what to write."""
+
+
+def choose(wanted: str, known: Sequence[KnownPod], node_name: str) -> KnownPod:
+    """The pod that `wanted` means. Raises NoSuchPodError."""
+    namespace, slash, name = wanted.rpartition("/")
+    matches = [
+        pod
+        for pod in known
+        if pod.uid == wanted
+        or (pod.name in (name, f"{name}-{node_name}") and (not slash or pod.namespace == namespace))
+    ]
+    living = [pod for pod in matches if not pod.gone]
+    if len(living) == 1:
+        return living[0]
+    if len({(pod.namespace, pod.name) for pod in living or matches}) > 1:
+        names = ", ".join(f"{pod.namespace}/{pod.name}" for pod in living or matches)
+        raise NoSuchPodError(f"several pods are called {wanted}: {names}; name one of them with its namespace")
+    if len(living) > 1:
+        uids = ", ".join(pod.uid for pod in living)
+        raise NoSuchPodError(f"{wanted} has lived more than once, and more than one life goes on: name a UID, {uids}")
+    if matches:
+        return matches[-1]
+    raise NoSuchPodError(_nobody(wanted, name, known))
+
+
+def _nobody(wanted: str, name: str, known: Sequence[KnownPod]) -> str:
+    if not known:
+        return f"there is no pod {wanted}: the agent knows no pod at all"
+    shown = {f"{pod.namespace}/{pod.name}": pod.name for pod in known}
+    near = [full for full, short in shown.items() if name and (name in short or short in name)]
+    close = difflib.get_close_matches(name, list(shown.values()), NEAR_MAX, 0.6)
+    near += [full for full, short in shown.items() if short in close and full not in near]
+    if near:
+        return f"there is no pod {wanted}; did you mean {', '.join(near[:NEAR_MAX])}?"
+    return f"there is no pod {wanted} among the {len(shown)} that the agent knows; `actorlet pods` lists them"

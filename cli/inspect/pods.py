@@ -1,0 +1,72 @@
+"""`actorlet pods`: the pods of the agent that runs on this machine, with their status, asked at its local endpoint."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import msgspec
+from rich.console import Console
+
+from cli.inspect.local_views import PODS, pods_in
+from cli.inspect.tables import pod_table
+from config.flags.command_line import NodeFlags
+from config.pods.words import pod_line
+from runtime.http_server.local_endpoint import Answer, LocalEndpointError, ask
+
+DEFAULT_ROOT = NodeFlags().root_dir
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status: 1 when no agent answers."""
+    options = options_of("actorlet pods", "The pods of a running agent, static ones included.", argv)
+    answer = answer_of(options, PODS)
+    if answer is None:
+        return 1
+    if options.output == "json":
+        print(answer.body.decode())
+        return 0
+    pods = pods_in(answer.body)
+    if not pods:
+        print("the agent has no pods")
+        return 0
+    console().print(pod_table(pod_line(pod, answer.wall_ns) for pod in pods))
+    return 0
+
+
+def options_of(program: str, description: str, argv: Sequence[str] | None) -> argparse.Namespace:
+    """The options that every question to a running agent has."""
+    parser = argparse.ArgumentParser(prog=program, description=description)
+    parser.add_argument(
+        "--root-dir", default=DEFAULT_ROOT, metavar="DIR", help=f"the agent's directory (default: {DEFAULT_ROOT})"
+    )
+    parser.add_argument("--output", choices=("table", "json"), default="table")
+    return parser.parse_args(argv)
+
+
+def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
+    """What the agent says; None, and a line on standard error, when it cannot be had."""
+    try:
+        answer = ask(options.root_dir, view)
+    except LocalEndpointError as error:
+        print(f"actorlet: {error}", file=sys.stderr)
+        return None
+    if answer.status != 200:
+        print(f"actorlet: {refusal_in(answer)}", file=sys.stderr)
+        return None
+    return answer
+
+
+def refusal_in(answer: Answer) -> str:
+    """Why it says nothing else, for a person."""
+    try:
+        return str(msgspec.json.decode(answer.body)["error"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return f"the agent answers with status {answer.status}: {answer.body.decode(errors='replace')}"
+
+
+def console() -> Console:
+    """Cuts rows at the edge of a terminal; in a pipe, where nobody looks, rows are as long as they are."""
+    found = Console()
+    return found if found.is_terminal else Console(width=1000, soft_wrap=True)

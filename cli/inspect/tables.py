@@ -1,0 +1,119 @@
+"""Tables of pods, actors and pulls: data in, something that rich can draw out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from actors.kernel import ActorInfo
+from actors.messages.pods import PullInProgress
+from config.objects import Pod
+from config.pods.words import PodLine
+from config.values.ages import SECOND_NS, short_duration
+
+_GOOD = frozenset({"Running", "Completed", "Succeeded"})
+_UNDER_WAY = frozenset({"Pending", "ContainerCreating", "PodInitializing", "Terminating"})
+_SHORT = 28
+"""Columns of a screen, for the name of an actor; longer ones may be cut."""
+_QUIET_STATES = frozenset({"idle", "waiting", "handling"})
+
+
+def pod_table(lines: Iterable[PodLine]) -> Table:
+    """Like `kubectl get pods -A -o wide`."""
+    table = _table("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP")
+    for line in lines:
+        status = Text(line.status, style=_status_style(line.status))
+        table.add_row(line.namespace, line.name, line.ready, status, line.restarts, line.age, line.ip or "-")
+    return table
+
+
+def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: int | None = None) -> Table:
+    """The tree, indented; `names` has what to call actors that are named by the UID of a pod.
+
+    With `at_most`, that many rows of one line each: the troubled and the busy before those that do nothing. On a
+    narrow screen the names of messages give way first; without a failure there is no column of failures.
+    """
+    shown = _most_telling(actors, at_most)
+    failures = any(actor.last_failure for actor in shown)
+    table = _table("ACTOR", "STATE", "MAIL", "OLDEST", "HANDLED", "RESTARTS", "SLOWEST", *["LAST FAILURE"] * failures)
+    paths = [_indented(actor.path, names) for actor in shown]
+    # Numbers, and names of common length, keep their width.
+    table.columns[0].no_wrap = all(len(path) <= _SHORT for path in paths)
+    for column in table.columns[2:6]:
+        column.no_wrap = True
+    for path, actor in zip(paths, shown, strict=True):
+        state = actor.state if not actor.waiting_for else f"waiting for {actor.waiting_for}"
+        slowest = f"{actor.slowest_ns / 1e6:.1f} ms {actor.slowest_handler.partition('(')[0]}"
+        row: list[RenderableType] = [
+            Text(path, no_wrap=True),
+            Text(state, style="" if actor.state in _QUIET_STATES else "yellow", no_wrap=at_most is not None),
+            str(actor.mailbox_depth),
+            _age(actor.oldest_age_ns) if actor.mailbox_depth else "",
+            str(actor.handled),
+            Text(str(actor.restarts), style="yellow" if actor.restarts else ""),
+            Text(slowest if actor.slowest_handler else "", no_wrap=True),
+        ]
+        if failures:
+            row.append(Text(_first_line(actor.last_failure), style="red", no_wrap=at_most is not None))
+        table.add_row(*row)
+    if len(shown) < len(actors):
+        table.add_row(f"... and {len(actors) - len(shown)} more", style="dim")
+    return table
+
+
+def pull_table(pulls: Iterable[PullInProgress]) -> Table:
+    """The images that are wanted and not here."""
+    table = _table("IMAGE", "PULL", "FOR", "WANTED BY")
+    for pull in pulls:
+        state = Text("pulling", style="cyan") if pull.begun else Text("in line", style="dim")
+        table.add_row(pull.image, state, f"{pull.age_ns / SECOND_NS:.1f}s", ", ".join(pull.pods))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(Text(column, no_wrap=True), overflow="ellipsis")
+    return table
+
+
+def _status_style(status: str) -> str:
+    if status in _GOOD:
+        return "green"
+    return "cyan" if status in _UNDER_WAY or (status.startswith("Init:") and "/" in status) else "red"
+
+
+def _most_telling(actors: Sequence[ActorInfo], at_most: int | None) -> list[ActorInfo]:
+    if at_most is None or len(actors) <= at_most:
+        return list(actors)
+    by_need = sorted(actors, key=lambda actor: (not actor.last_failure, -actor.mailbox_depth, -actor.handled))
+    chosen: set[str] = set()
+    for actor in by_need:
+        # With all above it, so that the tree stays one.
+        parts = actor.path.strip("/").split("/")
+        family = {"/", *("/" + "/".join(parts[:depth]) for depth in range(1, len(parts) + 1))}
+        if len(chosen | family) > at_most:
+            break
+        chosen |= family
+    return [actor for actor in actors if actor.path in chosen]
+
+
+def _indented(path: str, names: Mapping[str, str]) -> str:
+    parts = path.strip("/").split("/")
+    return "  " * (len(parts) - 1) + (names.get(parts[-1], parts[-1]) or "/")
+
+
+def names_of(pods: Iterable[Pod]) -> Mapping[str, str]:
+    """UID -> namespace/name."""
+    return {pod.metadata.uid: f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods}
+
+
+def _age(age_ns: int) -> str:
+    return f"{age_ns // 1_000_000}ms" if age_ns < SECOND_NS else short_duration(age_ns // SECOND_NS)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

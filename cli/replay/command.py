@@ -1,0 +1,130 @@
+"""`actorlet replay FILE`: a saved failure played again, to where it failed or to any step, with a look at any actor.
+
+Exit status: 1 when the failure came again, in whatever way; 0 when it is gone, or when the run was stopped before it;
+2 when the file cannot be read or no such actor is there; 130 when interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+
+from cli.file_errors import why
+from cli.main import own_version
+from cli.replay.steps import Stepper, UnknownActorError, Until, parse_until
+from cli.simulate.play_watch import Interrupt, few_collections, interruptible, silence
+from cli.simulate.report import of
+from cli.simulate.trace_file import TraceFile
+from cli.simulate.trace_lines import readable, seconds
+from simulation.play.replay import Finding, Replay
+from simulation.play.saved_run import SavedRun, read_saved_run
+from simulation.scenarios.scenario import ScenarioError
+
+LINES = 20
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    options = _parser().parse_args(argv)
+    interrupt = Interrupt()
+    with contextlib.ExitStack() as stack:
+        try:
+            with open(options.file, "rb") as file:
+                saved = read_saved_run(file.read())
+            trace = stack.enter_context(TraceFile(options.trace, "replay")) if options.trace else None
+        except ScenarioError as error:
+            print(f"actorlet replay: {options.file}: {error}", file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(f"actorlet replay: {why(error)}", file=sys.stderr)
+            return 2
+        for manager in (interruptible(interrupt), few_collections(), silence()):
+            stack.enter_context(manager)
+        stepper = Stepper(saved, interrupt, lines=options.lines, out=print)
+        if trace is not None:
+            stepper.also_told = lambda line: trace.write(f"{readable(line)}\n")
+        return _replay(saved, stepper, options, interrupt)
+
+
+def _replay(saved: SavedRun, stepper: Stepper, options: argparse.Namespace, interrupt: Interrupt) -> int:
+    for line in _head(saved):
+        print(line)
+    if options.until is not None:
+        stepper.until(options.until)
+    elif not options.step:
+        stepper.go()
+    if options.step:
+        stepper.converse(sys.stdin)
+    if interrupt.came:
+        print("actorlet replay: interrupted", file=sys.stderr)
+        return 130
+    if options.actor is not None:
+        try:
+            stepper.actor(options.actor)
+        except UnknownActorError as error:
+            print(f"actorlet replay: {error}", file=sys.stderr)
+            return 2
+    for line in _verdict(saved, stepper.replay):
+        print(line)
+    return 1 if stepper.replay.finding() in (Finding.SAME, Finding.OTHERWISE) else 0
+
+
+def _head(saved: SavedRun) -> Iterator[str]:
+    scenario, violated = saved.scenario, saved.violated
+    size = f"{of(scenario.pod_count(), 'pod')} on {of(scenario.nodes, 'node')}, {of(len(scenario.faults), 'fault')}"
+    yield f"seed {saved.seed}, {size}: {violated.invariant} at step {saved.step}, {seconds(violated.at_ns)}"
+    yield f"  {violated.what}"
+    found = saved.found_in
+    where = f"seed {found.seed} of {found.scenario} with {of(found.pods, 'pod')} on {of(found.nodes, 'node')}"
+    yield f"found in {where}, by actorlet {saved.actorlet}"
+
+
+def _verdict(saved: SavedRun, replay: Replay) -> Iterator[str]:
+    finding, name = replay.finding(), saved.violated.invariant
+    if finding is Finding.SAME:
+        yield f"as saved, message by message: {name} is violated at step {saved.step}"
+        return
+    if finding is Finding.NOT_YET:
+        if replay.step > saved.step:
+            yield f"{_other_code(saved)}: {name} held at step {saved.step}"
+        return
+    yield _other_code(saved)
+    if finding is Finding.GONE:
+        yield f"{name} held to the end: the failure is gone, or no longer where it was"
+        return
+    moment = replay.play.world.broken_at[name]
+    yield f"{name} is violated at step {moment.step}, {seconds(moment.at_ns)}; the hash is {moment.trace_hash}"
+
+
+def _other_code(saved: SavedRun) -> str:
+    return f"this code (actorlet {own_version()}) no longer gives the saved hash {saved.trace_hash}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet replay",
+        description="Play a failure again that `actorlet simulate` has saved: to where it failed, or to any step. See "
+        "docs/simulate.md.",
+    )
+    parser.add_argument("file", metavar="FILE", help="as `actorlet simulate` has written it")
+    parser.add_argument("--step", action="store_true", help="go on by hand, from the start or from --until; ? helps")
+    parser.add_argument(
+        "--until", type=_until, metavar="STEP|TIME", help="stop there: a number of turns of actors, or a time as 1m30s"
+    )
+    parser.add_argument("--actor", metavar="NAME", help="show this actor there: fields, mailbox, what it awaits")
+    parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"of the trace (default: {LINES})")
+    parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
+    return parser
+
+
+def _until(text: str) -> Until:
+    try:
+        return parse_until(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

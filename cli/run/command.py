@@ -1,0 +1,320 @@
+"""`actorlet run`: the agent proper. Takes a kubelet's flags and files: its unit file works with the name changed.
+
+Everything that is wrong with flags, files and machine is told before anything is started, one line per fault, with
+exit status 1. A runtime that is missing is no such fault: it is waited for. SIGTERM and SIGINT end the agent with
+status 0 and leave the containers running.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+
+from actors.kernel import PoolDispatcher
+from actors.model.id_ranges import IdRangeError, node_range
+from actors.node.node import Node
+from actors.node.plan import NodeCapabilities
+from cli.file_errors import why
+from cli.inspect.local_views import questions_of, views_of
+from cli.main import own_version, version_text
+from cli.run.joining import BootstrapCredentials, JoiningEnded, certificate_keys, join_with_bootstrap
+from cli.run.log_lines import log_to
+from cli.run.machine_checks import Findings, look_at_machine, prepare_machine
+from cli.run.node_server import NodeWindow, Serving, flags_shown, is_open_to_all, node_server
+from cli.run.node_start import (
+    Machine,
+    addresses_of,
+    open_lines,
+    plan_of,
+    real_capabilities,
+    runtime_name_of,
+    this_machine,
+)
+from config.documents.codec import DocumentError
+from config.flags.command_line import flags_help, parse_flags
+from config.kubelet import KubeletConfiguration
+from config.start_configuration import ConfigurationRejected, StartConfiguration
+from runtime.api.access import read_access
+from runtime.api.lines import HttpApiLines
+from runtime.cri.client import GrpcCri
+from runtime.cri.endpoint import EndpointError
+from runtime.files.lock_file import LockFile, LockFileError
+from runtime.host.kernel_parameters import LocalKernelParameters
+from runtime.host.machine import cgroup_version
+from runtime.host.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
+from runtime.http_server.auth.gate import gate_faults
+from runtime.http_server.auth.serving_certificate import CertificateError
+from runtime.http_server.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
+from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
+from runtime.io.event_loop import LoopThread
+from runtime.metrics.certificates import seconds_left
+from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
+from runtime.metrics.meters import Meters
+from runtime.state.config_files import configuration_of
+from runtime.state.id_files import IdFiles, LocalIdFiles
+from runtime.volumes.mounts import KernelMounts
+
+LOG = logging.getLogger("actorlet.run")
+SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
+SECOND_NS = 1_000_000_000
+STOP_TIMEOUT_NS = 20 * SECOND_NS
+LOCK_RETRY_SECONDS = 1.0
+
+
+class StartRefusedError(Exception):
+    """The agent cannot start; the text has one line per fault."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    flags = parse_flags(sys.argv[1:] if argv is None else argv)
+    if flags.node.help:
+        print("usage: actorlet run [FLAGS]\n\nThe node agent. Flags and files are those of a kubelet.\n")
+        print(flags_help())
+        return 0
+    if flags.node.version not in ("", "false"):
+        print(version_text())
+        return 0
+    # Blocked before any thread starts, so that all inherit it and the signals wait for us.
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        start = configuration_of(flags, cgroup_version=cgroup_version())
+        return run(start)
+    except (ConfigurationRejected, StartRefusedError, LockFileError, RootDirectoryTakenError, OSError) as error:
+        for line in why(error).splitlines():
+            print(f"actorlet run: {line}", file=sys.stderr)
+        return 1
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+
+
+def run(start: StartConfiguration) -> int:
+    """Start the node, wait for a signal, end it. Raises what `main` tells the user."""
+    configuration = start.configuration
+    machine = this_machine(start.node.hostname_override, addresses_of(start.node.node_ip))
+    root = os.path.abspath(start.node.root_dir)
+    kernel = LocalKernelParameters()
+    found = look_at_machine(configuration, machine.facts, root, kernel)
+    _refuse(start, found)
+    log_to(sys.stderr, configuration.logging.verbosity)
+    LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
+    _tell_warnings(start)
+    with ExitStack() as after:
+        os.makedirs(root, mode=0o750, exist_ok=True)
+        _share_mounts(root, after)
+        if start.node.lock_file and not _hold(start, after):
+            return 0
+        prepare_machine(configuration, found, kernel)
+        runtime = configuration.container_runtime_endpoint
+        try:
+            cri = after.enter_context(GrpcCri(runtime, configuration.image_service_endpoint or None))
+        except EndpointError as error:
+            raise StartRefusedError(f"--container-runtime-endpoint: {error}") from None
+        loop = after.enter_context(closing(LoopThread("http")))
+        dispatcher = PoolDispatcher()
+        after.callback(dispatcher.close)
+        plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
+        if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
+            return 0
+        api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
+        server_keys, client_keys = certificate_keys(start)
+        capabilities = replace(
+            real_capabilities(cri, plan, loop, api),
+            serving_keys=server_keys,
+            client_keys=client_keys,
+            bootstrap=_bootstrap(start, loop, after),
+        )
+        if start.node.kubeconfig:
+            _follow_certificate(start.node.kubeconfig, capabilities.meters)
+        node = Node(dispatcher, plan, capabilities)
+        endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
+        try:
+            endpoint.start()
+        except RootDirectoryTakenError:
+            raise
+        except LocalEndpointError as error:
+            LOG.warning("`actorlet pods`, `explain` and `actors` will not find this agent: %s", error)
+        after.callback(endpoint.close)
+        # Of its own: a hundred who follow logs must not delay the lease of the node.
+        serving = after.enter_context(closing(LoopThread("http-server")))
+        server = _serve(start, machine, node, capabilities, serving)
+        after.callback(server.close)
+        node.start()
+        notify(READY)
+        name = _wait(node)
+        LOG.info("%s: the agent ends, its containers run on", name)
+        notify(STOPPING)
+        if not node.stop(STOP_TIMEOUT_NS):
+            LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
+    return 0
+
+
+def _bootstrap(start: StartConfiguration, loop: LoopThread, after: ExitStack) -> BootstrapCredentials | None:
+    """How the node comes to a certificate once its own has ended."""
+    if not start.node.bootstrap_kubeconfig:
+        return None
+    return after.enter_context(closing(BootstrapCredentials(start, loop)))
+
+
+def _follow_certificate(kubeconfig: str, meters: Meters) -> None:
+    """How long the agent's own client certificate is good, for whoever asks."""
+    certificate = read_access(kubeconfig).user.client_certificate
+    meters.follow(CLIENT_CERTIFICATE_TTL, lambda: seconds_left(certificate))
+
+
+def _share_mounts(root: str, after: ExitStack) -> None:
+    """Mounts that containers make below the node's directory reach the node, and the node's reach them (spec 16).
+
+    An agent that leaves no pods leaves no mount either; those of other pods depend on it.
+    """
+    mounts = KernelMounts()
+
+    def leave() -> None:
+        pods = os.path.join(root, "pods")
+        if not os.path.isdir(pods) or not os.listdir(pods):
+            with suppress(OSError):
+                mounts.unmount(root)
+
+    try:
+        if mounts.make_shared(root):
+            after.callback(leave)
+    except OSError as error:
+        LOG.warning("mounts do not travel between containers and the node: %s", why(error))
+
+
+def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread, wall_ns: int) -> bool:
+    """Get credentials with those of `--bootstrap-kubeconfig`, where that is needed. False when a signal came first."""
+    if not (start.node.kubeconfig and start.node.bootstrap_kubeconfig):
+        return True
+
+    def pause(seconds: float) -> bool:
+        return signal.sigtimedwait(SIGNALS, seconds) is None
+
+    try:
+        return join_with_bootstrap(start, machine.name, loop, wall_ns, pause)
+    except JoiningEnded as error:
+        raise StartRefusedError(str(error)) from None
+
+
+def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
+    """The ways to the API server of `--kubeconfig`. Raises StartRefusedError; a server that is away is waited for."""
+    try:
+        access = read_access(start.node.kubeconfig)
+    except DocumentError as error:
+        raise StartRefusedError("\n".join(f"{start.node.kubeconfig}: {fault}" for fault in error.faults)) from None
+    for warning in access.warnings:
+        LOG.warning("%s: %s", start.node.kubeconfig, warning)
+    LOG.info("the API server is %s", access.cluster.server)
+    return open_lines(access, loop, start.configuration)
+
+
+def _serve(
+    start: StartConfiguration, machine: Machine, node: Node, capabilities: NodeCapabilities, loop: LoopThread
+) -> NodeServer:
+    """The node's HTTP server, started. Raises StartRefusedError."""
+    configuration = start.configuration
+    names = (machine.name, *machine.addresses)
+    serving = Serving(
+        machine.name,
+        configuration,
+        start.node.cert_dir,
+        names,
+        flags_shown(start.node),
+        root=node.plan.facts.root_directory,
+        gates=start.gates,
+        manifests=bool(node.plan.pushed_manifests),
+    )
+    try:
+        server = node_server(
+            serving,
+            ports_of(configuration),
+            NodeWindow(node),
+            capabilities.cri,
+            capabilities.log_files,
+            capabilities.api,
+            loop,
+            capabilities.meters,
+        )
+        server.start()
+    except (CertificateError, PortTakenError) as error:
+        raise StartRefusedError(str(error)) from None
+    if server.ports.main is not None:
+        LOG.info("serving on %s:%d", configuration.address, server.ports.main)
+        if is_open_to_all(configuration):
+            LOG.warning(
+                "whoever reaches port %d may run commands in every container: that is what the defaults without "
+                "--config mean; set authentication.anonymous.enabled: false and authorization.mode: Webhook there",
+                server.ports.main,
+            )
+    return server
+
+
+def _wait(node: Node) -> str:
+    """Until a signal comes; gives its name. Says to systemd that all is well, while it is and where it asks."""
+    every = watchdog_interval_seconds()
+    if every is None:
+        return signal.Signals(signal.sigwait(SIGNALS)).name
+    while True:
+        caught = signal.sigtimedwait(SIGNALS, every)
+        if caught is not None:
+            return signal.Signals(caught.si_signo).name
+        if not (late := node.late_actors()):
+            notify(WATCHDOG)
+        else:
+            LOG.error("systemd is not told that all is well: %s is late (%s)", late[0].path, late[0].doing)
+
+
+def _hold(start: StartConfiguration, after: ExitStack) -> bool:
+    """Wait for the lock file. False when a signal came first."""
+    lock = after.enter_context(closing(LockFile(start.node.lock_file)))
+    said = False
+    while not lock.try_acquire():
+        if not said:
+            said = True
+            LOG.info("waiting for %s, which another agent holds", lock.path)
+        if signal.sigtimedwait(SIGNALS, LOCK_RETRY_SECONDS) is not None:
+            return False
+    if start.node.exit_on_lock_contention:
+        process = os.getpid()
+
+        def make_way() -> None:
+            LOG.info("another agent wants %s", lock.path)
+            os.kill(process, signal.SIGTERM)
+
+        lock.on_contention(make_way)
+    return True
+
+
+def _refuse(start: StartConfiguration, found: Findings) -> None:
+    """Faults of the machine under this configuration (spec 10.1)."""
+    configuration = start.configuration
+    texts = [*map(str, found.faults), *_id_faults(configuration, LocalIdFiles(start.node.root_dir))]
+    if configuration.enable_server:
+        joined = bool(start.node.kubeconfig)
+        texts += gate_faults(configuration.authentication, configuration.authorization, joined)
+    if texts:
+        raise StartRefusedError("\n".join(texts))
+
+
+def _id_faults(configuration: KubeletConfiguration, files: IdFiles) -> tuple[str, ...]:
+    """Ids that were set aside for pods with users of their own, and are of no use to them (spec 17.6)."""
+    try:
+        node_range(*files.subordinate(), configuration.ids_per_pod, configuration.max_pods)
+    except (IdRangeError, OSError) as fault:
+        return (f"$.userNamespaces.idsPerPod: {why(fault)}",)
+    return ()
+
+
+def _tell_warnings(start: StartConfiguration) -> None:
+    for warning in start.warnings:
+        LOG.warning("%s", warning)
+    for path in start.skipped:
+        LOG.info("--config-dir: %s is passed over, as its name does not end in .conf", path)
+    configuration = start.configuration
+    if not (start.node.kubeconfig or configuration.static_pod_path or configuration.static_pod_url):
+        LOG.warning("neither --kubeconfig nor staticPodPath nor staticPodURL is set: there is nothing to run")

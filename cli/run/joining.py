@@ -1,0 +1,222 @@
+"""How a node comes to its own credentials: with `--bootstrap-kubeconfig` it asks for a certificate (spec 17.3).
+
+What is found in `--kubeconfig` is used for as long as it is valid. Otherwise a request is made with the credentials of
+the bootstrap kubeconfig, and waited for until somebody has approved it; then the kubeconfig is written, with references
+to the certificate and to no secret of the bootstrap. An API server that is away is waited for. An agent that ends
+before its request was approved leaves the key, and the next one waits for the same request.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from actors.node.certificate import CLIENT as CLIENT_PURPOSE
+from actors.node.certificate import certificate_request
+from actors.node.certificate_rules import Verdict, verdict_of
+from cli.run.node_start import open_lines
+from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
+from config.credentials.kubeconfig import ApiAccess, Pem, kubeconfig_document
+from config.documents.codec import DocumentError
+from config.objects import CertificateSigningRequest
+from config.start_configuration import StartConfiguration
+from runtime.api import Api, ApiError, create, get
+from runtime.api.access import read_access
+from runtime.api.lines import HttpApiLines
+from runtime.io.event_loop import LoopThread
+from runtime.state.certificate_keys import (
+    CLIENT,
+    SERVER,
+    CertificateKeys,
+    LocalCertificateKeys,
+    current_file,
+    request_name,
+)
+
+LOG = logging.getLogger("actorlet.run")
+
+CALL_SECONDS = 30.0
+LOOK_FIRST_SECONDS, LOOK_MAX_SECONDS = 1.0, 15.0
+ASK_AGAIN_SECONDS = 3600.0
+"""A request that nobody has decided about for so long is made anew."""
+
+Pause = Callable[[float], bool]
+"""Wait so many seconds; False: the agent is to end."""
+
+
+class BootstrapCredentials:
+    """Those of `--bootstrap-kubeconfig`, for a node whose own certificate has ended while the agent runs.
+
+    The file is read each time: tokens in it last for a day, and somebody may have written another.
+    """
+
+    def __init__(self, start: StartConfiguration, loop: LoopThread) -> None:
+        self._start = start
+        self._loop = loop
+        self._lines: HttpApiLines | None = None
+
+    def api(self) -> Api:
+        """See `BootstrapApi`."""
+        self.close()
+        access = read_access(self._start.node.bootstrap_kubeconfig)
+        self._lines = open_lines(access, self._loop, self._start.configuration)
+        return self._lines.main
+
+    def close(self) -> None:
+        """What was given is over."""
+        lines, self._lines = self._lines, None
+        if lines is not None:
+            lines.close()
+
+
+class JoiningEnded(Exception):  # noqa: N818  # an outcome told to the user, not a mishap
+    """The node cannot join; the text says why, and what to do."""
+
+
+def certificate_keys(start: StartConfiguration) -> tuple[CertificateKeys, CertificateKeys | None]:
+    """For the certificate of the node's server, and for the one towards the API server where that is to be renewed."""
+    directory = start.node.cert_dir
+    mine: CertificateKeys | None = None
+    if start.configuration.rotate_certificates and start.node.kubeconfig:
+        current = current_file(directory, CLIENT)
+        used = _certificate_of(start.node.kubeconfig)
+        if used == current:
+            mine = LocalCertificateKeys(directory, CLIENT)
+        else:
+            what = f"the certificate {used}" if used else "no certificate in a file"
+            LOG.warning(
+                "rotateCertificates: %s has %s, which is not renewed; that of a node is %s",
+                start.node.kubeconfig,
+                what,
+                current,
+            )
+    return LocalCertificateKeys(directory, SERVER), mine
+
+
+def join_with_bootstrap(
+    start: StartConfiguration, node_name: str, loop: LoopThread, wall_ns: int, pause: Pause
+) -> bool:
+    """Return once `--kubeconfig` is there. False when the agent is to end. Raises JoiningEnded."""
+    node = start.node
+    if _is_valid(node.kubeconfig, wall_ns):
+        return True
+    try:
+        access = read_access(node.bootstrap_kubeconfig)
+    except DocumentError as error:
+        raise JoiningEnded(f"--bootstrap-kubeconfig: {error}") from None
+    LOG.info("%s has no valid credentials: they are asked for at %s", node.kubeconfig, access.cluster.server)
+    keys = LocalCertificateKeys(node.cert_dir, CLIENT, patient=True)
+    with closing(open_lines(access, loop, start.configuration)) as lines:
+        while (certificate := _signed(lines.main, keys, f"system:node:{node_name}", pause)) is None:
+            if not pause(LOOK_FIRST_SECONDS):
+                return False
+    if not certificate:
+        return False
+    try:
+        keys.accept(certificate)
+        _write(node.kubeconfig, _kubeconfig(access, current_file(node.cert_dir, CLIENT)))
+    except (OSError, ValueError) as error:
+        raise JoiningEnded(f"--kubeconfig {node.kubeconfig}: it cannot be made: {error}") from None
+    LOG.info("the node has a certificate of its own; %s refers to it", node.kubeconfig)
+    return True
+
+
+def _signed(api: Api, keys: LocalCertificateKeys, user: str, pause: Pause) -> bytes | None:
+    """The certificate, PEM; empty when the agent is to end; None: ask anew. Raises JoiningEnded."""
+    asked, wait, waited = False, LOOK_FIRST_SECONDS, 0.0
+    pem = keys.request(user, ())
+    # An agent before us may have asked with the same key: then its request has this name, and is ours.
+    name = request_name(pem, user, CLIENT_PURPOSE.signer, *CLIENT_PURPOSE.usages)
+    request = certificate_request(CLIENT_PURPOSE, pem, name)
+    while waited < ASK_AGAIN_SECONDS:
+        try:
+            if not asked:
+                _ask(api, request)
+                asked = True
+                LOG.info("request %s waits for approval (`kubectl certificate approve %s`)", name, name)
+            found = api.call(get(CERTIFICATE_SIGNING_REQUESTS, "", name)).result(CALL_SECONDS)
+        except (ApiError, TimeoutError) as error:
+            if isinstance(error, ApiError) and error.code in (401, 403):
+                raise JoiningEnded(f"--bootstrap-kubeconfig: the API server does not let it ask: {error}") from None
+            if isinstance(error, ApiError) and error.not_found:
+                return None
+            LOG.warning("a certificate cannot be asked for yet: %s", error or "no answer")
+        else:
+            verdict, why = verdict_of(found)
+            if verdict is Verdict.ISSUED and found.status is not None:
+                return base64.b64decode(found.status.certificate or "")
+            if verdict is not Verdict.WAITS:
+                keys.forget()
+                raise JoiningEnded(f"request {name} for a certificate was {verdict.value}: {why}")
+        if not pause(wait):
+            return b""
+        waited, wait = waited + wait, min(2 * wait, LOOK_MAX_SECONDS)
+    keys.forget()
+    return None
+
+
+def _ask(api: Api, request: CertificateSigningRequest) -> None:
+    """There is such a request now. Raises ApiError, TimeoutError."""
+    try:
+        api.call(create(CERTIFICATE_SIGNING_REQUESTS, "", request)).result(CALL_SECONDS)
+    except ApiError as error:
+        if not error.already_exists:
+            raise
+
+
+def _is_valid(kubeconfig: str, wall_ns: int) -> bool:
+    """Whether it can be used: what is in it has not ended, as far as that can be seen."""
+    if not os.path.exists(kubeconfig):
+        return False
+    try:
+        access = read_access(kubeconfig)
+    except DocumentError:
+        return False
+    certificate = access.user.client_certificate
+    return not certificate or _ends_ns(certificate) > wall_ns
+
+
+def _ends_ns(certificate: Pem) -> int:
+    """When the certificate ends; 0 for one that cannot be read."""
+    from cryptography import x509
+
+    try:
+        content = certificate.data.encode() or Path(certificate.path).read_bytes()
+        return int(x509.load_pem_x509_certificate(content).not_valid_after_utc.timestamp()) * 10**9
+    except (OSError, ValueError):
+        return 0
+
+
+def _certificate_of(kubeconfig: str) -> str:
+    """The file of its certificate; empty when it has none."""
+    try:
+        return read_access(kubeconfig).user.client_certificate.path
+    except DocumentError:
+        return ""
+
+
+def _kubeconfig(access: ApiAccess, certificate: str) -> bytes:
+    cluster = access.cluster
+    return kubeconfig_document(
+        cluster.server,
+        name="default-cluster",
+        user="default-auth",
+        certificate_authority=cluster.certificate_authority,
+        insecure_skip_tls_verify=cluster.insecure_skip_tls_verify,
+        client_certificate=Pem(path=certificate),
+        client_key=Pem(path=certificate),
+    )
+
+
+def _write(path: str, content: bytes) -> None:
+    beside = f"{path}.{os.getpid()}"
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)

@@ -1,0 +1,72 @@
+"""Before a node starts on this machine: look whether it may, and prepare the machine for it (spec 10.1, 10.6).
+
+What is wrong or remarkable is decided in `actors.node.start_checks` and `actors.node.kernel_tunables`; here they get to see the
+machine. Nothing is changed before everything has been found to be right.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from actors.node.kernel_tunables import Difference, differences, protected_faults, set_all
+from actors.node.start_checks import asked_cgroups, reservable_capacity, start_faults, start_remarks, start_warnings
+from actors.node_object.settings import Remark
+from config.documents.codec import DocumentError
+from config.kubelet import KubeletConfiguration
+from runtime.host.facts import LocalHostFacts
+from runtime.host.kernel_parameters import KernelParameters
+from runtime.host.machine import MachineFacts
+from runtime.host.own_process import allow_open_files, set_oom_score
+from runtime.host.start_facts import read_start_facts
+
+LOG = logging.getLogger("actorlet.run")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """See `actors.node.start_checks`. `to_set`: parameters of the kernel that are not as a node needs them."""
+
+    faults: tuple[DocumentError, ...]
+    warnings: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+    to_set: tuple[Difference, ...]
+
+
+def look_at_machine(
+    configuration: KubeletConfiguration, machine: MachineFacts, root: str, parameters: KernelParameters
+) -> Findings:
+    """What there is to say of this machine under that configuration. `root`: the directory of the node."""
+    facts = read_start_facts(asked_cgroups(configuration))
+    capacity = reservable_capacity(machine, _disk_bytes(root), facts.pids)
+    to_set = differences(parameters)
+    protected = protected_faults(to_set) if configuration.protect_kernel_defaults else ()
+    return Findings(
+        (*start_faults(configuration, facts, capacity), *protected),
+        start_warnings(configuration, facts),
+        start_remarks(facts, machine.kernel_version),
+        to_set,
+    )
+
+
+def prepare_machine(configuration: KubeletConfiguration, found: Findings, parameters: KernelParameters) -> None:
+    """Set kernel and process as a node needs them. What could not be done is said and does not keep the node away."""
+    for warning in found.warnings:
+        LOG.warning("%s", warning)
+    changed, failed = set_all(parameters, found.to_set)
+    for text in changed:
+        LOG.info("%s", text)
+    for text in failed:
+        LOG.warning("%s", text)
+    score = configuration.oom_score_adj
+    if fault := set_oom_score(score):
+        LOG.warning("the agent itself may be killed for want of memory, oomScoreAdj %d cannot be set: %s", score, fault)
+    if fault := allow_open_files(configuration.max_open_files):
+        LOG.warning("the agent cannot have %d files open (maxOpenFiles): %s", configuration.max_open_files, fault)
+
+
+def _disk_bytes(root: str) -> int | None:
+    try:
+        return LocalHostFacts().disk_bytes(root)
+    except OSError:
+        return None

@@ -1,0 +1,184 @@
+"""The node's HTTP server as commands use it: made of a configuration and a node; what is wrong is told early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from actors.node.node import Node
+from actors.node.numbers import NodeNumbers
+from actors.node_object.settings import agent_version
+from cli.main import own_version
+from cli.run.log_lines import set_verbosity
+from cli.run.manifest_door import NodeManifests
+from cli.run.observer_view import NOTHING as NO_PARTS
+from cli.run.observer_view import look, timeline
+from config.credentials.kubeconfig import Pem
+from config.credentials.masked_urls import MASK, masked_url
+from config.flags.command_line import NodeFlags
+from config.kubelet import KubeletConfiguration, configuration_document
+from config.kubelet.feature_gates import FeatureGates
+from config.objects import Pod
+from runtime.api import ApiLines
+from runtime.cri import Cri
+from runtime.http_server.auth.client_certificates import NOTHING
+from runtime.http_server.auth.gate import ALWAYS_ALLOW, Gate
+from runtime.http_server.auth.serving_certificate import ServingTls
+from runtime.http_server.endpoints import Facts, NodeEndpoints
+from runtime.http_server.local_endpoint import Reply
+from runtime.http_server.node_server import NodeServer, Ports, serving_files
+from runtime.http_server.paths import Switch
+from runtime.http_server.system_logs import DIRECTORY, SystemLogPlaces
+from runtime.io.event_loop import LoopThread
+from runtime.logs.source import LogSource
+from runtime.metrics import kubelet as metric_names
+from runtime.metrics.certificates import seconds_left
+from runtime.metrics.meters import UNMEASURED, Meters
+
+SECOND_NS = 1_000_000_000
+
+
+class NodeWindow:
+    """`runtime.http_server.endpoints.NodeView` of a node that may be made after its server: until then it is empty."""
+
+    def __init__(self, node: Node | None = None) -> None:
+        self.node = node
+        self._looked = NO_PARTS
+
+    def _numbers(self) -> NodeNumbers | None:
+        return None if self.node is None else NodeNumbers(self.node, own_version())
+
+    def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
+        numbers = self._numbers()
+        return None if numbers is None else numbers.summary(only_cpu_and_memory=only_cpu_and_memory)
+
+    def metrics(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.metrics()
+
+    def cadvisor(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.cadvisor()
+
+    def resource(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.resource()
+
+    def probes(self) -> bytes:
+        numbers = self._numbers()
+        return b"" if numbers is None else numbers.probes()
+
+    def look(self) -> Mapping[str, bytes]:
+        if self.node is not None:
+            self._looked = look(self.node, own_version(), self._looked)
+        return self._looked
+
+    def timeline(self, uid: str) -> bytes | None:
+        return None if self.node is None else timeline(self.node, uid)
+
+    def take(self, content: bytes) -> Reply:
+        return NodeManifests(self.node).take(content)
+
+    def listed(self) -> Reply:
+        return NodeManifests(self.node).listed()
+
+    def shown(self, namespace: str, name: str) -> Reply:
+        return NodeManifests(self.node).shown(namespace, name)
+
+    def withdraw(self, namespace: str, name: str) -> Reply:
+        return NodeManifests(self.node).withdraw(namespace, name)
+
+    def pods(self) -> tuple[Pod, ...] | None:
+        return None if self.node is None else self.node.pods_if_known()
+
+    def late(self) -> tuple[str, ...]:
+        late = () if self.node is None else self.node.late_actors()
+        return tuple(f"{each.path} is late by {each.age_ns // SECOND_NS} s ({each.doing})" for each in late)
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a server is made of. `directory` and `names`: of a certificate that it makes itself. `root`: the node's
+    directory; `manifests`: whether they are taken over HTTP.
+    """
+
+    node: str
+    configuration: KubeletConfiguration
+    directory: str
+    names: Sequence[str]
+    flags: Mapping[str, str]
+    root: str = "/var/lib/kubelet"
+    gates: FeatureGates | None = None
+    manifests: bool = False
+    system_logs: str = DIRECTORY
+
+
+def node_server(
+    serving: Serving,
+    ports: Ports,
+    window: NodeWindow,
+    cri: Cri,
+    logs: LogSource,
+    api: ApiLines | None,
+    loop: LoopThread,
+    meters: Meters = UNMEASURED,
+) -> NodeServer:
+    """Not started yet. Raises CertificateError, GateError."""
+    configuration = serving.configuration
+    gate = Gate(
+        serving.node, configuration.authentication, configuration.authorization, None if api is None else api.main
+    )
+    tls = None
+    if ports.main is not None:
+        files = serving_files(configuration, serving.directory, serving.names)
+        tls = ServingTls(files)
+        meters.follow(metric_names.SERVER_CERTIFICATE_TTL, lambda: seconds_left(Pem(path=files.certificate)))
+    facts = Facts(
+        node=serving.node,
+        version=agent_version(own_version()),
+        configuration=configuration_document(configuration_shown(configuration)),
+        flags=serving.flags,
+        on=switches_of(serving),
+        root=serving.root,
+        system_logs=SystemLogPlaces(serving.system_logs, queries=configuration.enable_system_log_query),
+        set_verbosity=set_verbosity,
+        idle_ns=configuration.streaming_connection_idle_timeout,
+        websockets=(serving.gates or FeatureGates({})).enabled("ExtendWebSocketsToKubelet"),
+    )
+    shown_by = tls.shown_by if tls is not None else lambda _: NOTHING
+    endpoints = NodeEndpoints(facts, window, cri, logs, gate, meters, shown_by)
+    return NodeServer(configuration, ports, endpoints, tls, loop)
+
+
+def switches_of(serving: Serving) -> frozenset[Switch]:
+    """What of the server is on."""
+    configuration = serving.configuration
+    gates = serving.gates or FeatureGates({})
+    held = {
+        Switch.DEBUG: configuration.enable_debugging_handlers,
+        Switch.PROFILING: configuration.enable_profiling_handler,
+        Switch.VERBOSITY: configuration.enable_debug_flags_handler,
+        Switch.SYSTEM_LOGS: configuration.enable_system_log_handler,
+        Switch.CHECKPOINT: gates.enabled("ContainerCheckpoint"),
+        Switch.MANIFESTS: serving.manifests,
+    }
+    return frozenset(switch for switch, on in held.items() if on)
+
+
+def configuration_shown(configuration: KubeletConfiguration) -> KubeletConfiguration:
+    """As whoever may read the configuration may see it: what lets the node in elsewhere is not his."""
+    headers = {name: (MASK,) * len(values) for name, values in configuration.static_pod_url_header.items()}
+    url = masked_url(configuration.static_pod_url)
+    return msgspec.structs.replace(configuration, static_pod_url=url, static_pod_url_header=headers)
+
+
+def flags_shown(flags: NodeFlags) -> Mapping[str, str]:
+    """Each flag by its name."""
+    return {name.replace("_", "-"): str(value) for name, value in msgspec.structs.asdict(flags).items()}
+
+
+def is_open_to_all(configuration: KubeletConfiguration) -> bool:
+    """Whoever reaches the port may do everything, commands in containers among it."""
+    return configuration.authentication.anonymous.enabled and configuration.authorization.mode == ALWAYS_ALLOW

@@ -1,0 +1,124 @@
+"""What an observer sees of a node, part by part: `runtime.http_server.observer.ObserverView`.
+
+    node              name, version, when it was looked at, whether anybody is late
+    condition/TYPE    of the Node object
+    actor/PATH        one actor: state, mailbox, restarts, last failure, slowest handler
+    lane/NAME         one lane: calls that run and wait, those written off
+    pod/UID           one pod, in the words of `actorlet pods`
+    problem/N         what the sources cannot use
+
+A part that has not changed is the same bytes. So nothing in it may grow by the second; times are times of day, and the
+page counts from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from actors.kernel.inspection import ActorInfo
+from actors.node.node import Node
+from cli.inspect.explanation import stamp
+from cli.inspect.local_views import explanation
+from cli.inspect.pod_choice import NoSuchPodError
+from config.objects import Pod, PodStatus
+from config.pods.identity import source_of
+from config.pods.words import has_arrived, pod_line, trouble
+
+NOTICEABLE_NS = 1_000_000_000
+"""What is younger is not worth a word: it is gone at the next look."""
+MILLISECOND_NS = 1_000_000
+POD = "pod/"
+NOTHING: Mapping[str, bytes] = {}
+
+
+def look(node: Node, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
+    """Every part. Where nobody can say which pods there are, those of the look `before` are shown on."""
+    wall_ns = node.wall_ns()
+    report = node.report()
+    late = [each.path for each in node.late_actors()]
+    parts: dict[str, Any] = {
+        "node": {
+            "name": node.plan.facts.name,
+            "version": version,
+            "late": late,
+            "deadLetters": report.dead_letters,
+            "stuck": len(report.stuck),
+        }
+    }
+    for verdict in node.conditions():
+        parts[f"condition/{verdict.type}"] = verdict
+    for actor in report.actors:
+        parts[f"actor/{actor.path or '/'}"] = _actor(actor, wall_ns, actor.path in late)
+    for lane in report.lanes:
+        lost = [{"key": key, "call": call} for key, call, _ in lane.written_off]
+        parts[f"lane/{lane.name}"] = {
+            "running": lane.running,
+            "waiting": lane.waiting,
+            "size": lane.size,
+            "perKey": lane.per_key,
+            "threads": lane.threads,
+            "lost": lost,
+        }
+    pods = node.pods_if_known()
+    for pod in pods or ():
+        parts[f"{POD}{pod.metadata.uid}"] = _pod(pod, wall_ns)
+    for number, problem in enumerate(node.problems()):
+        parts[f"problem/{number}"] = {"text": str(problem), "fatal": problem.fatal, "source": problem.source}
+    found = {key: msgspec.json.encode(part) for key, part in parts.items()}
+    if pods is None:
+        found |= {key: part for key, part in before.items() if key.startswith(POD)}
+    return found
+
+
+def timeline(node: Node, uid: str) -> bytes | None:
+    """What `actorlet explain` tells of that pod."""
+    try:
+        return msgspec.json.encode(explanation(node, uid))
+    except NoSuchPodError:
+        return None
+
+
+def _actor(actor: ActorInfo, wall_ns: int, late: bool) -> Mapping[str, Any]:
+    return {
+        "class": actor.actor_class,
+        "state": actor.state,
+        "late": late,
+        "mailbox": actor.mailbox_depth,
+        "oldest": _since(wall_ns, actor.oldest_age_ns),
+        "dropped": actor.mailbox_dropped,
+        "handled": actor.handled,
+        "restarts": actor.restarts,
+        "slowest": actor.slowest_handler,
+        "slowestMs": round(actor.slowest_ns / MILLISECOND_NS, 1),
+        "failure": actor.last_failure,
+        "waitingFor": actor.waiting_for if actor.handling_for_ns >= NOTICEABLE_NS else "",
+        "handlingSince": _since(wall_ns, actor.handling_for_ns),
+    }
+
+
+def _since(wall_ns: int, age_ns: int) -> str:
+    """The time of day at which it began, to the second; empty while it is young."""
+    if age_ns < NOTICEABLE_NS:
+        return ""
+    return stamp((wall_ns - age_ns) // NOTICEABLE_NS * NOTICEABLE_NS)
+
+
+def _pod(pod: Pod, wall_ns: int) -> Mapping[str, Any]:
+    line = pod_line(pod, wall_ns)
+    status = pod.status or PodStatus()
+    arrived = has_arrived(pod)
+    return {
+        "namespace": line.namespace,
+        "name": line.name,
+        "ready": line.ready,
+        "status": line.status,
+        "restarts": int(line.restarts.partition(" ")[0] or 0),
+        "since": status.start_time or "",
+        "ip": line.ip,
+        "source": source_of(pod) or "",
+        "well": arrived and line.status in ("Running", "Completed", "Succeeded"),
+        "why": "" if arrived else trouble(pod),
+    }

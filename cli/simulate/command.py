@@ -1,0 +1,259 @@
+"""`actorlet simulate`: a scenario played in a simulated world, once or for many seeds, and what must have held.
+
+Exit status: 0 when all held, 1 on a violation (or a rare state that no seed has reached), 2 when the command line or
+the scenario is wrong, 130 when interrupted; then what was seen so far is shown. A run that failed is saved, as small as
+it can be made, for `actorlet replay`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+from cli.argument_kinds import duration, number_from
+from cli.file_errors import unwritable, why
+from cli.simulate.failed_runs import Played, Shrinking, shrunk_here, tell_failure
+from cli.simulate.play_watch import Interrupt, few_collections, interruptible, leave_rings_at_exit, watch
+from cli.simulate.report import all_seeds_line, report_lines
+from cli.simulate.seed_played import PartPlayed, SeedPlayed, name_of, part_played, peak_rss_bytes, seed_played
+from cli.simulate.seeds_side_by_side import SeedLost, SeedsSideBySide
+from cli.simulate.side_process import NoProcessError
+from cli.simulate.trace_file import TraceFile
+from simulation.play.parts import parts_of
+from simulation.play.play import Play
+from simulation.scenarios.scenario import (
+    DEFAULT,
+    Scenario,
+    ScenarioError,
+    lasting,
+    library,
+    library_scenario,
+    read_scenario,
+    with_nodes,
+    with_pods,
+)
+from simulation.world.sometimes import KNOWN
+
+SEEDS_AT_MOST = 100_000
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if any(word.partition("=")[0] == "--kubeconfig" for word in words):
+        from cli.simulate import hollow_nodes  # nobody else need wait for its HTTP client
+
+        return hollow_nodes.main(words)
+    parser = _parser()
+    options = parser.parse_args(words)
+    if options.trace and (options.jobs or 1) > 1:
+        parser.error("--trace: one file takes the messages of one seed after the other: leave --jobs out")
+    try:
+        scenario = _scenario(options)
+    except (ScenarioError, OSError) as error:
+        print(f"actorlet simulate: {why(error)}", file=sys.stderr)
+        return 2
+    interrupt = Interrupt()
+    leave_rings_at_exit()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(interruptible(interrupt))
+        try:
+            trace = stack.enter_context(TraceFile(options.trace, "simulate")) if options.trace else None
+        except OSError as error:
+            print(f"actorlet simulate: --trace: {why(error)}", file=sys.stderr)
+            return 2
+        try:
+            return _run(scenario, options, trace, interrupt)
+        except NoProcessError as error:
+            print(f"actorlet simulate: {error}", file=sys.stderr)
+            return 2
+
+
+def _run(scenario: Scenario, options: argparse.Namespace, trace: TraceFile | None, interrupt: Interrupt) -> int:
+    plays = len(options.seeds) * len(parts_of(scenario, options.seeds[0]))
+    jobs = min(options.jobs or len(os.sched_getaffinity(0)), plays)
+    if jobs == 1 or trace is not None:
+        shrinking = partial(shrunk_here, interrupt=interrupt, quiet=options.quiet)
+        return _told(scenario, options, _one_after_the_other(scenario, options, trace, interrupt), shrinking, interrupt)
+    # What is here by now is no rubbish in any of the processes either: they need not look through it.
+    with few_collections(), SeedsSideBySide(scenario, options.seeds, jobs, interrupt, quiet=options.quiet) as sides:
+        return _told(scenario, options, sides.played(), sides.shrunk, interrupt)
+
+
+def _one_after_the_other(
+    scenario: Scenario, options: argparse.Namespace, trace: TraceFile | None, interrupt: Interrupt
+) -> Iterator[SeedPlayed]:
+    sink = trace.write if trace is not None else None
+    for seed in options.seeds:
+        over: list[PartPlayed] = []
+        wall_s = 0.0
+        for part in parts_of(scenario, seed):
+            if over:
+                gc.collect()  # a world that is over is one ring: it goes before the next one comes
+            begin = partial(Play, part.scenario, part.seed, sink=sink)
+            play, took_s = watch(name_of(part, seed), begin, interrupt, quiet=options.quiet)
+            over.append(part_played(part, play))
+            wall_s += took_s
+            del play
+            if interrupt.came:
+                break
+        yield seed_played(scenario, seed, over, wall_s=wall_s, memory=peak_rss_bytes())
+        if interrupt.came:
+            return
+
+
+def _told(
+    scenario: Scenario,
+    options: argparse.Namespace,
+    seeds: Iterable[SeedPlayed | SeedLost],
+    shrinking: Shrinking,
+    interrupt: Interrupt,
+) -> int:
+    """Show what each seed came to, and all of them together; the exit status."""
+    sometimes = dict.fromkeys(KNOWN, 0)
+    known: set[str] = set()
+    failed = lost = played = 0
+    for each in seeds:
+        if isinstance(each, SeedLost):
+            lost += 1
+            print(f"actorlet simulate: seed {each.seed} was not played to its end: {each.how}", file=sys.stderr)
+            print(f"  again: {_again(options, each.seed)}", file=sys.stderr, flush=True)
+            continue
+        _tell(each, options, known, None if interrupt.came else shrinking)
+        played += 1
+        failed += each.failure is not None
+        for name, times in each.report["sometimes"].items():
+            sometimes[name] += times
+    if len(options.seeds) > 1 and not options.json:  # a program can add them up by itself
+        print(all_seeds_line(played, failed, sometimes), flush=True)
+    if interrupt.came:
+        print("actorlet simulate: interrupted", file=sys.stderr)
+        return 130
+    never = [name for name in scenario.reaches if not sometimes[name]]
+    if never:
+        print(f"actorlet simulate: no seed reached {', '.join(never)}: this proves nothing of it", file=sys.stderr)
+    return 1 if failed or lost or never else 0
+
+
+def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shrinking: Shrinking | None) -> None:
+    """Show what a seed came to. `known`: the invariants of which a failure was saved, and this one's."""
+    report = played.report
+    for line in [json.dumps(report)] if options.json else report_lines(report):
+        print(line, flush=True)
+    if played.failure is None:
+        return
+    broken = played.failure.violated.invariant
+    told = sys.stderr if options.json else sys.stdout
+    again = _again(options, played.seed)
+    if broken in known:
+        print(f"  again: {again}", file=told, flush=True)
+    else:
+        # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
+        if played.failure.seed != played.seed:
+            print(f"  {played.within}, by itself:", file=told)
+        where = Played(options.scenario, again, options.failures or ".")
+        tell_failure(played.failure, played.turns, where, shrinking, told)
+    known.add(broken)
+
+
+def _again(options: argparse.Namespace, seed: int) -> str:
+    """The command that plays this seed once more, and writes what happened."""
+    parts = ["actorlet simulate", shlex.quote(options.scenario), f"--seed {seed}"]
+    given = (("nodes", options.nodes), ("pods", options.pods), ("for", options.lasts))
+    parts += [f"--{name} {value}" for name, value in given if value is not None]
+    return " ".join([*parts, "--trace trace.txt"])
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def _scenario(options: argparse.Namespace) -> Scenario:
+    """The one that is asked for, with as many nodes and pods as are asked for."""
+    named = options.scenario
+    if named in library():
+        scenario = library_scenario(named)
+    elif "/" in named or named.endswith((".yaml", ".yml", ".json")):
+        with open(named, "rb") as file:
+            data = file.read()
+        try:
+            scenario = read_scenario(data)
+        except ScenarioError as error:
+            raise ScenarioError(f"{named}: {error}") from None
+    else:
+        raise ScenarioError(f"there is no scenario {named!r}; there are {', '.join(library())}, or give a YAML file")
+    if options.nodes is not None:
+        scenario = with_nodes(scenario, options.nodes)
+    if options.lasts is not None:
+        scenario = lasting(scenario, options.lasts)
+    return scenario if options.pods is None else with_pods(scenario, options.pods)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet simulate",
+        description="Play a scenario in a simulated world: whole agents in virtual time, with faults. See "
+        "docs/simulate.md.",
+    )
+    parser.add_argument(
+        "scenario", nargs="?", default=DEFAULT, metavar="SCENARIO", help=f"a name ({', '.join(library())}) or a file"
+    )
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", dest="seeds", type=_one_seed, metavar="N", help="decides everything (default: 1)")
+    seeds.add_argument("--seeds", dest="seeds", type=_seeds, metavar="A..B", help="several, B included")
+    parser.add_argument(
+        "--jobs", type=number_from(1, 1000), metavar="N", help="so many seeds at a time (default: the cores there are)"
+    )
+    parser.add_argument("--nodes", type=number_from(1, 1000), metavar="N", help="instead of what the scenario says")
+    parser.add_argument("--pods", type=number_from(1, 1_000_000), metavar="N", help="instead of what the scenario says")
+    parser.add_argument("--for", dest="lasts", type=duration, metavar="24h", help="how long things come, go, go wrong")
+    parser.add_argument("--json", action="store_true", help="one JSON object per seed and line")
+    parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
+    parser.add_argument(
+        "--failures", type=_directory, metavar="DIR", help="where runs that failed are saved (default: here)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no bar")
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="no scenario, but simulated nodes that join a real API server: see `--kubeconfig FILE --help`",
+    )
+    parser.set_defaults(seeds=range(1, 2))
+    return parser
+
+
+def _one_seed(text: str) -> range:
+    try:
+        seed = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; several are --seeds 1..200") from None
+    return range(seed, seed + 1)
+
+
+def _directory(text: str) -> str:
+    # Asked before anything is played: a failure may have taken an hour to find and to shrink.
+    refusal = unwritable(text)
+    if refusal is not None:
+        raise argparse.ArgumentTypeError(refusal)
+    return text
+
+
+def _seeds(text: str) -> range:
+    first, dots, last = text.partition("..")
+    try:
+        found = range(int(first), int(last) + 1)
+    except ValueError:
+        found = range(0)
+    if not (dots and 0 < len(found) <= SEEDS_AT_MOST):
+        raise argparse.ArgumentTypeError(f"{text!r} is no A..B with A <= B, such as 1..200")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

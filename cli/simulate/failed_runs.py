@@ -1,0 +1,130 @@
+"""What `actorlet simulate` does with a run that failed: shrinks it, saves it, and tells how to play it again.
+
+The file holds the shrunk scenario, whole. Nothing that goes wrong here hides the failure itself: what cannot be written
+where it was to be goes to the directory for passing files, and if not even that can be, the command that plays the same
+seed again is told instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+import msgspec
+
+from cli.file_errors import why, write_whole
+from cli.main import own_version
+from cli.simulate.play_watch import Interrupt, few_collections, silence
+from cli.simulate.report import of
+from cli.simulate.side_process import DiedError
+from cli.simulate.trace_lines import readable, seconds
+from simulation.play.failure import Failure, saved, shrunk_failure
+from simulation.play.saved_run import FoundIn, written
+
+LINES_SHOWN = 12
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What is being played, and where failures of it go. `again`: the command that plays a seed of it again."""
+
+    name: str
+    again: str
+    directory: str
+
+
+Shrinking = Callable[[Failure, int], tuple[Failure, int]]
+"""Of a failure, and the turns of its run: the smallest that fails alike, and how many runs it took."""
+
+
+def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrinking | None, out: TextIO) -> None:
+    """Print what failed, and save it, shrunk unless there is no time for that."""
+    for line in _failure_lines(failure):
+        print(f"  {line}", file=out)
+    small, runs = failure, 0
+    if shrinking is not None:
+        try:
+            small, runs = shrinking(failure, turns)
+            print(f"  shrunk in {runs} runs to {_size(small)}", file=out)
+        except DiedError as died:
+            print(f"  it could not be shrunk: {died}", file=out)
+    scenario = failure.scenario
+    found_in = FoundIn(
+        scenario=played.name, seed=failure.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs
+    )
+    name = f"{os.path.basename(played.name).partition('.')[0] or 'scenario'}-seed-{failure.seed}.failed.yaml"
+    import tempfile  # slow to import, and seldom needed
+
+    text = written(saved(small, actorlet=own_version(), found_in=found_in))
+    # It may have taken an hour to come so far: what has no place where it was to be has one with the passing files.
+    for directory in (played.directory, ""):
+        try:
+            path = os.path.join(directory or tempfile.mkdtemp(prefix="actorlet-failed-"), name)
+            write_whole(path, text)
+        except OSError as error:
+            print(f"  it could not be saved: {why(error)}", file=out)
+            continue
+        shown = os.path.normpath(path)
+        print(
+            f"  again: actorlet replay {shlex.quote(f'./{shown}' if shown[0] == '-' else shown)}", file=out, flush=True
+        )
+        return
+    print(f"  again: {played.again}", file=out, flush=True)
+
+
+def shrunk_quietly(
+    failure: Failure, turns: int, must_stop: Callable[[], bool], told: Callable[[int], object]
+) -> tuple[Failure, int]:
+    """As `Shrinking`, in this process. `told`: before each run, how many there were."""
+    with few_collections(), silence():
+        return shrunk_failure(failure, turns, stop=must_stop, told=_between_runs(told))
+
+
+def shrunk_here(failure: Failure, turns: int, interrupt: Interrupt, *, quiet: bool) -> tuple[Failure, int]:
+    """As `Shrinking`, with a word on standard error of how far it is."""
+    with _status(quiet) as told:
+        return shrunk_quietly(failure, turns, lambda: interrupt.came, told)
+
+
+def _between_runs(told: Callable[[int], object]) -> Callable[[int], object]:
+    """A world that is over is one ring: it goes before the next one comes, or they fill the memory."""
+
+    def tell(runs: int) -> None:
+        gc.collect()
+        told(runs)
+
+    return tell
+
+
+def _failure_lines(failure: Failure) -> Iterator[str]:
+    violated, moment = failure.violated, failure.moment
+    where = f"step {moment.step}, {seconds(violated.at_ns)}"
+    yield f"seed {failure.seed} broke {violated.invariant} at {where}: {violated.what}"
+    yield "the last of what had happened then:"
+    for line in moment.last_lines[-LINES_SHOWN:]:
+        yield f"  {readable(line)}"
+
+
+def _size(failure: Failure) -> str:
+    scenario = failure.scenario
+    pods, nodes, faults = scenario.pod_count(), scenario.nodes, len(scenario.faults)
+    return f"{of(pods, 'pod')}, {of(nodes, 'node')}, {of(faults, 'fault')}; step {failure.moment.step}"
+
+
+@contextlib.contextmanager
+def _status(quiet: bool) -> Iterator[Callable[[int], object]]:
+    if quiet:
+        yield lambda _: None
+        return
+    from rich.console import Console  # slow to import, and only for who has a failure
+    from rich.status import Status
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with Status("shrinking the failure", console=console) as status:
+        yield lambda runs: status.update(f"shrinking the failure: run {runs}")

@@ -1,0 +1,227 @@
+"""`actorlet simulate --kubeconfig F --nodes N`: simulated nodes in real time that join a real API server.
+
+They run until SIGINT or SIGTERM, or for as long as `--for` says, and end in order. How they are is told on standard
+error: on a terminal in one line that changes, elsewhere in a line of the log when it changes, and once a minute. Exit
+status: 0; 1 when something did not end as it should; 2 when the command line or a file is wrong, with the place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from actors.kernel import PoolDispatcher
+from actors.node_object.settings import KUBERNETES_VERSION
+from cli.argument_kinds import duration, number_from
+from cli.main import own_version
+from cli.run.log_lines import log_to
+from cli.simulate.play_watch import few_collections
+from config.credentials.kubeconfig import ApiAccess
+from config.documents.codec import DocumentError
+from config.flags.command_line import parse_flags
+from config.start_configuration import ConfigurationRejected, StartConfiguration
+from config.values.name_rules import dns_subdomain
+from runtime.api.access import read_access
+from runtime.host.own_process import allow_open_files
+from runtime.io.event_loop import LoopThread
+from runtime.state.config_files import configuration_of
+from simulation.cri.behaviour_values import duration_ns
+from simulation.node.hollow_nodes import FILES_PER_NODE, HollowNodes, HollowPlan, HollowStatus
+
+LOG = logging.getLogger("actorlet.hollow")
+
+SECOND_NS = 10**9
+NODES_AT_MOST = 5_000
+WORKERS = 2
+"""All of it is Python: more threads would only wait for one another."""
+LOOK_EVERY_SECONDS = 1.0
+TOLD_EVERY_SECONDS = 60.0
+TOLD_AGAIN_SECONDS = 5.0
+"""Between two lines of the log about changes."""
+OWN_FILES = 200
+CLUSTER: dict[str, Any] = {"cluster_dns": ("10.96.0.10",), "cluster_domain": "cluster.local"}
+"""Of the cluster, where `--config` does not say: or every pod is told of a server that is missing."""
+RINGS_AFTER_OBJECTS = 200_000
+"""A call that fails leaves its traceback in rings: 20 nodes without their API server leave 4,000 objects a second. As
+many as a simulation lets lie would take more memory than the process may have (deploy/hollow-nodes.yaml).
+"""
+SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
+
+
+class _RefusedError(Exception):
+    """The command cannot begin. The text says why."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    options = _parser().parse_args(argv)
+    # Blocked before any thread starts, so that all inherit it and the signal waits for us.
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        plan, access = _plan(options), _access(options.kubeconfig)
+        lasts_s = None if options.lasts is None else duration_ns(options.lasts) / SECOND_NS
+        return _run(plan, access, lasts_s, remove=options.remove_nodes, verbose=options.verbose)
+    except _RefusedError as refusal:
+        print(f"actorlet simulate: {refusal}", file=sys.stderr)
+        return 2
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+
+
+def _run(plan: HollowPlan, access: ApiAccess, lasts_s: float | None, *, remove: bool, verbose: bool) -> int:
+    complaint = allow_open_files(OWN_FILES + FILES_PER_NODE * plan.count)
+    if complaint:
+        raise _RefusedError(
+            f"--nodes {plan.count}: each has some sockets open, and so many files are not allowed: {complaint}"
+        )
+    user_agent = f"actorlet/{own_version()} (hollow) kubernetes/{KUBERNETES_VERSION}"
+    console = Console(stderr=True)
+    with ExitStack() as after:
+        after.enter_context(few_collections(RINGS_AFTER_OBJECTS))
+        dispatcher = PoolDispatcher(WORKERS)
+        after.callback(dispatcher.close)
+        loop = after.enter_context(closing(LoopThread("hollow-nodes")))
+        nodes = HollowNodes(plan, dispatcher, loop, access, user_agent)
+        show = after.enter_context(_shown(console, access, verbose))
+        nodes.start()
+        _watch(nodes, show, console, lasts_s)
+        show(nodes.status(), "ending")
+        troubles = nodes.stop(remove=remove)
+    for trouble in troubles:
+        print(f"actorlet simulate: {trouble}", file=sys.stderr)
+    return 1 if troubles else 0
+
+
+def _watch(
+    nodes: HollowNodes, show: Callable[[HollowStatus, str], None], console: Console, lasts_s: float | None
+) -> None:
+    """Until a signal comes, or the time is over."""
+    began_s = console.get_time()
+    while True:
+        left_s = LOOK_EVERY_SECONDS
+        if lasts_s is not None:
+            left_s = min(left_s, began_s + lasts_s - console.get_time())
+            if left_s <= 0:
+                return
+        if signal.sigtimedwait(SIGNALS, left_s) is not None:
+            return
+        show(nodes.status(), "")
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def status_line(status: HollowStatus, server: str, doing: str = "") -> str:
+    """One line about all of them."""
+    parts = [
+        f"{status.live} of {status.nodes} nodes live at {server}",
+        f"{status.pods} pods",
+        f"{status.containers} containers run",
+        f"{status.calls} calls",
+    ]
+    if status.failures:
+        parts.append(f"{status.failures} failed, the last: {status.last_failure}")
+    return ", ".join([*parts, doing] if doing else parts)
+
+
+Show = Callable[[HollowStatus, str], None]
+
+
+@contextlib.contextmanager
+def _shown(console: Console, access: ApiAccess, verbose: bool) -> Iterator[Show]:
+    """What shows a status, and what is being done; and a log of what goes wrong in agents, or of all they say."""
+    server = access.cluster.server
+    with ExitStack() as after:
+        if console.is_terminal:
+            live = after.enter_context(Live(console=console, auto_refresh=False, transient=True))
+            show = _on_terminal(live, server)
+        else:
+            show = _LogLines(server, console.get_time).show
+        # After Live, which keeps its line below others. What agents warn of in normal times, they say in events.
+        handler = log_to(sys.stderr, lowest=logging.INFO if verbose else logging.ERROR)
+        after.callback(logging.getLogger().removeHandler, handler)
+        LOG.setLevel(logging.INFO)
+        yield show
+
+
+def _on_terminal(live: Live, server: str) -> Show:
+    def show(status: HollowStatus, doing: str) -> None:
+        live.update(Text(status_line(status, server, doing), overflow="ellipsis", no_wrap=True), refresh=True)
+
+    return show
+
+
+class _LogLines:
+    """Tells of a change in what matters, not too often, and once a minute in any case."""
+
+    def __init__(self, server: str, now_s: Callable[[], float]) -> None:
+        self._server = server
+        self._now_s = now_s
+        self._told: tuple[object, ...] = ()
+        self._told_s = now_s()
+
+    def show(self, status: HollowStatus, doing: str) -> None:
+        what, since_s = (status.live, status.pods, status.containers, doing), self._now_s() - self._told_s
+        changed = what != self._told and (since_s >= TOLD_AGAIN_SECONDS or bool(doing))
+        if changed or since_s >= TOLD_EVERY_SECONDS:
+            self._told, self._told_s = what, self._now_s()
+            LOG.info("%s", status_line(status, self._server, doing))
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def _plan(options: argparse.Namespace) -> HollowPlan:
+    """Raises _RefusedError."""
+    try:
+        words = [f"--config={options.config}"] if options.config else []
+        start: StartConfiguration = configuration_of(parse_flags(words))
+    except ConfigurationRejected as rejected:
+        raise _RefusedError("; ".join(str(fault) for fault in rejected.faults)) from None
+    configuration = start.configuration
+    if not configuration.cluster_dns:
+        configuration = msgspec.structs.replace(configuration, **CLUSTER)
+    plan = HollowPlan(options.nodes, configuration, options.name_prefix, options.first)
+    refusal = dns_subdomain(plan.name(plan.numbers()[-1]))
+    if refusal is not None:
+        raise _RefusedError(f"--name-prefix {options.name_prefix}: {refusal[0]}: {refusal[1]}")
+    return plan
+
+
+def _access(kubeconfig: str) -> ApiAccess:
+    """Raises _RefusedError."""
+    try:
+        return read_access(kubeconfig)
+    except DocumentError as error:
+        # A fault of the flag or of the file's path says so itself; one in the document knows only its place in it.
+        place = f"{kubeconfig}: " if error.path.startswith("$") else ""
+        raise _RefusedError(f"{place}{error}") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet simulate --kubeconfig",
+        description="Let simulated nodes join an API server, in real time. See docs/hollow-nodes.md.",
+    )
+    parser.add_argument("--kubeconfig", required=True, metavar="FILE", help="the API server, and who they are there")
+    parser.add_argument(
+        "--nodes", type=number_from(1, NODES_AT_MOST), default=1, metavar="N", help="how many (default: 1)"
+    )
+    parser.add_argument("--name-prefix", default="hollow-", metavar="TEXT", help="of their names (default: hollow-)")
+    parser.add_argument("--first", type=number_from(0, 10**6), default=0, metavar="N", help="number of the first (0)")
+    parser.add_argument("--config", metavar="FILE", help="a KubeletConfiguration for all of them")
+    parser.add_argument("--for", dest="lasts", type=duration, metavar="1h", help="end after that time")
+    parser.add_argument("--remove-nodes", action="store_true", help="delete the Node objects at the end")
+    parser.add_argument("--verbose", action="store_true", help="log what every agent has to say")
+    return parser

@@ -1,0 +1,78 @@
+"""What a simulation came to: a JSON object for programs, a few lines for people. `docs/simulate.md` has its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simulation.play.play import Outcome
+
+SECOND_NS = 10**9
+PERCENTILES = (50, 90, 99)
+VIOLATIONS_SHOWN = 10
+"""To people."""
+
+Json = dict[str, Any]
+
+
+def report_of(outcome: Outcome, *, seed: int, nodes: int, wall_s: float, memory: int) -> Json:
+    """As in `docs/simulate.md`. `memory`: bytes."""
+    return {
+        "seed": seed,
+        "pods": outcome.pods,
+        "nodes": nodes,
+        "virtual_seconds": round(outcome.virtual_ns / SECOND_NS, 3),
+        "wall_seconds": round(wall_s, 3),
+        "messages": outcome.messages,
+        "peak_rss_bytes": memory,
+        "trace_hash": outcome.trace_hash,
+        "violations": list(outcome.violations),
+        "sometimes": outcome.sometimes,
+        "startup_seconds": {f"p{share}": percentile(outcome.startups_ns, share) for share in PERCENTILES},
+        "converged": outcome.converged,
+    }
+
+
+def percentile(sorted_ns: Sequence[int], share: int) -> float | None:
+    """Seconds; the smallest that `share` per cent do not exceed. None of nothing."""
+    if not sorted_ns:
+        return None
+    return round(sorted_ns[max(0, -(-len(sorted_ns) * share // 100) - 1)] / SECOND_NS, 6)
+
+
+def report_lines(report: Json) -> Iterator[str]:
+    """For people."""
+    yield (
+        f"seed {report['seed']}: {of(report['pods'], 'pod')} on {of(report['nodes'], 'node')}, "
+        f"{report['virtual_seconds']:g} s of virtual time in {report['wall_seconds']:g} s, "
+        f"{report['messages']} messages, {report['peak_rss_bytes'] // 2**20} MiB"
+    )
+    yield f"  trace {report['trace_hash']}"
+    startup = report["startup_seconds"]
+    times = [f"{name} {value} s" for name, value in startup.items() if value is not None]
+    yield f"  start of pods: {', '.join(times) or 'none ran'}"
+    yield f"  sometimes: {counted(report['sometimes']) or 'nothing rare'}"
+    yield f"  {'all became as desired' if report['converged'] else 'it did not come to what is desired'}"
+    violations = report["violations"]
+    for violation in violations[:VIOLATIONS_SHOWN]:
+        yield f"  VIOLATION {violation['invariant']} at {violation['at_seconds']:g} s: {violation['what']}"
+    if len(violations) > VIOLATIONS_SHOWN:
+        yield f"  and {len(violations) - VIOLATIONS_SHOWN} violations more; --json has them"
+
+
+def all_seeds_line(seeds: int, failed: int, sometimes: dict[str, int]) -> str:
+    """Of several seeds together: every counter, those at zero by name as well."""
+    never = ", ".join(name for name, times in sometimes.items() if not times)
+    held = "all held" if not failed else f"{failed} failed"
+    never = f"; never: {never}" if never else ""
+    return f"{seeds} seeds, {held}; sometimes: {counted(sometimes) or 'nothing rare'}{never}"
+
+
+def counted(sometimes: dict[str, int]) -> str:
+    """What happened, and how often."""
+    return ", ".join(f"{name} {times}" for name, times in sometimes.items() if times)
+
+
+def of(count: int, what: str) -> str:
+    """`no pods`, `1 pod`, `2 pods`."""
+    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"

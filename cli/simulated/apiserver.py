@@ -1,0 +1,82 @@
+"""`actorlet simulated-apiserver`: the embedded API server alone, for kubectl, for agents, for whoever speaks HTTP.
+
+Serves on loopback until SIGINT or SIGTERM, and leaves nothing behind. What is wrong with the command line, the port or
+the files is said in one line on standard error: status 2 for the first, 1 for the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from cli.file_errors import why
+from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
+from config.values.name_rules import dns_subdomain
+from runtime.files.lock_file import LockFileError
+from runtime.files.passing_directory import passing_directory
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    options = _parser().parse_args(argv)
+    # Blocked before any thread starts, so that all inherit it and the signal waits for us.
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        with passing_directory(PASSING_PREFIX) as directory:
+            kubeconfig = options.kubeconfig or os.path.join(directory, "kubeconfig")
+            keys = os.path.join(directory, "apiserver")
+            settings = ApiServerOptions(
+                keys, kubeconfig, options.port, options.tls, options.node_authorizer, tuple(options.node)
+            )
+            with embedded_api(settings) as api:
+                print(f"simulated API server at {api.url}")
+                for node, path in api.node_kubeconfigs.items():
+                    print(f"kubeconfig of node {node}: {path}")
+                print(f"export KUBECONFIG={api.kubeconfig}", flush=True)
+                signal.sigwait(signals)
+    except (OSError, LockFileError) as error:
+        print(f"actorlet simulated-apiserver: {why(error)}", file=sys.stderr)
+        return 1
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet simulated-apiserver",
+        description="Serve the embedded API server on loopback: in memory, with a scheduler, for the resources that a "
+        "node and kubectl need; see docs/api-server.md.",
+    )
+    parser.add_argument("--port", type=port, default=0, metavar="PORT", help="default: any free one")
+    parser.add_argument(
+        "--tls",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="serve HTTPS, with an authority made for this run (default); without it, who reaches the port is admin",
+    )
+    parser.add_argument(
+        "--kubeconfig", type=new_file, metavar="FILE", help="where to write the kubeconfig (default: a passing place)"
+    )
+    parser.add_argument(
+        "--node-authorizer", action="store_true", help="nodes may do only what nodes need; others nothing but admins"
+    )
+    parser.add_argument(
+        "--node", action="append", default=[], type=_node, metavar="NAME", help="write a kubeconfig for a node, too"
+    )
+    return parser
+
+
+def _node(text: str) -> str:
+    refusal = dns_subdomain(text)
+    if refusal is not None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a node: {refusal[0]}")
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

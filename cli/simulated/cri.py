@@ -1,0 +1,156 @@
+"""`actorlet simulated-cri`: the simulated container runtime behind a socket, for any client of the CRI.
+
+Serves until SIGINT or SIGTERM. What is wrong with the command line or the socket is said in one line on standard error:
+status 2 for the former, 1 for the latter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import ipaddress
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+from actors.kernel import PoolDispatcher
+from runtime.cri.endpoint import EndpointError, parse_endpoint
+from runtime.cri.server import CriServer, ServeError
+from runtime.cri.verbs import ALL_VERBS
+from simulation.cri import Settings, SimulatedCri
+from simulation.cri.behaviour_values import rate_bytes_per_s, size_bytes
+from simulation.cri.files import DirectoryFiles
+from simulation.cri.image_names import full_name
+from simulation.cri.state import Refusal
+from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
+
+_DEFAULTS = Settings()
+_KINDS = ("fail", "lose", "hang", "slow", "late")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    options = _parser().parse_args(argv)
+    # Blocked before any thread starts, so that all inherit it and the signal waits for us.
+    signals = {signal.SIGINT, signal.SIGTERM}
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    dispatcher = PoolDispatcher(1)
+    try:
+        with CriServer(_runtime(dispatcher, options), options.socket):
+            print(f"simulated container runtime at {parse_endpoint(options.socket)}", flush=True)
+            signal.sigwait(signals)
+    except ServeError as error:
+        print(f"actorlet simulated-cri: {error}", file=sys.stderr)
+        return 1
+    finally:
+        dispatcher.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+    return 0
+
+
+def _runtime(dispatcher: PoolDispatcher, options: argparse.Namespace) -> SimulatedCri:
+    settings = Settings(
+        seed=options.seed,
+        images=tuple(options.image),
+        registry=frozenset(options.registry) if options.registry else None,
+        image_size_bytes=options.image_size,
+        pull_rate_bytes_per_s=options.pull_rate,
+        pod_cidr=options.pod_cidr,
+    )
+    calls: dict[str, CallFaults] = {}
+    for verb, chances in options.fault:
+        calls[verb] = dataclasses.replace(calls.get(verb, CallFaults()), **chances)
+    faults = Faults(FaultPlan(calls), options.seed) if calls else None
+    return SimulatedCri(dispatcher, settings, files=None if options.no_logs else DirectoryFiles(), faults=faults)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet simulated-cri",
+        description="Serve the simulated container runtime. Pods say by annotations what their containers do; see "
+        "docs/simulated-runtime.md.",
+    )
+    parser.add_argument("--socket", required=True, type=_endpoint, metavar="PATH", help="path, or unix:// URL")
+    parser.add_argument("--seed", type=int, default=0, help="decides ids and faults (default: 0)")
+    parser.add_argument("--image", action="append", default=[], type=_image, metavar="NAME", help="is there at once")
+    parser.add_argument(
+        "--registry",
+        action="append",
+        default=[],
+        type=_image,
+        metavar="NAME",
+        help="can be pulled; without this option, every image can",
+    )
+    parser.add_argument("--image-size", type=_value(size_bytes), default=_DEFAULTS.image_size_bytes, metavar="SIZE")
+    parser.add_argument(
+        "--pull-rate",
+        type=_value(rate_bytes_per_s),
+        default=_DEFAULTS.pull_rate_bytes_per_s,
+        metavar="SIZE",
+        help="per second",
+    )
+    parser.add_argument("--pod-cidr", type=_network, default=_DEFAULTS.pod_cidr, metavar="NETWORK")
+    parser.add_argument("--no-logs", action="store_true", help="write no log files")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        type=_fault,
+        metavar="VERB:KIND=SHARE[,...]",
+        help=f"a share (0 to 1) of the calls of a verb, or of all (*), meets a fault: {', '.join(_KINDS)}",
+    )
+    return parser
+
+
+def _endpoint(text: str) -> str:
+    try:
+        return str(parse_endpoint(text if "://" in text else os.path.abspath(text)))
+    except EndpointError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _image(text: str) -> str:
+    try:
+        return full_name(text)
+    except Refusal as refusal:
+        raise argparse.ArgumentTypeError(refusal.message) from None
+
+
+def _network(text: str) -> str:
+    try:
+        return str(ipaddress.IPv4Network(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no IPv4 network: {error}") from None
+
+
+def _value(read: Callable[[str], int]) -> Callable[[str], int]:
+    def value(text: str) -> int:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return value
+
+
+def _fault(text: str) -> tuple[str, dict[str, float]]:
+    """`StartContainer:fail=0.1,late=0.5`."""
+    verb, colon, rest = text.partition(":")
+    if not colon or (verb != "*" and verb not in {known.name for known in ALL_VERBS}):
+        raise argparse.ArgumentTypeError(f"{text!r} names no verb; write it as StartContainer:fail=0.1 or *:late=0.5")
+    chances: dict[str, float] = {}
+    for part in rest.split(","):
+        kind, _, share = part.partition("=")
+        if kind not in _KINDS:
+            raise argparse.ArgumentTypeError(f"{part!r} is no fault; there are {', '.join(_KINDS)}, as in fail=0.1")
+        try:
+            chances[kind] = float(share)
+            CallFaults(**{kind: chances[kind]})  # type: ignore[arg-type]  # the other fields are no chances
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{part!r}: {error}") from None
+    return verb, chances
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,336 @@
+"""`actorlet up`: a node in one command, on the simulated runtime or a real one, and what it does to be seen.
+
+Without options: sample pods on a simulated runtime, in a live table, until Ctrl-C, and an API server of its own for
+kubectl, whose kubeconfig is told first. Nothing of it outlives the command. On a real runtime the containers run on
+when the command ends, as with any agent, and are found again by the next one; those of pods that kubectl has made end
+with the next one, since the API server forgets them.
+
+Exit status: 0; with `--once` 1 when not every pod has arrived by the deadline; 1 when it cannot start; 2 for a wrong
+command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+
+import msgspec
+from rich.console import Console
+
+from actors.kernel import PoolDispatcher
+from actors.node.node import Node
+from actors.node.plan import NodeCapabilities, NodePlan
+from actors.sources.source import decoder_of
+from cli.file_errors import why
+from cli.inspect.local_views import HEALTH, questions_of, views_of
+from cli.run.log_lines import log_to
+from cli.run.node_server import NodeWindow, Serving, node_server
+from cli.run.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
+from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
+from cli.up.progress import Look, Progress, look_at, progress
+from cli.up.screens import JsonScreen, LineScreen, LiveScreen, Screen
+from cli.up.simulated_machine import SIMULATED_RUNTIME, simulated_capabilities
+from config import examples
+from config.flags.command_line import parse_flags
+from config.kubelet.configuration import Authentication, Authorization, X509Authentication
+from config.pods.identity import SOURCE_FILE
+from config.start_configuration import ConfigurationRejected, StartConfiguration, load_kubelet_configuration
+from runtime.api import ApiLines
+from runtime.api.access import read_access
+from runtime.cri.client import GrpcCri
+from runtime.cri.endpoint import EndpointError, parse_endpoint
+from runtime.files.lock_file import LockFileError
+from runtime.files.passing_directory import passing_directory
+from runtime.http_server.auth.serving_certificate import CertificateError
+from runtime.http_server.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError, ask
+from runtime.http_server.node_server import Ports, PortTakenError
+from runtime.io.event_loop import LoopThread
+from runtime.manifests.local import LocalManifests
+from simulation.cri import Settings
+
+LOG = logging.getLogger("actorlet.up")
+
+SIMULATED_NODE = "demo"
+LOOK_EVERY_SECONDS = 0.25
+DEADLINE_SECONDS = 60.0
+ASK_SECONDS = 2.0
+SECOND_NS = 1_000_000_000
+STOP_TIMEOUT_NS = 15 * SECOND_NS
+_MIB = 2**20
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    options = _parser().parse_args(argv)
+    # Blocked before any thread starts, so that all inherit it and the signals wait for us.
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        with _root_directory(options) as root:
+            _refuse_if_taken(root)
+            return _run(options, root, signals)
+    except (ConfigurationRejected, RootDirectoryTakenError, LockFileError, OSError) as error:
+        print(f"actorlet up: {why(error)}", file=sys.stderr)
+        return 1
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+
+
+def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -> int:
+    manifests = os.path.abspath(options.manifests) if options.manifests else _put_samples(root)
+    simulated = options.runtime == SIMULATED_RUNTIME
+    machine = this_machine(SIMULATED_NODE if simulated else "")
+    logs = os.path.join(root, "log")
+    flags = [f"--pod-manifest-path={manifests}", f"--pod-logs-dir={logs}/pods", "--file-check-frequency=5s"]
+    # A node to try things with leaves the tree of cgroups to others, who may have a kubelet on this machine.
+    flags += ["--cgroups-per-qos=false", "--enforce-node-allocatable=none"]
+    if simulated:
+        flags.append(
+            "--cluster-dns=10.0.0.10"
+        )  # where a cluster has its own; nobody asks it here, and nobody misses it
+    start = load_kubelet_configuration(parse_flags(flags))
+    name = SIMULATED_RUNTIME if simulated else runtime_name_of(options.runtime)
+    plan = plan_of(start, machine, root, name, f"{logs}/containers")
+    title = f"actorlet: node {machine.name} on the runtime {options.runtime}, manifests in {manifests} (Ctrl-C ends it)"
+    with ExitStack() as after:
+        embedded = _api_server(options, root, after)
+        kubeconfig = "" if embedded is None else embedded.kubeconfig
+        dispatcher = PoolDispatcher()
+        after.callback(dispatcher.close)
+        loop = after.enter_context(closing(LoopThread("http")))
+        api = _lines(kubeconfig, start, loop, after)
+        if simulated:
+            # Slow enough for a person to see a pull, quick enough not to wait for it.
+            settings = Settings(image_size_bytes=20 * _MIB, pull_rate_bytes_per_s=16 * _MIB)
+            capabilities = simulated_capabilities(dispatcher, plan, loop, settings, api)
+        else:
+            cri = after.enter_context(GrpcCri(options.runtime))
+            capabilities = real_capabilities(cri, plan, loop, api)
+        window = NodeWindow()
+        plan, link = _served(plan, embedded, root, window, capabilities, after)
+        window.node = node = Node(dispatcher, plan, capabilities)
+        endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
+        after.callback(endpoint.close)
+        wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
+        with _screen(options, title, kubeconfig, link) as screen:
+            # Not before: they warn at once, of a runtime that is not there for one.
+            _serve_locally(endpoint)
+            node.start()
+            after.callback(node.stop, STOP_TIMEOUT_NS)
+            outcome = _watch(node, dispatcher, screen, options, wanted, signals)
+    return _verdict(options, outcome, len(wanted))
+
+
+def _refuse_if_taken(root: str) -> None:
+    """Asked before anything is written there: a kubeconfig of the other one is not to be lost."""
+    try:
+        ask(root, HEALTH, ASK_SECONDS)
+    except LocalEndpointError:
+        return
+    raise RootDirectoryTakenError(f"another node runs on {root}; stop it first, or choose another --root-dir")
+
+
+def _serve_locally(endpoint: LocalEndpoint) -> None:
+    """For `actorlet pods`, `explain` and `actors`. Raises RootDirectoryTakenError: no two nodes share a directory."""
+    try:
+        endpoint.start()
+    except RootDirectoryTakenError:
+        raise
+    except LocalEndpointError as error:
+        LOG.warning("`actorlet pods`, `explain` and `actors` will not find this node: %s", error)
+
+
+def _served(
+    plan: NodePlan,
+    embedded: EmbeddedApi | None,
+    root: str,
+    window: NodeWindow,
+    capabilities: NodeCapabilities,
+    after: ExitStack,
+) -> tuple[NodePlan, str]:
+    """Start the node's own server, for the API server and whom that lets in; the plan with its port, and a link to
+    the observer.
+
+    Without an API server nobody could be asked who may, and only the observer is served. Raises OSError.
+    """
+    replace = msgspec.structs.replace
+    configuration = replace(plan.configuration, enable_server=embedded is not None, read_only_port=0, healthz_port=0)
+    if embedded is not None:
+        configuration = replace(
+            configuration,
+            address=plan.facts.host_ips[0] if plan.facts.host_ips else "127.0.0.1",
+            authentication=Authentication(x509=X509Authentication(client_ca_file=embedded.authority)),
+            authorization=Authorization(),
+        )
+    loop = after.enter_context(closing(LoopThread("http-server")))
+    names = (plan.facts.name, *plan.facts.host_ips)
+    serving = Serving(plan.facts.name, configuration, os.path.join(root, "pki"), names, {}, root=root)
+    ports = Ports(main=0 if embedded is not None else None, read_only=None, health=None)
+    try:
+        can = capabilities
+        server = node_server(serving, ports, window, can.cri, can.log_files, can.api, loop, can.meters)
+        server.start()
+        link = server.observe()
+    except (CertificateError, PortTakenError) as error:
+        raise OSError(str(error)) from None
+    after.callback(server.close)
+    return dataclasses.replace(plan, configuration=replace(configuration, port=server.ports.main or 0)), link
+
+
+def _api_server(options: argparse.Namespace, root: str, after: ExitStack) -> EmbeddedApi | None:
+    """None when there is to be no API server."""
+    if options.no_apiserver:
+        return None
+    path = options.kubeconfig or os.path.join(root, "kubeconfig")
+    keys = os.path.join(root, "apiserver")
+    return after.enter_context(embedded_api(ApiServerOptions(keys, path, options.port)))
+
+
+def _lines(kubeconfig: str, start: StartConfiguration, loop: LoopThread, after: ExitStack) -> ApiLines | None:
+    if not kubeconfig:
+        return None
+    return after.enter_context(closing(open_lines(read_access(kubeconfig), loop, start.configuration)))
+
+
+def _watch(
+    node: Node,
+    dispatcher: PoolDispatcher,
+    screen: Screen,
+    options: argparse.Namespace,
+    wanted: dict[str, str],
+    signals: set[signal.Signals],
+) -> Progress:
+    """Show the node until a signal comes or, with `--once`, until it has come to an end."""
+    deadline_ns = dispatcher.now_ns() + int(options.deadline * SECOND_NS)
+    while True:
+        look: Look = look_at(node, dispatcher.wall_ns())
+        outcome = progress(look, wanted)
+        screen.show(look, outcome)
+        over = outcome.arrived or outcome.settled or dispatcher.now_ns() >= deadline_ns
+        if options.once and over:
+            return outcome
+        if signal.sigtimedwait(signals, LOOK_EVERY_SECONDS) is not None:
+            return outcome
+
+
+def _verdict(options: argparse.Namespace, outcome: Progress, wanted: int) -> int:
+    if not options.once:
+        return 0
+    if outcome.arrived:
+        if options.output == "table":
+            print("the pod has arrived" if wanted == 1 else f"all {wanted} pods have arrived")
+        return 0
+    print("not every pod has arrived:", file=sys.stderr)
+    for reason in outcome.reasons:
+        print(f"  {reason}", file=sys.stderr)
+    return 1
+
+
+def _screen(options: argparse.Namespace, title: str, kubeconfig: str, link: str) -> Screen:
+    if options.output == "json":
+        log_to(sys.stderr, lowest=30)
+        return JsonScreen(sys.stdout, options.once, kubeconfig, link)
+    console = Console()
+    if console.is_terminal:
+        return LiveScreen(console, title, kubeconfig, link)
+    log_to(sys.stderr, lowest=30)
+    return LineScreen(sys.stdout, title, kubeconfig, link)
+
+
+def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> dict[str, str]:
+    """UID -> namespace/name of every pod that the manifests describe now, read as the node reads them."""
+    decode = decoder_of(SOURCE_FILE, node_name, prevent_api_references)
+    wanted = {}
+    for file in LocalManifests().read(manifests).files:
+        for pod in decode(file.content, file.path).pods if file.content is not None else ():
+            wanted[pod.metadata.uid] = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    return wanted
+
+
+def _put_samples(root: str) -> str:
+    """A copy of the samples, for the user to edit while they run."""
+    directory = os.path.join(root, "manifests")
+    os.makedirs(directory, exist_ok=True)
+    for sample in sorted(examples.DIRECTORY.glob("*.yaml")):
+        shutil.copy(sample, directory)
+    return directory
+
+
+@contextmanager
+def _root_directory(options: argparse.Namespace) -> Iterator[str]:
+    """The node's directory: a passing one for what is simulated, one to come back to for what is real."""
+    if options.root_dir:
+        root = os.path.abspath(options.root_dir)
+    elif options.runtime == SIMULATED_RUNTIME:
+        with passing_directory(PASSING_PREFIX) as passing:
+            yield passing
+        return
+    else:
+        state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        root = os.path.join(state, "actorlet", "up")
+    os.makedirs(root, mode=0o750, exist_ok=True)
+    yield root
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet up",
+        description="Run a node in one command and show what it does. Edit, add or remove manifests while it runs.",
+    )
+    parser.add_argument("--manifests", type=_place, metavar="DIR", help="static pods to run (default: a few samples)")
+    parser.add_argument(
+        "--runtime",
+        default=SIMULATED_RUNTIME,
+        type=_runtime,
+        metavar="simulated|ENDPOINT",
+        help="container runtime, such as unix:///run/containerd/containerd.sock (default: simulated)",
+    )
+    parser.add_argument("--once", action="store_true", help="end when every pod has arrived, or at the deadline")
+    parser.add_argument(
+        "--deadline", type=_seconds, default=DEADLINE_SECONDS, metavar="SECONDS", help="of --once (default: 60)"
+    )
+    parser.add_argument(
+        "--output", choices=("table", "json"), default="table", help="json: a document a line; with --once, one in all"
+    )
+    parser.add_argument("--root-dir", metavar="DIR", help="where the node keeps its files")
+    parser.add_argument("--no-apiserver", action="store_true", help="no API server: the pods of the manifests alone")
+    parser.add_argument("--port", type=port, default=0, help="of the API server (default: any free one)")
+    parser.add_argument(
+        "--kubeconfig",
+        type=new_file,
+        metavar="FILE",
+        help="where to write the kubeconfig (default: in the root directory)",
+    )
+    return parser
+
+
+def _place(text: str) -> str:
+    if not os.path.exists(text):
+        raise argparse.ArgumentTypeError(f"there is no {text}")
+    return text
+
+
+def _runtime(text: str) -> str:
+    if text == SIMULATED_RUNTIME:
+        return text
+    try:
+        return str(parse_endpoint(text))
+    except EndpointError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from None
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait")
+    return seconds

@@ -1,0 +1,91 @@
+"""How far a node of `actorlet up` is: one look at it as a value, and whether all that was wanted has arrived. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from actors.events.history_words import wait_words
+from actors.kernel import SystemReport
+from actors.messages.history import PodWait
+from actors.messages.pods import PullInProgress, SourceProblem
+from actors.node.node import Node
+from config.objects import Pod
+from config.pods.words import has_arrived, pod_line, status_word, trouble
+
+THE_POD = "the pod"
+_AT_END = frozenset({"Running", "Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there was to see at `wall_ns`. `waits`: UID -> what a pod waits for that has not arrived."""
+
+    pods: tuple[Pod, ...]
+    pulls: tuple[PullInProgress, ...]
+    problems: tuple[SourceProblem, ...]
+    report: SystemReport
+    wall_ns: int
+    waits: Mapping[str, tuple[PodWait, ...]] = field(default_factory=dict)
+
+
+def look_at(node: Node, wall_ns: int) -> Look:
+    """Ask the node for everything. Where nobody can say which pods there are, none is taken up yet."""
+    pods = node.pods_if_known() or ()
+    stories = {pod.metadata.uid: node.story(pod.metadata.uid) for pod in pods if not has_arrived(pod)}
+    waits = {uid: story.waits for uid, story in stories.items() if story is not None}
+    return Look(pods, node.pulls(), node.problems(), node.report(), wall_ns, waits)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`arrived`: every wanted pod is ready or has succeeded, and nothing is wrong. `settled`: waiting changes nothing.
+
+    `reasons` has a line for all that keeps the first from being true.
+    """
+
+    arrived: bool
+    settled: bool
+    reasons: tuple[str, ...]
+
+
+def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
+    """`wanted`: UID -> namespace/name of every pod that the manifests describe."""
+    seen = {pod.metadata.uid: pod for pod in look.pods}
+    late = tuple(pod for uid in wanted if (pod := seen.get(uid)) is not None and not has_arrived(pod))
+    reasons = [f"{name}: not taken up yet" for uid, name in wanted.items() if uid not in seen]
+    reasons += [f"{pod.metadata.namespace}/{pod.metadata.name}: {_reason(look, pod)}" for pod in late]
+    problems = [str(problem) for problem in look.problems if problem.fatal]
+    if not wanted and not problems:
+        problems = ["the manifests describe no pod"]
+    phases = {pod.status.phase if pod.status else None for uid, pod in seen.items() if uid in wanted}
+    unready = any(pod.status is not None and pod.status.phase == "Running" for pod in late)
+    settled = not wanted.keys() - seen.keys() and phases <= _AT_END and not unready
+    return Progress(not reasons and not problems, settled, (*reasons, *problems))
+
+
+def _reason(look: Look, pod: Pod) -> str:
+    """Why it has not arrived; where its status has no more than a word, what it waits for."""
+    told, word = trouble(pod), status_word(pod)
+    waits = look.waits.get(pod.metadata.uid, ()) if told == word else ()
+    return ": ".join((told, "; ".join(map(_waits_for, waits)))) if waits else told
+
+
+def _waits_for(wait: PodWait) -> str:
+    return wait_words(wait) if wait.subject == THE_POD else f"{wait.subject}: {wait_words(wait)}"
+
+
+def as_document(look: Look, outcome: Progress) -> dict[str, Any]:
+    """What `--output json` prints, one document a line."""
+    return {
+        "arrived": outcome.arrived,
+        "reasons": list(outcome.reasons),
+        "pods": [msgspec.to_builtins(pod_line(pod, look.wall_ns)) for pod in look.pods],
+        "pulls": [msgspec.to_builtins(pull) for pull in look.pulls],
+        "problems": [str(problem) for problem in look.problems],
+        "actors": len(look.report.actors),
+        "restarts": sum(actor.restarts for actor in look.report.actors),
+    }

@@ -1,0 +1,191 @@
+"""Three ways to show a node at work: a live table for people, lines for a log, JSON for programs.
+
+A screen is shown one look after another and keeps only what it needs to tell what is new.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections import deque
+from collections.abc import Hashable
+from typing import Protocol, Self, TextIO
+
+import msgspec
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from cli.inspect.tables import actor_table, names_of, pod_table, pull_table
+from cli.up.progress import Look, Progress, as_document
+from config.pods.words import pod_line
+
+LINES_OF_LOG = 5
+_ROWS_OF_TABLE = 3
+"""Of the actors: the heading, how many are not shown, and the line of the cursor."""
+_ACTORS_AT_LEAST = 1
+
+
+class Screen(Protocol):
+    """See the module."""
+
+    def show(self, look: Look, outcome: Progress) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class RecentWarnings(logging.Handler):
+    """Keeps the last warnings of the log, to be shown below the tables."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: deque[str] = deque(maxlen=LINES_OF_LOG)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage().partition("\n")[0])
+
+
+class LiveScreen:
+    """Redraws tables of pods, pulls and actors in place, within the height of the terminal."""
+
+    def __init__(self, console: Console, title: str, kubeconfig: str = "", link: str = "") -> None:
+        self._console = console
+        self._title = title
+        self._kubeconfig = kubeconfig
+        self._link = link
+        self._warnings = RecentWarnings()
+        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
+
+    def show(self, look: Look, outcome: Progress) -> None:
+        self._live.update(self.drawn(look, outcome), refresh=True)
+
+    def drawn(self, look: Look, outcome: Progress) -> RenderableType:
+        """All parts from top to bottom; the actors get the rows that the others leave."""
+        parts: list[RenderableType] = [Text(self._title, style="bold")]
+        if self._kubeconfig:
+            # On a line of its own and never cut, for people to copy.
+            parts.append(Text(export_of(self._kubeconfig), style="bold green", overflow="fold"))
+        if self._link:
+            parts.append(Text(observer_line(self._link), style="bold cyan", overflow="fold"))
+        parts += ["", pod_table(pod_line(pod, look.wall_ns) for pod in look.pods)]
+        if look.pulls:
+            parts += ["", pull_table(look.pulls)]
+        told = [_cut(str(problem), "red" if problem.fatal else "yellow") for problem in look.problems]
+        known = {str(problem) for problem in look.problems}
+        news = [line for line in self._warnings.lines if line not in known]
+        told += [_cut(line, "yellow") for line in news]
+        # The cursor rests in a line of its own: behind a full one the ^C of the terminal would move all by a line.
+        below: list[RenderableType] = ["", *told, ""] if told else [""]
+        # Measured, not counted: on a narrow screen any of it may be wrapped.
+        taken = len(self._console.render_lines(Group(*parts, "", *below), pad=False))
+        rows = max(self._console.height - taken - _ROWS_OF_TABLE, _ACTORS_AT_LEAST)
+        return Group(*parts, "", actor_table(look.report.actors, names_of(look.pods), rows), *below)
+
+    def __enter__(self) -> Self:
+        logging.getLogger().addHandler(self._warnings)
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.__exit__(None, None, None)
+        logging.getLogger().removeHandler(self._warnings)
+
+
+def export_of(kubeconfig: str) -> str:
+    """What a person copies into another shell."""
+    return f"export KUBECONFIG={shlex.quote(kubeconfig)}"
+
+
+def observer_line(link: str) -> str:
+    """What a person opens in a browser."""
+    return f"observer: {link}"
+
+
+def _cut(text: str, style: str) -> Text:
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+
+
+class LineScreen:
+    """A line for each thing that is new: good for logs and pipes."""
+
+    def __init__(self, out: TextIO, title: str, kubeconfig: str = "", link: str = "") -> None:
+        self._out = out
+        self._title = title
+        self._kubeconfig = kubeconfig
+        self._link = link
+        self._told: dict[Hashable, object] = {}
+
+    def show(self, look: Look, outcome: Progress) -> None:
+        for pod in look.pods:
+            line = pod_line(pod, look.wall_ns)
+            restarts = line.restarts.partition(" ")[0]
+            text = f"pod {line.namespace}/{line.name}: {line.ready} {line.status}"
+            text += f", restarts {restarts}" if restarts != "0" else ""
+            self._tell(("pod", pod.metadata.uid), f"{text}, {line.ip}" if line.ip else text)
+        self._tell_gone({("pod", pod.metadata.uid) for pod in look.pods})
+        for pull in look.pulls:
+            if pull.begun:
+                self._tell(("pull", pull.image, pull.pods[:1]), f"image {pull.image}: pulling")
+        for problem in look.problems:
+            self._tell(("problem", str(problem)), f"{'problem' if problem.fatal else 'warning'} {problem}")
+
+    def _tell(self, key: Hashable, text: str) -> None:
+        if self._told.get(key) != text:
+            self._told[key] = text
+            print(text, file=self._out, flush=True)
+
+    def _tell_gone(self, present: set[Hashable]) -> None:
+        for key in [key for key in self._told if isinstance(key, tuple) and key[0] == "pod" and key not in present]:
+            name = str(self._told.pop(key)).partition(": ")[0]
+            print(f"{name}: gone", file=self._out, flush=True)
+
+    def __enter__(self) -> Self:
+        print(self._title, file=self._out, flush=True)
+        if self._kubeconfig:
+            print(export_of(self._kubeconfig), file=self._out, flush=True)
+        if self._link:
+            print(observer_line(self._link), file=self._out, flush=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+class JsonScreen:
+    """One JSON document a line: with `only_last` the last one, otherwise one for each change."""
+
+    def __init__(self, out: TextIO, only_last: bool, kubeconfig: str = "", link: str = "") -> None:
+        self._out = out
+        self._kubeconfig = kubeconfig
+        self._link = link
+        self._only_last = only_last
+        self._last = ""
+        self._told: object = None
+
+    def show(self, look: Look, outcome: Progress) -> None:
+        document = as_document(look, outcome)
+        if self._kubeconfig:
+            document = {"kubeconfig": self._kubeconfig, **document}
+        if self._link:
+            document = {"observer": self._link, **document}
+        self._last = msgspec.json.encode(document).decode()
+        if not self._only_last and (news := _without_ages(document)) != self._told:
+            self._told = news
+            print(self._last, file=self._out, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._only_last and self._last:
+            print(self._last, file=self._out, flush=True)
+
+
+def _without_ages(document: object) -> object:
+    """That time goes by is no news."""
+    if isinstance(document, dict):
+        kept = {name: _without_ages(value) for name, value in document.items() if name not in ("age", "age_ns")}
+        return {**kept, "restarts": str(kept["restarts"]).partition(" ")[0]} if "restarts" in kept else kept
+    return [_without_ages(part) for part in document] if isinstance(document, list) else document

@@ -1,0 +1,115 @@
+"""The resources of the API that a node uses: group, version, plural name, kind, and their paths.
+
+One constant per resource. Pure data; what can be asked of a resource is `runtime.api.calls`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from config.documents.codec import decode
+from config.objects import (
+    ApiObject,
+    CertificateSigningRequest,
+    ConfigMap,
+    CSIDriver,
+    CSINode,
+    Event,
+    Lease,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    RuntimeClass,
+    Secret,
+    Service,
+    ServiceAccount,
+    SubjectAccessReview,
+    TokenReview,
+    VolumeAttachment,
+)
+
+K = TypeVar("K", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Generic[K]):
+    """One resource. `group` is empty for core; `plural` is its name in paths; `kind` what one object decodes to."""
+
+    group: str
+    version: str
+    plural: str
+    kind: type[K]
+    namespaced: bool = True
+    root: str = field(init=False)
+    """What all paths begin with: "/api/v1", "/apis/coordination.k8s.io/v1"."""
+
+    def __post_init__(self) -> None:
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        object.__setattr__(self, "root", root)
+
+    @property
+    def api_version(self) -> str:
+        """As in `apiVersion`: "v1", "coordination.k8s.io/v1"."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Path of the collection, of one object, or of a part of it. An empty namespace means all of them."""
+        if namespace and self.namespaced:
+            path = f"{self.root}/namespaces/{namespace}/{self.plural}"
+        else:
+            path = f"{self.root}/{self.plural}"
+        if not name:
+            return f"{path}/{subresource}" if subresource else path
+        return f"{path}/{name}/{subresource}" if subresource else f"{path}/{name}"
+
+    def decode(self, body: bytes) -> K:
+        """One object. Raises DocumentError."""
+        return decode(body, self.kind)
+
+
+PODS = Resource("", "v1", "pods", Pod)
+NODES = Resource("", "v1", "nodes", Node, namespaced=False)
+NAMESPACES = Resource("", "v1", "namespaces", Namespace, namespaced=False)
+EVENTS = Resource("", "v1", "events", Event)
+CONFIG_MAPS = Resource("", "v1", "configmaps", ConfigMap)
+SECRETS = Resource("", "v1", "secrets", Secret)
+SERVICES = Resource("", "v1", "services", Service)
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", ServiceAccount)
+PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", PersistentVolume, namespaced=False)
+PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", PersistentVolumeClaim)
+LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
+RUNTIME_CLASSES = Resource("node.k8s.io", "v1", "runtimeclasses", RuntimeClass, namespaced=False)
+CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", CSINode, namespaced=False)
+CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", CSIDriver, namespaced=False)
+VOLUME_ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments", VolumeAttachment, namespaced=False)
+CERTIFICATE_SIGNING_REQUESTS = Resource(
+    "certificates.k8s.io", "v1", "certificatesigningrequests", CertificateSigningRequest, namespaced=False
+)
+TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", TokenReview, namespaced=False)
+SUBJECT_ACCESS_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", SubjectAccessReview, namespaced=False
+)
+
+ALL_RESOURCES: tuple[Resource[Any], ...] = (
+    PODS,
+    NODES,
+    NAMESPACES,
+    EVENTS,
+    CONFIG_MAPS,
+    SECRETS,
+    SERVICES,
+    SERVICE_ACCOUNTS,
+    PERSISTENT_VOLUMES,
+    PERSISTENT_VOLUME_CLAIMS,
+    LEASES,
+    RUNTIME_CLASSES,
+    CSI_NODES,
+    CSI_DRIVERS,
+    VOLUME_ATTACHMENTS,
+    CERTIFICATE_SIGNING_REQUESTS,
+    TOKEN_REVIEWS,
+    SUBJECT_ACCESS_REVIEWS,
+)

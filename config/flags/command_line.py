@@ -1,0 +1,217 @@
+"""The kubelet's command line, read as the kubelet reads it (spec 12.3): its unit file works with the name changed.
+
+`parse_flags` is pure and never raises: every fault is collected beside what could be read. A flag sets either a field
+of NodeFlags, which no file has, or a field of KubeletConfiguration (`apply_flags`), and wins over every file. Refuses
+to know which values make sense together; that is validation.
+"""
+
+import difflib
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any
+
+import msgspec
+
+from config.documents.codec import DocumentError
+from config.flags.node_labels import node_label_faults
+from config.flags.table import BARE, FLAGS, REFUSED, SHORT, Flag
+from config.flags.values import read_value
+from config.kubelet.configuration import KubeletConfiguration
+
+
+class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """What only the command line says; durations in nanoseconds. An empty kubeconfig means a node on its own."""
+
+    config: str = ""
+    config_dir: str = ""
+    kubeconfig: str = ""
+    bootstrap_kubeconfig: str = ""
+    cert_dir: str = "/var/lib/kubelet/pki"
+    node_labels: Mapping[str, str] = {}
+    cloud_provider: str = ""
+    hostname_override: str = ""
+    node_ip: str = ""
+    root_dir: str = "/var/lib/kubelet"
+    runtime_cgroups: str = ""
+    lock_file: str = ""
+    exit_on_lock_contention: bool = False
+    image_credential_provider_config: str = ""
+    image_credential_provider_bin_dir: str = ""
+    minimum_container_ttl_ns: int = 0
+    maximum_dead_containers_per_container: int = 1
+    maximum_dead_containers: int = -1
+    accept_manifests: bool = False
+    version: str = ""
+    help: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFlags:
+    """What a command line said: node flags, settings (attribute path -> value), every fault and every warning."""
+
+    node: NodeFlags = field(default_factory=NodeFlags)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    faults: tuple[DocumentError, ...] = ()
+    warnings: tuple[DocumentError, ...] = ()
+
+
+def parse_flags(argv: Sequence[str]) -> ParsedFlags:
+    """Read arguments (the program's name not among them). Paths of faults are the flags, such as `--max-pods`."""
+    reader = _Reader(list(argv))
+    reader.read()
+    own = {f.attribute: reader.values[n] for n, f in reader.given.items() if f.attribute and not f.configures}
+    node = NodeFlags(**own)
+    settings = {f.attribute: reader.values[n] for n, f in reader.given.items() if f.configures}
+    warnings = tuple(_deprecation(flag) for flag in reader.given.values() if flag.deprecated)
+    return ParsedFlags(node, settings, (*reader.faults, *_node_faults(node)), warnings)
+
+
+def apply_flags(configuration: KubeletConfiguration, flags: ParsedFlags) -> KubeletConfiguration:
+    """The configuration with every setting of the command line in it. Feature gates merge, all else is replaced."""
+    for attribute, value in flags.settings.items():
+        if attribute == "feature_gates":
+            value = {**configuration.feature_gates, **value}
+        configuration = _replaced(configuration, attribute.split("."), value)
+    return configuration
+
+
+def _replaced(part: Any, path: list[str], value: Any) -> Any:
+    first, *rest = path
+    inner = _replaced(getattr(part, first), rest, value) if rest else value
+    return msgspec.structs.replace(part, **{first: inner})
+
+
+class _Reader:
+    """One walk over the arguments."""
+
+    def __init__(self, left: list[str]) -> None:
+        self._left = left
+        self.given: dict[str, Flag] = {}
+        self.values: dict[str, Any] = {}
+        self.faults: list[DocumentError] = []
+
+    def read(self) -> None:
+        while self._left:
+            argument = self._left.pop(0)
+            if argument == "--":
+                for rest in self._left:
+                    self._positional(rest)
+                return
+            if argument.startswith("--"):
+                name, equals, value = argument[2:].partition("=")
+                self._flag(name.replace("_", "-"), f"--{name}", value if equals else None)
+            elif argument.startswith("-") and len(argument) > 1:
+                self._short(argument)
+            else:
+                self._positional(argument)
+
+    def _short(self, argument: str) -> None:
+        letter, value = argument[1], argument[2:]
+        if letter not in SHORT or (value and letter == "h"):
+            name = argument[1:].partition("=")[0].replace("_", "-")
+            hint = f"write --{name}" if name in FLAGS else "short flags are -v and -h"
+            self.faults.append(DocumentError(argument, "unknown short flag", hint))
+            return
+        self._flag(SHORT[letter], f"-{letter}", value.removeprefix("=") if value else None)
+
+    def _positional(self, argument: str) -> None:
+        hint = "flags only; write --flag=value"
+        if argument.lower() in ("true", "false"):
+            hint = f"a switch takes its value after an equals sign: --flag={argument}"
+        self.faults.append(DocumentError(argument, "unknown command", hint))
+
+    def _flag(self, name: str, shown: str, value: str | None) -> None:
+        flag = FLAGS.get(name)
+        if flag is None:
+            reason, hint = ("cannot be used", REFUSED[name]) if name in REFUSED else ("unknown flag", _nearest(name))
+            self.faults.append(DocumentError(shown, reason, hint))
+            # Its value, if it had one, is not a second mistake.
+            if value is None and self._left and not self._left[0].startswith("-"):
+                self._left.pop(0)
+            return
+        if value is None:
+            value = BARE.get(flag.kind)
+        if value is None:
+            if not self._left or self._is_flag(self._left[0]):
+                self.faults.append(DocumentError(shown, "needs a value", f"write --{name}=<{flag.kind}>"))
+                return
+            value = self._left.pop(0)
+        try:
+            self.values[name] = read_value(flag.kind, value, self.values.get(name))
+            self.given[name] = flag
+        except ValueError as error:
+            self.faults.append(DocumentError(shown, str(error), f"write --{name}=<{flag.kind}>"))
+
+    @staticmethod
+    def _is_flag(argument: str) -> bool:
+        name = argument[2:].partition("=")[0].replace("_", "-")
+        return argument.startswith("--") and (name in FLAGS or not name)
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, [*FLAGS, *REFUSED], n=1, cutoff=0.7)
+    return f"did you mean --{near[0]}?" if near else "see --help"
+
+
+def _deprecation(flag: Flag) -> DocumentError:
+    if flag.configures:
+        return DocumentError(f"--{flag.name}", "deprecated", f"set {flag.field} in the file of --config")
+    if flag.attribute:
+        return DocumentError(f"--{flag.name}", "deprecated", "use --eviction-hard or --eviction-soft instead")
+    return DocumentError(f"--{flag.name}", "has no effect", "remove it")
+
+
+def _node_faults(node: NodeFlags) -> list[DocumentError]:
+    """Rules of flags that no configuration field has."""
+    faults: list[DocumentError] = []
+    if node.exit_on_lock_contention and not node.lock_file:
+        faults.append(DocumentError("--exit-on-lock-contention", "needs --lock-file", "give --lock-file=<path>"))
+    if node.cloud_provider not in ("", "external"):
+        reason = f"{node.cloud_provider!r} is no longer built in"
+        faults.append(DocumentError("--cloud-provider", reason, "use external, or remove it"))
+    addresses = [part.strip() for part in node.node_ip.split(",")] if node.node_ip else []
+    families = []
+    for address in addresses:
+        try:
+            families.append(ip_address(address).version)
+        except ValueError:
+            faults.append(DocumentError("--node-ip", f"{address!r} is no IP address", "write 192.0.2.1"))
+    if len(families) > 2 or len(set(families)) != len(families):
+        faults.append(DocumentError("--node-ip", "at most one address of each family", "write IPv4,IPv6"))
+    if bool(node.image_credential_provider_config) != bool(node.image_credential_provider_bin_dir):
+        missing = "bin-dir" if node.image_credential_provider_config else "config"
+        reason = "is missing beside its other half"
+        faults.append(DocumentError(f"--image-credential-provider-{missing}", reason, "give both, or neither"))
+    return [*faults, *node_label_faults(node.node_labels)]
+
+
+def flags_help(width: int = 100) -> str:
+    """Every flag by group, the deprecated ones last and in brief."""
+    groups: dict[str, list[Flag]] = {}
+    for flag in FLAGS.values():
+        groups.setdefault(flag.group, []).append(flag)
+    lines: list[str] = []
+    for group, members in groups.items():
+        lines += [f"{group}:"]
+        if members[0].attribute:
+            lines += [line for flag in members for line in _help_lines(flag, width)]
+        else:
+            names = " ".join(f"--{flag.name}" for flag in members)
+            lines += textwrap.wrap(names, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _help_lines(flag: Flag, width: int) -> list[str]:
+    short = {"v": "-v", "help": "-h, --help"}.get(flag.name, f"--{flag.name}")
+    head = f"  {short}" + ("" if flag.kind in BARE else f" <{flag.kind}>")
+    text = flag.help or f"sets {flag.field}"
+    default = getattr(NodeFlags(), flag.attribute, None)
+    if default and not flag.configures:
+        text += f" (default {default})"
+    indent = " " * 44
+    if len(head) >= len(indent) - 1:
+        return [head, *textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)]
+    return textwrap.wrap(text, width, initial_indent=head.ljust(len(indent)), subsequent_indent=indent)

@@ -1,0 +1,284 @@
+"""The kubelet's command line as data (spec 12.3): every flag, what its value is, and what it sets.
+
+Three tables: flags that are a node's own, deprecated flags that a field of the configuration file replaces, and flags
+that are read so that old unit files start, and do nothing. Only words, no reading: that is `config.flags.command_line`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from config.kubelet.configuration import document_name
+
+
+class Kind(StrEnum):
+    """What a value is, and the word that stands for it in the help."""
+
+    TEXT = "text"
+    BOOLEAN = "true|false"
+    INT32 = "number"
+    INT64 = "number64"
+    DECIMAL = "decimal"
+    DURATION = "duration"
+    LIST = "a,b,..."
+    NUMBERS = "1,2,..."
+    PAIRS = "key=value,..."
+    GATES = "Gate=true,..."
+    THRESHOLDS = "signal<amount,..."
+    HEADERS = "Header:value,..."
+    TAINTS = "key=value:effect,..."
+    MEMORY = "node:memory=amount,...;..."
+    VMODULE = "file=level,..."
+    VERSION = "true|raw"
+    SWITCH = "switch"
+
+
+BARE: Mapping[Kind, str] = {Kind.BOOLEAN: "true", Kind.VERSION: "true", Kind.SWITCH: "true"}
+"""Kinds that may stand without a value, and the value they then have; they never take the next argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag. `attribute` is where the value goes: in NodeFlags, or, with `configures`, in KubeletConfiguration."""
+
+    name: str
+    kind: Kind
+    group: str
+    help: str
+    attribute: str = ""
+    configures: bool = False
+    deprecated: bool = False
+
+    @property
+    def field(self) -> str:
+        """The path of the configuration field it sets, as in documents."""
+        return ".".join(map(document_name, self.attribute.split(".")))
+
+
+JOINING, NODE, IMAGES, LOGGING, OTHER = "Joining a cluster", "This node", "Image credentials", "Logging", "Other"
+FILES = "Configuration files"
+EXTRA = "Of this agent, and of no kubelet"
+GARBAGE = "Dead containers (deprecated, without a field in the file)"
+FIELDS = "Deprecated: set the field in the file of --config"
+NOTHING = "Without effect"
+
+OWN = (
+    Flag("config", Kind.TEXT, FILES, "configuration file, KubeletConfiguration in YAML or JSON", "config"),
+    Flag("config-dir", Kind.TEXT, FILES, "directory of *.conf drop-ins laid over the file in order", "config_dir"),
+    Flag("kubeconfig", Kind.TEXT, JOINING, "how to reach the API server; without it the node is alone", "kubeconfig"),
+    Flag("bootstrap-kubeconfig", Kind.TEXT, JOINING, "used once to get a client certificate", "bootstrap_kubeconfig"),
+    Flag("cert-dir", Kind.TEXT, JOINING, "where certificates are kept", "cert_dir"),
+    Flag("node-labels", Kind.PAIRS, JOINING, "labels to register the node with", "node_labels"),
+    Flag("provider-id", Kind.TEXT, JOINING, "the node's id at its provider", "provider_id", configures=True),
+    Flag("cloud-provider", Kind.TEXT, JOINING, '"external", or empty for none', "cloud_provider"),
+    Flag("hostname-override", Kind.TEXT, NODE, "the node's name instead of the host's", "hostname_override"),
+    Flag("node-ip", Kind.TEXT, NODE, "the node's address, or one of each family", "node_ip"),
+    Flag("root-dir", Kind.TEXT, NODE, "where pods and state are kept", "root_dir"),
+    Flag("runtime-cgroups", Kind.TEXT, NODE, "cgroup of the container runtime", "runtime_cgroups"),
+    Flag("seccomp-default", Kind.BOOLEAN, NODE, "RuntimeDefault for pods without profile", "seccomp_default", True),
+    Flag("fail-cgroupv1", Kind.BOOLEAN, NODE, "refuse to start on cgroup v1", "fail_cgroup_v1", configures=True),
+    Flag("lock-file", Kind.TEXT, NODE, "file to hold locked while running (alpha)", "lock_file"),
+    Flag(
+        "exit-on-lock-contention",
+        Kind.BOOLEAN,
+        NODE,
+        "end when another asks for the lock file (alpha)",
+        "exit_on_lock_contention",
+    ),
+    Flag(
+        "image-credential-provider-config",
+        Kind.TEXT,
+        IMAGES,
+        "file or directory of CredentialProviderConfig",
+        "image_credential_provider_config",
+    ),
+    Flag(
+        "image-credential-provider-bin-dir",
+        Kind.TEXT,
+        IMAGES,
+        "directory of the provider programs",
+        "image_credential_provider_bin_dir",
+    ),
+    Flag("v", Kind.INT32, LOGGING, "verbosity, 0 and up", "logging.verbosity", configures=True),
+    Flag("vmodule", Kind.VMODULE, LOGGING, "verbosity of single files", "logging.vmodule", configures=True),
+    Flag("log-flush-frequency", Kind.DURATION, LOGGING, "longest wait in memory", "logging.flush_frequency", True),
+    Flag("accept-manifests", Kind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests", "accept_manifests"),
+    Flag("version", Kind.VERSION, OTHER, "print the version and end", "version"),
+    Flag("help", Kind.SWITCH, OTHER, "print this and end", "help"),
+    Flag(
+        "minimum-container-ttl-duration",
+        Kind.DURATION,
+        GARBAGE,
+        "age a dead container reaches at least",
+        "minimum_container_ttl_ns",
+        deprecated=True,
+    ),
+    Flag(
+        "maximum-dead-containers-per-container",
+        Kind.INT32,
+        GARBAGE,
+        "dead instances kept of each container",
+        "maximum_dead_containers_per_container",
+        deprecated=True,
+    ),
+    Flag(
+        "maximum-dead-containers",
+        Kind.INT32,
+        GARBAGE,
+        "dead containers kept in all; negative is no limit",
+        "maximum_dead_containers",
+        deprecated=True,
+    ),
+)
+
+SHORT: Mapping[str, str] = {"v": "v", "h": "help"}
+
+# name, kind, attribute of KubeletConfiguration
+_REPLACED = """
+    enable-server BOOLEAN enable_server
+    file-check-frequency DURATION file_check_frequency
+    http-check-frequency DURATION http_check_frequency
+    sync-frequency DURATION sync_frequency
+    pod-manifest-path TEXT static_pod_path
+    manifest-url TEXT static_pod_url
+    manifest-url-header HEADERS static_pod_url_header
+    address TEXT address
+    port INT32 port
+    read-only-port INT32 read_only_port
+    anonymous-auth BOOLEAN authentication.anonymous.enabled
+    authentication-token-webhook BOOLEAN authentication.webhook.enabled
+    authentication-token-webhook-cache-ttl DURATION authentication.webhook.cache_ttl
+    client-ca-file TEXT authentication.x509.client_ca_file
+    authorization-mode TEXT authorization.mode
+    authorization-webhook-cache-authorized-ttl DURATION authorization.webhook.cache_authorized_ttl
+    authorization-webhook-cache-unauthorized-ttl DURATION authorization.webhook.cache_unauthorized_ttl
+    tls-cert-file TEXT tls_cert_file
+    tls-private-key-file TEXT tls_private_key_file
+    tls-cipher-suites LIST tls_cipher_suites
+    tls-curve-preferences NUMBERS tls_curve_preferences
+    tls-min-version TEXT tls_min_version
+    rotate-certificates BOOLEAN rotate_certificates
+    rotate-server-certificates BOOLEAN server_tls_bootstrap
+    registry-qps INT32 registry_pull_qps
+    registry-burst INT32 registry_burst
+    event-qps INT32 event_record_qps
+    event-burst INT32 event_burst
+    enable-debugging-handlers BOOLEAN enable_debugging_handlers
+    contention-profiling BOOLEAN enable_contention_profiling
+    healthz-port INT32 healthz_port
+    healthz-bind-address TEXT healthz_bind_address
+    oom-score-adj INT32 oom_score_adj
+    cluster-domain TEXT cluster_domain
+    cluster-dns LIST cluster_dns
+    volume-plugin-dir TEXT volume_plugin_dir
+    streaming-connection-idle-timeout DURATION streaming_connection_idle_timeout
+    node-status-update-frequency DURATION node_status_update_frequency
+    node-status-max-images INT32 node_status_max_images
+    minimum-image-ttl-duration DURATION image_minimum_gc_age
+    image-gc-high-threshold INT32 image_gc_high_threshold_percent
+    image-gc-low-threshold INT32 image_gc_low_threshold_percent
+    volume-stats-agg-period DURATION volume_stats_agg_period
+    feature-gates GATES feature_gates
+    kubelet-cgroups TEXT kubelet_cgroups
+    system-cgroups TEXT system_cgroups
+    cgroups-per-qos BOOLEAN cgroups_per_qos
+    cgroup-driver TEXT cgroup_driver
+    cgroup-root TEXT cgroup_root
+    cpu-manager-policy TEXT cpu_manager_policy
+    cpu-manager-policy-options PAIRS cpu_manager_policy_options
+    cpu-manager-reconcile-period DURATION cpu_manager_reconcile_period
+    memory-manager-policy TEXT memory_manager_policy
+    reserved-memory MEMORY reserved_memory
+    topology-manager-policy TEXT topology_manager_policy
+    topology-manager-policy-options PAIRS topology_manager_policy_options
+    topology-manager-scope TEXT topology_manager_scope
+    qos-reserved PAIRS qos_reserved
+    runtime-request-timeout DURATION runtime_request_timeout
+    hairpin-mode TEXT hairpin_mode
+    runonce BOOLEAN run_once
+    max-pods INT32 max_pods
+    pods-per-core INT32 pods_per_core
+    pod-cidr TEXT pod_cidr
+    pod-max-pids INT64 pod_pids_limit
+    pod-logs-dir TEXT pod_logs_dir
+    resolv-conf TEXT resolv_conf
+    cpu-cfs-quota BOOLEAN cpu_cfs_quota
+    cpu-cfs-quota-period DURATION cpu_cfs_quota_period
+    enable-controller-attach-detach BOOLEAN enable_controller_attach_detach
+    make-iptables-util-chains BOOLEAN make_iptables_util_chains
+    iptables-masquerade-bit INT32 iptables_masquerade_bit
+    iptables-drop-bit INT32 iptables_drop_bit
+    container-log-max-size TEXT container_log_max_size
+    container-log-max-files INT32 container_log_max_files
+    container-runtime-endpoint TEXT container_runtime_endpoint
+    image-service-endpoint TEXT image_service_endpoint
+    allowed-unsafe-sysctls LIST allowed_unsafe_sysctls
+    max-open-files INT64 max_open_files
+    kube-api-content-type TEXT content_type
+    kube-api-qps INT32 kube_api_qps
+    kube-api-burst INT32 kube_api_burst
+    serialize-image-pulls BOOLEAN serialize_image_pulls
+    max-parallel-image-pulls INT32 max_parallel_image_pulls
+    eviction-hard THRESHOLDS eviction_hard
+    eviction-soft THRESHOLDS eviction_soft
+    eviction-soft-grace-period PAIRS eviction_soft_grace_period
+    eviction-minimum-reclaim PAIRS eviction_minimum_reclaim
+    eviction-pressure-transition-period DURATION eviction_pressure_transition_period
+    eviction-max-pod-grace-period INT32 eviction_max_pod_grace_period
+    kernel-memcg-notification BOOLEAN kernel_memcg_notification
+    protect-kernel-defaults BOOLEAN protect_kernel_defaults
+    reserved-cpus TEXT reserved_system_cpus
+    system-reserved PAIRS system_reserved
+    kube-reserved PAIRS kube_reserved
+    enforce-node-allocatable LIST enforce_node_allocatable
+    system-reserved-cgroup TEXT system_reserved_cgroup
+    kube-reserved-cgroup TEXT kube_reserved_cgroup
+    fail-swap-on BOOLEAN fail_swap_on
+    local-storage-capacity-isolation BOOLEAN local_storage_capacity_isolation
+    register-node BOOLEAN register_node
+    register-with-taints TAINTS register_with_taints
+    show-hidden-metrics-for-version TEXT show_hidden_metrics_for_version
+    logging-format TEXT logging.format
+    log-text-split-stream BOOLEAN logging.options.text.split_stream
+    log-text-info-buffer-size TEXT logging.options.text.info_buffer_size
+    log-json-split-stream BOOLEAN logging.options.json.split_stream
+    log-json-info-buffer-size TEXT logging.options.json.info_buffer_size
+    enable-system-log-handler BOOLEAN enable_system_log_handler
+    enable-profiling-handler BOOLEAN enable_profiling_handler
+    enable-debug-flags-handler BOOLEAN enable_debug_flags_handler
+    memory-throttling-factor DECIMAL memory_throttling_factor
+"""
+
+# Read and warned about, so that a unit file of years ago starts: of cAdvisor, of the docker days, of experiments.
+_IGNORED = """
+    application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace
+    event-storage-age-limit event-storage-event-limit global-housekeeping-interval housekeeping-interval
+    machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host
+    storage-driver-password storage-driver-table storage-driver-user experimental-mounter-path
+    pod-infra-container-image container-runtime network-plugin cni-bin-dir cni-conf-dir cni-cache-dir
+    network-plugin-mtu cloud-config non-masquerade-cidr master-service-namespace
+"""
+_IGNORED_BOOLEANS = """
+    enable-load-reader log-cadvisor-usage storage-driver-secure experimental-allocatable-ignore-eviction
+    keep-terminated-pod-volumes register-schedulable allow-privileged experimental-kernel-memcg-notification
+    redirect-container-streaming really-crash-for-testing
+"""
+
+REFUSED: Mapping[str, str] = dict.fromkeys(("windows-service", "windows-priorityclass"), "it exists on Windows only")
+"""Flags that are known and cannot be honoured; starting without what they ask for would be a surprise."""
+
+
+def _replaced() -> Iterator[Flag]:
+    for line in _REPLACED.split("\n"):
+        if words := line.split():
+            name, kind, attribute = words
+            yield Flag(name, Kind[kind], FIELDS, "", attribute, configures=True, deprecated=True)
+
+
+def _without_effect() -> Iterator[Flag]:
+    for names, kind in ((_IGNORED, Kind.TEXT), (_IGNORED_BOOLEANS, Kind.BOOLEAN)):
+        for name in names.split():
+            yield Flag(name, kind, NOTHING, "", deprecated=True)
+
+
+FLAGS: Mapping[str, Flag] = {flag.name: flag for flag in (*OWN, *_replaced(), *_without_effect())}

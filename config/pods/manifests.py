@@ -1,0 +1,238 @@
+"""Manifests of static pods: the bytes of a file or a URL become the pods that this node is to run (spec 1.1, 1.2).
+
+Owns the way from text to a pod fit for the node: reading YAML or JSON, Pod, PodList or List, defaults, identity (UID,
+name, namespace, node), validation, and the rule that a static pod does not lean on the API server. Pure: reading files
+and URLs is done elsewhere. Nothing is raised; every fault of a manifest comes back as a `ManifestError`, and with a
+fault in it none of its pods is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from config.api.references import check_api_references
+from config.credentials.masked_urls import masked_url
+from config.documents.codec import DocumentError, from_builtins, to_builtins, unknown_fields
+from config.documents.places import Place
+from config.documents.text import Document, read_documents
+from config.objects import Pod, PodStatus, Toleration
+from config.pods.defaults import default_pod
+from config.pods.identity import CONFIG_HASH, DEFAULT_NAMESPACE, SOURCE_FILE, SOURCE_HTTP
+from config.validation.pod import validate_pod
+from config.values.fnv import fnv1a_128
+
+BYTES_AT_MOST = 10 * 1024 * 1024
+"""The most a manifest may have (spec 1.1); a reader needs to read one byte more to tell."""
+
+_LISTS = ("PodList", "List")
+_ALWAYS_TOLERATED = Toleration(operator="Exists", effect="NoExecute")
+
+
+class ManifestError(ValueError):
+    """One fault of a manifest: in which file or URL, at which line (where known) and path, why, and what to do."""
+
+    def __init__(self, origin: str, path: str, reason: str, hint: str = "", line: int | None = None) -> None:
+        super().__init__(origin, path, reason, hint, line)
+        self.origin = origin
+        self.path = path
+        self.reason = reason
+        self.hint = hint
+        self.line = line
+
+    def __str__(self) -> str:
+        where = self.origin if self.line is None else f"{self.origin}:{self.line}"
+        return f"{where}: {self.path}: {self.reason}" + (f"; {self.hint}" if self.hint else "")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ManifestError) and other.args == self.args
+
+    def __hash__(self) -> int:
+        return hash(self.args)
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a manifest was found: `source` is "file", "http" or "http-push"; `location` the path, or the URL."""
+
+    source: str
+    location: str
+
+    @staticmethod
+    def file(path: str) -> Origin:
+        return Origin(SOURCE_FILE, path)
+
+    @staticmethod
+    def url(url: str) -> Origin:
+        return Origin(SOURCE_HTTP, url)
+
+
+class ReadManifest(msgspec.Struct, frozen=True):
+    """The pods of a manifest, or else its errors. Warnings name fields that are kept but not known here."""
+
+    pods: tuple[Pod, ...] = ()
+    errors: tuple[ManifestError, ...] = ()
+    warnings: tuple[ManifestError, ...] = ()
+
+
+def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_references: bool = True) -> ReadManifest:
+    """The static pods in `data` for the node of that name.
+
+    `prevent_api_references` is the feature gate PreventStaticPodAPIReferences.
+    """
+    try:
+        document = _only_document(data)
+    except DocumentError as error:
+        return ReadManifest(errors=_located(error.faults, origin, None))
+    faults: list[DocumentError] = list(document.faults)
+    pods: list[Pod] = []
+    warnings: list[DocumentError] = []
+    if not faults:
+        for path, value in _pods_in(document.value, faults):
+            pod = _decode(path, value, faults)
+            if pod is None:
+                continue
+            pod = static_pod(pod, origin, node_name)
+            faults += _faults_of(pod, path, prevent_api_references)
+            pods.append(pod)
+            warnings += (
+                DocumentError(path + name[1:], "this field is not known here; it is kept and does nothing", "check it")
+                for name in unknown_fields(pod)
+            )
+        _check_distinct(pods, faults)
+    errors = _located(faults, origin, document)
+    return ReadManifest(() if errors else tuple(pods), errors, _located(warnings, origin, document))
+
+
+def split_manifest(data: bytes) -> tuple[bytes, ...]:
+    """Each pod of a sound manifest as a manifest of its own, in JSON; what is said of pods twice is the same bytes."""
+    value = _only_document(data).value
+    pods = [item for _, item in _pods_in(value, [])]
+    return tuple(
+        msgspec.json.encode({**item, "apiVersion": "v1", "kind": "Pod"}, order="sorted")
+        for item in pods
+        if isinstance(item, dict)
+    )
+
+
+def static_pod(pod: Pod, origin: Origin, node_name: str) -> Pod:
+    """The pod as this node runs it: defaults filled in, and with the identity of spec 1.2.
+
+    The UID comes from what the person wrote, the node and the origin, not from the defaults: these may change with
+    the version of the agent, and pods must not restart for it. A missing name stays missing, for validation to tell.
+    """
+    metadata = pod.metadata
+    uid = metadata.uid or static_pod_uid(pod, origin, node_name)
+    metadata = replace(
+        metadata,
+        uid=uid,
+        name=f"{metadata.name}-{node_name.lower()}" if metadata.name else "",
+        namespace=metadata.namespace or DEFAULT_NAMESPACE,
+        annotations={**metadata.annotations, CONFIG_HASH: uid},
+    )
+    pod = default_pod(replace(pod, metadata=metadata))
+    tolerations = pod.spec.tolerations
+    if origin.source == SOURCE_FILE and _ALWAYS_TOLERATED not in tolerations:
+        tolerations = (*tolerations, _ALWAYS_TOLERATED)
+    return replace(
+        pod,
+        spec=replace(pod.spec, node_name=node_name, tolerations=tolerations),
+        status=replace(pod.status or PodStatus(), phase="Pending"),
+    )
+
+
+def static_pod_uid(pod: Pod, origin: Origin, node_name: str) -> str:
+    """32 hexadecimal digits; the same for the same manifest at the same place, whatever the order of its fields."""
+    text = msgspec.json.encode(to_builtins(pod), order="sorted")
+    if origin.source == SOURCE_FILE:
+        return fnv1a_128(text + f"host:{node_name}file:{origin.location}".encode())
+    return fnv1a_128(text + f"url:{origin.location}".encode())
+
+
+def _only_document(data: bytes) -> Document:
+    if len(data) > BYTES_AT_MOST:
+        raise DocumentError("$", f"it has more than {BYTES_AT_MOST // 2**20} MiB", "split it into several files")
+    documents = read_documents(data)
+    if not documents:
+        raise DocumentError("$", "it is empty", "write a Pod into it, or remove it")
+    if len(documents) > 1:
+        kinds = ", ".join(str(doc.value.get("kind", "?")) for doc in documents if isinstance(doc.value, dict))
+        raise DocumentError(
+            "$",
+            f"it has {len(documents)} documents ({kinds}), but only one can be read",
+            "put each into a file of its own, or all into the items of one v1 List",
+        )
+    return documents[0]
+
+
+def _pods_in(value: object, faults: list[DocumentError]) -> Iterable[tuple[str, object]]:
+    """Every pod of the document, with its path; what is no pod and no list of pods is a fault."""
+    if not isinstance(value, dict):
+        faults.append(DocumentError("$", "it is no object of the API", "write apiVersion, kind, metadata and spec"))
+        return ()
+    version, kind = value.get("apiVersion"), value.get("kind")
+    for field, given, expected in (("apiVersion", version, "v1"), ("kind", kind, "Pod")):
+        if given is None:
+            faults.append(DocumentError(f"$.{field}", "is required", f"write {field}: {expected}"))
+    if version is None or kind is None:
+        return ()
+    if kind == "Pod" and version == "v1":
+        return (("$", value),)
+    if kind not in _LISTS or version != "v1":
+        path, hint = ("$.kind", "a node runs v1 Pod, PodList, or List of pods")
+        faults.append(DocumentError(path, f"{version} {kind} cannot be run by a node", hint))
+        return ()
+    items = value.get("items") or []
+    if not isinstance(items, list):
+        faults.append(DocumentError("$.items", "must be a list", "start each pod with a dash"))
+        return ()
+    return [(f"$.items[{index}]", item) for index, item in enumerate(items) if _is_pod(kind, index, item, faults)]
+
+
+def _is_pod(list_kind: str, index: int, item: Any, faults: list[DocumentError]) -> bool:
+    """Items of a PodList need not say what they are; those of a List must."""
+    kind = item.get("kind") if isinstance(item, dict) else "Pod"
+    if kind == "Pod" or (kind is None and list_kind == "PodList"):
+        return True
+    reason = "is required" if kind is None else f"a {kind} cannot be run by a node"
+    faults.append(DocumentError(f"$.items[{index}].kind", reason, "write kind: Pod"))
+    return False
+
+
+def _decode(path: str, value: object, faults: list[DocumentError]) -> Pod | None:
+    try:
+        return from_builtins(value, Pod)
+    except DocumentError as error:
+        faults += (DocumentError(path + fault.path[1:], fault.reason, fault.hint) for fault in error.faults)
+        return None
+
+
+def _faults_of(pod: Pod, path: str, prevent_api_references: bool) -> tuple[DocumentError, ...]:
+    references = Place(f"{path}.spec")
+    check_api_references(references, pod.spec, every=prevent_api_references)
+    return (*validate_pod(pod, path), *references.faults)
+
+
+def _check_distinct(pods: list[Pod], faults: list[DocumentError]) -> None:
+    """Two pods of one list under one name would end each other."""
+    seen: set[tuple[str, str]] = set()
+    for index, pod in enumerate(pods):
+        key = (pod.metadata.namespace, pod.metadata.name)
+        if key in seen:
+            faults.append(DocumentError(f"$.items[{index}].metadata.name", "is the name of another pod of the list"))
+        seen.add(key)
+
+
+def _located(faults: Iterable[DocumentError], origin: Origin, document: Document | None) -> tuple[ManifestError, ...]:
+    return tuple(
+        ManifestError(
+            origin.location if origin.source == SOURCE_FILE else masked_url(origin.location),
+            fault.path,
+            fault.reason,
+            fault.hint,
+            document.line_of(fault.path) if document is not None else None,
+        )
+        for fault in faults
+    )

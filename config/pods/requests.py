@@ -1,0 +1,113 @@
+"""What a pod asks of its node, added up over its containers (spec 10.3, 10.14, 10.17). Pure.
+
+Containers and sidecars ask together. An init container asks for the time before them, beside the sidecars that stand
+before it; what counts is the larger of the two. What the pod as a whole asks for takes the place of the sum, and what
+its RuntimeClass adds comes on top. Amounts are billionths of the resource's unit, so that sums are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from config.objects import Container, Pod, PodSpec
+from config.pods.identity import is_sidecar
+from config.pods.once_per_spec import once_per_spec
+from config.values.quantity import parse_quantity
+
+Amounts: TypeAlias = Mapping[str, int]
+"""Resource -> billionths of its unit."""
+
+Port: TypeAlias = tuple[str, str, int]
+"""Address, protocol and number of a port on the host."""
+
+_NOTHING: Mapping[str, str] = {}
+_ANY_ADDRESS = ("", "0.0.0.0", "::")
+
+
+def pod_requests(pod: Pod) -> Amounts:
+    """What the pod asks for, without what is zero. Raises QuantityError."""
+    return spec_requests(pod.spec)
+
+
+@once_per_spec
+def spec_requests(spec: PodSpec) -> Amounts:
+    """See the module. Raises QuantityError."""
+    total = _sum(spec, _requests_of)
+    if spec.resources is not None:
+        total |= read_amounts(spec.resources.requests)
+    _add(total, read_amounts(spec.overhead))
+    return {resource: amount for resource, amount in total.items() if amount > 0}
+
+
+def pod_limits(spec: PodSpec) -> dict[str, int]:
+    """What the pod may have together, of resources that any of its containers has a limit of. Raises QuantityError.
+
+    A container without a limit adds nothing: the sum of the others is the limit of all.
+    """
+    total = _sum(spec, _limits_of)
+    if spec.resources is not None:
+        total |= read_amounts(spec.resources.limits)
+    return {resource: amount for resource, amount in total.items() if amount > 0}
+
+
+def read_amounts(texts: Mapping[str, str]) -> dict[str, int]:
+    """Quantities as amounts. Raises QuantityError."""
+    return {resource: parse_quantity(text).nanos for resource, text in texts.items()}
+
+
+@once_per_spec
+def host_ports(spec: PodSpec) -> tuple[Port, ...]:
+    """The ports of the host that the pod takes; those of sidecars as well, which run beside the others."""
+    running = [*spec.containers, *(each for each in spec.init_containers if is_sidecar(each))]
+    return tuple(
+        (port.host_ip or "", port.protocol or "TCP", port.host_port)
+        for container in running
+        for port in container.ports
+        if port.host_port
+    )
+
+
+def clash(mine: Port, other: Port) -> bool:
+    """Whether both cannot be had at once."""
+    if mine[1:] != other[1:]:
+        return False
+    return mine[0] == other[0] or mine[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
+
+
+def _sum(spec: PodSpec, of: Callable[[Container], dict[str, int]]) -> dict[str, int]:
+    """Over the containers of a pod: the most that those have together which run at the same time."""
+    total: dict[str, int] = {}
+    for container in spec.containers:
+        _add(total, of(container))
+    sidecars: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in spec.init_containers:
+        amounts = of(container)
+        if is_sidecar(container):
+            _add(sidecars, amounts)
+            _raise_to(peak, sidecars)
+        else:
+            _add(amounts, sidecars)
+            _raise_to(peak, amounts)
+    _add(total, sidecars)
+    _raise_to(total, peak)
+    return total
+
+
+def _requests_of(container: Container) -> dict[str, int]:
+    return read_amounts(container.resources.requests if container.resources is not None else _NOTHING)
+
+
+def _limits_of(container: Container) -> dict[str, int]:
+    return read_amounts(container.resources.limits if container.resources is not None else _NOTHING)
+
+
+def _add(total: dict[str, int], amounts: Amounts) -> None:
+    for resource, amount in amounts.items():
+        total[resource] = total.get(resource, 0) + amount
+
+
+def _raise_to(total: dict[str, int], amounts: Amounts) -> None:
+    for resource, amount in amounts.items():
+        total[resource] = max(total.get(resource, 0), amount)

@@ -1,0 +1,115 @@
+"""Whether the resources of a container or a pod can be meant (spec 10.17).
+
+Pure; faults go to the `Place`. Refuses to know what the node has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from config.documents.places import Place
+from config.objects import ContainerResizePolicy, PodSpec, ResourceRequirements
+from config.values.name_rules import check, qualified_name
+from config.values.quantity import Quantity, QuantityError, parse_quantity
+
+_STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
+_POD_LEVEL = frozenset({"cpu", "memory"})
+_HUGE_PAGES = "hugepages-"
+
+
+def check_quantity(place: Place, text: str) -> Quantity | None:
+    """The quantity, or None after a fault: it must be readable and not negative."""
+    try:
+        quantity = parse_quantity(text)
+    except QuantityError as error:
+        place.fault(f"{text!r} is no quantity: {error.reason}", "write a number such as 500m, 2 or 1Gi")
+        return None
+    if quantity.nanos < 0:
+        place.fault(f"must not be negative, but is {text}")
+        return None
+    return quantity
+
+
+def check_resources(place: Place, resources: ResourceRequirements | None, claims: Iterable[str]) -> None:
+    """Names, amounts, requests within limits, and claims that name one of `claims` of the pod."""
+    if resources is None:
+        return
+    limits = _check_amounts(place / "limits", resources.limits)
+    requests = _check_amounts(place / "requests", resources.requests)
+    for name, request in requests.items():
+        limit = limits.get(name)
+        if limit is not None and request > limit:
+            (place / "requests" / name).fault(
+                f"{resources.requests[name]} is more than the limit of {resources.limits[name]}",
+                "raise the limit or lower the request",
+            )
+        elif not _can_be_overcommitted(name) and request != limit:
+            (place / "requests" / name).fault(f"must be equal to the limit: {name} cannot be overcommitted")
+    for name in limits:
+        if name.startswith(_HUGE_PAGES) and not {"cpu", "memory"} & (requests.keys() | limits.keys()):
+            (place / "limits" / name).fault("huge pages need cpu or memory beside them", "add a request for memory")
+    _check_claims(place, resources, set(claims))
+
+
+def check_pod_resources(place: Place, spec: PodSpec) -> None:
+    """Resources of the pod as a whole: few kinds, no claims, and room for what its containers ask for."""
+    resources = spec.resources
+    if resources is None:
+        return
+    check_resources(place, resources, ())
+    for field, amounts in (("limits", resources.limits), ("requests", resources.requests)):
+        for name in amounts:
+            if name not in _POD_LEVEL and not name.startswith(_HUGE_PAGES):
+                (place / field / name).fault("is not supported for the pod as a whole", "use cpu, memory, hugepages")
+    for name, text in resources.requests.items():
+        total = Quantity(0)
+        try:
+            for container in spec.containers:
+                if container.resources is not None:
+                    total = total + parse_quantity(container.resources.requests.get(name, "0"))
+            if total > parse_quantity(text):
+                (place / "requests" / name).fault(f"{text} is less than the {total} its containers ask for")
+        except QuantityError:
+            continue  # The unreadable one has its own fault already.
+
+
+def check_resize_policies(place: Place, policies: Iterable[ContainerResizePolicy]) -> None:
+    """One known policy per known resource."""
+    seen: set[str] = set()
+    for at, policy in place.items("resizePolicy", policies):
+        (at / "resourceName").one_of(policy.resource_name, ("cpu", "memory"))
+        (at / "restartPolicy").one_of(policy.restart_policy, ("NotRequired", "RestartContainer"))
+        if policy.resource_name in seen:
+            (at / "resourceName").fault(f"{policy.resource_name!r} is given twice", "keep one of them")
+        seen.add(policy.resource_name)
+
+
+def _check_amounts(place: Place, amounts: Mapping[str, str]) -> dict[str, Quantity]:
+    """The readable ones, by name."""
+    good: dict[str, Quantity] = {}
+    for name, text in amounts.items():
+        at = place / name
+        check(at, qualified_name(name))
+        if "/" not in name and name not in _STANDARD and not name.startswith(_HUGE_PAGES):
+            at.fault(f"{name!r} is no resource of a container", "use cpu, memory, ephemeral-storage or vendor.org/name")
+        quantity = check_quantity(at, text)
+        if quantity is None:
+            continue
+        good[name] = quantity
+        if not _can_be_overcommitted(name) and quantity.nanos % 10**9:
+            at.fault(f"{name} comes in whole numbers, not {text}")
+    return good
+
+
+def _can_be_overcommitted(name: str) -> bool:
+    return ("/" not in name or "kubernetes.io/" in name) and not name.startswith(_HUGE_PAGES)
+
+
+def _check_claims(place: Place, resources: ResourceRequirements, known: set[str]) -> None:
+    seen: set[tuple[str, str | None]] = set()
+    for at, claim in place.items("claims", resources.claims):
+        if (at / "name").required(claim.name) and claim.name not in known:
+            (at / "name").fault(f"no claim {claim.name!r} in $.spec.resourceClaims", "add it there")
+        if (claim.name, claim.request) in seen:
+            at.fault("is given twice", "keep one of them")
+        seen.add((claim.name, claim.request))

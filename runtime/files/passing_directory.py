@@ -1,0 +1,69 @@
+"""A directory that lives as long as its process, even when that is killed: then the next one that comes removes it.
+
+Each holds a file that its process keeps locked (`flock` goes with the process). Who makes a directory first removes
+those of its own user and prefix that nobody holds any more. What can fail is the making (OSError, LockFileError);
+leftovers that cannot be removed are left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from runtime.files.lock_file import LockFile, LockFileError
+
+LOCK = ".lock"
+
+
+@contextmanager
+def passing_directory(prefix: str, parent: str = "") -> Iterator[str]:
+    """A new directory, only for this user, for as long as the context lasts. `parent`: that of the system."""
+    parent = parent or tempfile.gettempdir()
+    remove_leftovers(prefix, parent)
+    while True:
+        path = tempfile.mkdtemp(prefix=prefix, dir=parent)
+        with closing(LockFile(os.path.join(path, LOCK))) as lock:
+            try:
+                # Another one that looks for leftovers may have been quicker than we are with our lock.
+                held = lock.try_acquire() and os.path.exists(lock.path)
+            except LockFileError:
+                if os.path.exists(path):
+                    raise
+                held = False
+            if not held:
+                continue
+            try:
+                yield path
+            finally:
+                shutil.rmtree(path, ignore_errors=True)
+            return
+
+
+def remove_leftovers(prefix: str, parent: str) -> tuple[str, ...]:
+    """Remove what dead processes have left; its paths."""
+    removed = []
+    for name in sorted(os.listdir(parent)):
+        path = os.path.join(parent, name)
+        if not name.startswith(prefix) or not _is_ours(path) or not os.path.exists(os.path.join(path, LOCK)):
+            continue
+        with closing(LockFile(os.path.join(path, LOCK))) as lock:
+            try:
+                if lock.try_acquire():
+                    shutil.rmtree(path, ignore_errors=True)
+                    removed.append(path)
+            except LockFileError:
+                continue
+    return tuple(removed)
+
+
+def _is_ours(path: str) -> bool:
+    """A directory of this user, and no link to one: the parent is open to everybody."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()

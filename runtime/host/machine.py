@@ -1,0 +1,179 @@
+"""What a machine is: CPUs, memory, huge pages, its ids, kernel and system, read from the kernel's files.
+
+`read_machine` never fails: what cannot be read has a value that says so (0 bytes, no text). The root of the file
+system is a parameter, so that any tree of files can be a machine. Refuses to know what an API object wants of it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import platform
+import re
+import shlex
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runtime.files.text_file import text_or_empty
+
+KIB = 1024
+OTHER_SYSTEM = "Linux"
+"""Name of a system that does not tell its own."""
+
+_HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB")
+_CPU = re.compile(r"cpu([0-9]+)")
+_MEMORY_LINE = re.compile(r"(\w+):\s+([0-9]+) kB")
+
+GO_ARCHITECTURES = {
+    "x86_64": "amd64",
+    "aarch64": "arm64",
+    "i386": "386",
+    "i686": "386",
+    "loongarch64": "loong64",
+    "ppc64le": "ppc64le",
+    "riscv64": "riscv64",
+    "s390x": "s390x",
+}
+"""Architectures as labels and images name them, by the kernel's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """What does not change while the machine runs. `huge_pages`: number of pages by their size in bytes."""
+
+    host_name: str
+    cpus: int
+    memory_bytes: int
+    swap_bytes: int = 0
+    huge_pages: tuple[tuple[int, int], ...] = ()
+    machine_id: str = ""
+    system_uuid: str = ""
+    boot_id: str = ""
+    kernel_version: str = ""
+    os_image: str = OTHER_SYSTEM
+    operating_system: str = "linux"
+    architecture: str = "amd64"
+    cgroup_version: int = 2
+    swap_counted: bool = False
+    """Whether cgroups can bound what is swapped."""
+    pids: int = 0
+    """How many processes and threads there can be at once; 0: not known."""
+    apparmor: bool = False
+    thermal_paths: tuple[str, ...] = ()
+    """Directories that tell how hot each CPU is: what others compute can be read off them."""
+
+
+def read_machine(root: str = "/") -> MachineFacts:
+    """The machine whose files are under `root`; its name, CPUs and architecture are always this one's."""
+    memory = memory_sizes(root)
+    return MachineFacts(
+        host_name=host_name(),
+        cpus=os.cpu_count() or 0,
+        memory_bytes=memory.get("MemTotal", 0),
+        swap_bytes=memory.get("SwapTotal", 0),
+        huge_pages=huge_pages(root),
+        machine_id=_first(root, "etc/machine-id", "var/lib/dbus/machine-id"),
+        system_uuid=_first(
+            root,
+            "sys/class/dmi/id/product_uuid",
+            "proc/device-tree/system-id",
+            "proc/device-tree/vm,uuid",
+            "etc/machine-id",
+        ),
+        boot_id=_first(root, "proc/sys/kernel/random/boot_id"),
+        kernel_version=_first(root, "proc/sys/kernel/osrelease"),
+        os_image=os_image(root),
+        operating_system="linux",
+        architecture=architecture_of(platform.machine()),
+        cgroup_version=cgroup_version(root),
+        swap_counted=swap_counted(root),
+        pids=pid_limit(root),
+        apparmor=_first(root, "sys/module/apparmor/parameters/enabled") == "Y",
+        thermal_paths=thermal_paths(root),
+    )
+
+
+def host_name() -> str:
+    """The name of this machine in lower case, as nodes are named (spec 9.8)."""
+    return socket.gethostname().strip().lower()
+
+
+def cgroup_version(root: str = "/") -> int:
+    """2 where the unified hierarchy is at the root, else 1."""
+    return 2 if os.path.exists(os.path.join(root, "sys/fs/cgroup/cgroup.controllers")) else 1
+
+
+def swap_counted(root: str = "/") -> bool:
+    """By any cgroup of v2 but the root, which has no such file."""
+    return bool(glob.glob(os.path.join(root, "sys/fs/cgroup/*/memory.swap.max")))
+
+
+def pid_limit(root: str = "/") -> int:
+    """The lesser of the kernel's two limits."""
+    texts = [_text(root, f"proc/sys/kernel/{name}").strip() for name in ("pid_max", "threads-max")]
+    return min((int(text) for text in texts if text.isdigit()), default=0)
+
+
+def thermal_paths(root: str = "/") -> tuple[str, ...]:
+    """Those of this machine, by the number of the CPU; the kernel has them where the hardware does."""
+    cpus = "sys/devices/system/cpu"
+    try:
+        names = os.listdir(os.path.join(root, cpus))
+    except OSError:
+        return ()
+    found = sorted(int(match[1]) for name in names if (match := _CPU.fullmatch(name)))
+    paths = (f"{cpus}/cpu{number}/thermal_throttle" for number in found)
+    return tuple(f"/{path}" for path in paths if os.path.isdir(os.path.join(root, path)))
+
+
+def memory_sizes(root: str = "/") -> Mapping[str, int]:
+    """Bytes by the names of `/proc/meminfo` (MemTotal, SwapTotal); only what is given in kB."""
+    lines = _text(root, "proc/meminfo").splitlines()
+    return {match[1]: int(match[2]) * KIB for line in lines if (match := _MEMORY_LINE.fullmatch(line.strip()))}
+
+
+def huge_pages(root: str = "/") -> tuple[tuple[int, int], ...]:
+    """(size in bytes, number of pages) of every size the kernel knows, the smallest first."""
+    directory = os.path.join(root, "sys/kernel/mm/hugepages")
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return ()
+    found: list[tuple[int, int]] = []
+    for name in names:
+        count = _text(root, f"sys/kernel/mm/hugepages/{name}/nr_hugepages").strip()
+        if (match := _HUGE_PAGES.fullmatch(name)) and count.isdigit():
+            found.append((int(match[1]) * KIB, int(count)))
+    return tuple(sorted(found))
+
+
+def os_image(root: str = "/") -> str:
+    """How the system calls itself to people: PRETTY_NAME of os-release."""
+    for path in ("etc/os-release", "usr/lib/os-release"):
+        for line in _text(root, path).splitlines():
+            name, equals, value = line.partition("=")
+            if equals and name.strip() == "PRETTY_NAME":
+                return _unquoted(value.strip()) or OTHER_SYSTEM
+    return OTHER_SYSTEM
+
+
+def architecture_of(machine: str) -> str:
+    """The kernel's word for the architecture in the words of images and labels."""
+    return "arm" if machine.startswith("armv") else GO_ARCHITECTURES.get(machine, machine)
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return " ".join(shlex.split(text))
+    except ValueError:
+        return text.strip("\"'")
+
+
+def _first(root: str, *paths: str) -> str:
+    """The content of the first of these files that has any. Device tree files end in a null byte."""
+    return next((text for path in paths if (text := _text(root, path).strip().strip("\0").strip())), "")
+
+
+def _text(root: str, path: str) -> str:
+    return text_or_empty(os.path.join(root, path))

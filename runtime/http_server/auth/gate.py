@@ -1,0 +1,221 @@
+"""Who asks, and whether he may (spec 17.1, 11.4): 401, 403, or the user.
+
+In this order: the certificate of the connection, a bearer token (by TokenReview), nobody where that is allowed. A token
+or a certificate that is shown and not good is no anonymous request. What the API server has said is kept for as long as
+the configuration says; tokens themselves are not kept, only what they hash to. An API server that does not answer is no
+permission: 401 for a token, 500 for the question whether he may.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from config.api.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
+from config.kubelet.configuration import Authentication, Authorization
+from config.objects import (
+    ResourceAttributes,
+    SubjectAccessReview,
+    SubjectAccessReviewSpec,
+    SubjectAccessReviewStatus,
+    TokenReview,
+    TokenReviewSpec,
+)
+from runtime.api import Api, ApiError, create
+from runtime.http_server.auth.access import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    RESOURCE,
+    Attributes,
+    User,
+    attributes_of,
+    forbidden,
+)
+from runtime.http_server.auth.client_certificates import Shown
+from runtime.http_server.auth.reviews import PAUSES_S, ReviewCache, ask_api
+from runtime.http_server.heads import Refusal
+
+LOG = logging.getLogger("actorlet.http-server")
+
+ALWAYS_ALLOW, WEBHOOK = "AlwaysAllow", "Webhook"
+
+
+class GateError(Exception):
+    """The configuration asks for what there is not; the text says which field, and what to do."""
+
+
+class Gate:
+    """See the module. `pauses_s`: between attempts. Raises GateError."""
+
+    def __init__(
+        self,
+        node: str,
+        authentication: Authentication,
+        authorization: Authorization,
+        api: Api | None,
+        pauses_s: tuple[float, ...] = PAUSES_S,
+    ) -> None:
+        if authorization.mode not in (ALWAYS_ALLOW, WEBHOOK):
+            raise GateError(_unknown_mode(authorization))
+        self._node = node
+        self._api = api
+        self._pauses_s = pauses_s
+        self._anonymous = authentication.anonymous.enabled
+        self._tokens: _Tokens | None = None
+        if authentication.webhook.enabled and api is not None:
+            self._tokens = _Tokens(api, authentication.webhook.cache_ttl, pauses_s)
+        self._allow_all = authorization.mode == ALWAYS_ALLOW
+        webhook = authorization.webhook
+        self._reviews: ReviewCache[tuple[User, Attributes], SubjectAccessReviewStatus] = ReviewCache(
+            lambda status: webhook.cache_authorized_ttl if status.allowed else webhook.cache_unauthorized_ttl,
+        )
+
+    async def admit(self, method: str, path: str, authorization: str, shown: Shown) -> User:
+        """Who may do this. Raises Refusal."""
+        user = await self.user_of(authorization, shown)
+        attributes = attributes_of(method, path)
+        if not await self._may(user, attributes):
+            raise Refusal(403, forbidden(user, attributes))
+        return user
+
+    async def user_of(self, authorization: str, shown: Shown) -> User:
+        """Who asks. Raises Refusal."""
+        known = user_of_certificate(shown.certificate) if shown.certificate and not shown.fault else None
+        if known is not None:
+            return known
+        scheme, _, token = authorization.strip().partition(" ")
+        if scheme.lower() == "bearer" and token.strip() and self._tokens is not None:
+            user = await self._tokens.user_of(token.strip())
+            if user is None:
+                raise _unauthorized()
+            return user
+        if shown.fault:
+            # A client library that keeps connections makes another one then.
+            raise Refusal(401, f"Unauthorized: {shown.fault}", (("Connection", "close"),))
+        if self._anonymous:
+            return ANONYMOUS
+        raise _unauthorized()
+
+    async def _may(self, user: User, attributes: tuple[Attributes, ...]) -> bool:
+        if self._allow_all:
+            return True
+        if self._api is None:
+            return False
+        failures = []
+        for each in attributes:
+            try:
+                status = await self._reviews.get((user, each), partial(self._review, user, each))
+            except ApiError as error:
+                failures.append(str(error))
+                continue
+            if status.allowed:
+                return True
+            if status.evaluation_error:
+                LOG.warning("whether %s may: %s", user.name, status.evaluation_error)
+        if failures:
+            LOG.warning("whether %s may cannot be asked: %s", user.name, failures[0])
+            raise Refusal(500, f"Authorization error (user={user.name}): {failures[0]}")
+        return False
+
+    async def _review(self, user: User, attributes: Attributes) -> SubjectAccessReviewStatus:
+        assert self._api is not None, "without an API server nobody is let in, and nothing is asked"
+        spec = SubjectAccessReviewSpec(
+            user=user.name,
+            groups=user.groups,
+            uid=user.uid or None,
+            extra=dict(user.extra),
+            resource_attributes=ResourceAttributes(
+                verb=attributes.verb,
+                group="",
+                version="v1",
+                resource=RESOURCE,
+                subresource=attributes.subresource,
+                name=self._node,
+            ),
+        )
+        call = create(SUBJECT_ACCESS_REVIEWS, "", SubjectAccessReview(spec=spec))
+        review = await ask_api(self._api, call, self._pauses_s)
+        return review.status or SubjectAccessReviewStatus()
+
+
+class _Tokens:
+    """Bearer tokens, by what they hash to."""
+
+    def __init__(self, api: Api, keep_ns: int, pauses_s: tuple[float, ...]) -> None:
+        self._api = api
+        self._pauses_s = pauses_s
+        self._users: ReviewCache[bytes, User | None] = ReviewCache(lambda _: keep_ns)
+
+    async def user_of(self, token: str) -> User | None:
+        key = hashlib.sha256(token.encode()).digest()
+        try:
+            return await self._users.get(key, partial(self._review, token))
+        except ApiError as error:
+            LOG.warning("whose token it is cannot be asked: %s", error)
+            return None
+
+    async def _review(self, token: str) -> User | None:
+        call = create(TOKEN_REVIEWS, "", TokenReview(spec=TokenReviewSpec(token=token)))
+        review = await ask_api(self._api, call, self._pauses_s)
+        status = review.status
+        if status is None or not status.authenticated or status.user is None:
+            return None
+        user = status.user
+        extra = tuple((name, tuple(values)) for name, values in sorted(user.extra.items()))
+        return User(user.username or "", tuple(user.groups), user.uid or "", extra)
+
+
+def refuse_other_sites(method: str, site: str, mode: str) -> None:
+    """Raises Refusal for what a page of another site makes the browser of a person ask who may.
+
+    Such a browser sends his certificate with every request, whoever wrote the page; and says, in `Sec-Fetch-Site` and
+    `Sec-Fetch-Mode`, where the page is from. To follow a link to the observer is no harm.
+    """
+    if site in ("cross-site", "same-site") and not (method == "GET" and mode == "navigate"):
+        raise Refusal(403, "Forbidden: a page of another site asks")
+
+
+def bearer_of(authorization: str) -> str:
+    """The token in an Authorization header: as browsers send it too, who know only names and passwords."""
+    scheme, _, value = authorization.strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
+        except ValueError:
+            return ""
+    return ""
+
+
+def gate_faults(authentication: Authentication, authorization: Authorization, joined: bool) -> tuple[str, ...]:
+    """What a node that serves cannot keep of this; `joined`: it has an API server."""
+    faults = []
+    if authorization.mode not in (ALWAYS_ALLOW, WEBHOOK):
+        faults.append(_unknown_mode(authorization))
+    hint = "give --kubeconfig, or switch the server off with enableServer: false"
+    if authorization.mode == WEBHOOK and not joined:
+        faults.append(f"$.authorization.mode: {WEBHOOK} asks an API server; use {ALWAYS_ALLOW}, {hint}")
+    if authentication.webhook.enabled and not joined:
+        faults.append(f"$.authentication.webhook.enabled: it asks an API server; set it to false, {hint}")
+    return tuple(faults)
+
+
+def _unknown_mode(authorization: Authorization) -> str:
+    return f"$.authorization.mode: {authorization.mode!r} is unknown; use {ALWAYS_ALLOW} or {WEBHOOK}"
+
+
+def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
+    """The common name, with the organizations as groups; None without a name."""
+    fields = [pair for part in certificate.get("subject", ()) for pair in part]
+    name = next((value for field, value in fields if field == "commonName"), "")
+    groups = tuple(value for field, value in fields if field == "organizationName")
+    return User(name, (*groups, AUTHENTICATED)) if name else None
+
+
+def _unauthorized() -> Refusal:
+    return Refusal(401, "Unauthorized")

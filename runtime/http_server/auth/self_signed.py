@@ -1,0 +1,89 @@
+"""A certificate that has signed itself: `kubelet.crt` and `kubelet.key` in the certificate directory, made once
+(spec 17.2). What can fail is the disk (`CertificateError`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from runtime.http_server.auth.serving_certificate import CertificateError
+
+LASTS = timedelta(days=365)
+CERTIFICATE, KEY = "kubelet.crt", "kubelet.key"
+
+
+def self_signed(directory: str, names: Sequence[str], now: datetime | None = None) -> tuple[str, str]:
+    """Paths of certificate and key in `directory`, made for these names and addresses when they are not there.
+
+    Raises CertificateError.
+    """
+    certificate, key = Path(directory) / CERTIFICATE, Path(directory) / KEY
+    if _readable(certificate) and _readable(key):
+        return str(certificate), str(key)
+    made, secret = _make(names, now or datetime.now(UTC))
+    try:
+        Path(directory).mkdir(mode=0o755, parents=True, exist_ok=True)
+        # The key first: a certificate alone is made again.
+        _write(key, secret, 0o600)
+        _write(certificate, made, 0o644)
+    except OSError as error:
+        raise CertificateError(f"--cert-dir: {error.filename or directory}: {error.strerror}") from None
+    return str(certificate), str(key)
+
+
+def _readable(path: Path) -> bool:
+    try:
+        return b"-----BEGIN" in path.read_bytes()
+    except OSError:
+        return False
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def _make(names: Sequence[str], now: datetime) -> tuple[bytes, bytes]:
+    # Heavy (7 MiB), and of no use to a node that has its certificate.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    alternatives: list[x509.GeneralName] = []
+    for each in dict.fromkeys(names):
+        try:
+            alternatives.append(x509.IPAddress(ipaddress.ip_address(each)))
+        except ValueError:
+            alternatives.append(x509.DNSName(each))
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + LASTS)
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return made.public_bytes(serialization.Encoding.PEM), secret

@@ -1,0 +1,209 @@
+"""The local endpoint of an agent: HTTP and JSON over a unix socket in its root directory, for the user who runs it.
+
+`LocalEndpoint` serves, `ask` reads. What there is to see is given as views, callables that make a `Reply`; a view may
+wait (each runs on a thread of its own, a few at a time) and may fail, which is status 500 and a sentence. Nothing can
+be changed through here. Only the owner may connect (mode 0600), so nobody is asked who he is.
+
+A socket that nobody serves any more, left by an agent that was killed, is replaced; one that is served is not: the
+root directory has an owner already, and two would undo each other's work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from aiohttp import web
+
+from runtime.io.daemon_threads import DaemonThreads
+from runtime.io.event_loop import LoopThread
+
+SOCKET_NAME = "actorlet.sock"
+PATH_LIMIT_BYTES = 107
+"""Of the address of a unix socket in Linux."""
+VIEWS_AT_ONCE = 2
+START_TIMEOUT_SECONDS = 10.0
+LOG = logging.getLogger("actorlet.local-endpoint")
+
+
+class LocalEndpointError(Exception):
+    """The socket cannot be served or asked; the text says which, why and what to do."""
+
+
+class RootDirectoryTakenError(LocalEndpointError):
+    """Another agent serves this root directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a view shows: JSON, and an HTTP status that is not 200 where the news are bad."""
+
+    body: bytes
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the agent said, and the wall time (ns) at which it did."""
+
+    body: bytes
+    status: int
+    wall_ns: int
+
+
+View = Callable[[], Reply]
+Question = Callable[[str], Reply]
+"""A view that is told what stands behind its path: `/explain/` gets `web` when `/explain/web` is asked for."""
+_NONE: Mapping[str, Question] = {}
+
+
+def socket_path(root_directory: str) -> str:
+    """Where the agent of this root directory serves."""
+    return os.path.join(os.path.abspath(root_directory), SOCKET_NAME)
+
+
+class LocalEndpoint:
+    """Serves `views` (path such as `/pods` -> view) and `questions` (`/explain/`) from `start` until `close`."""
+
+    def __init__(
+        self,
+        root_directory: str,
+        views: Mapping[str, View],
+        loop: LoopThread,
+        questions: Mapping[str, Question] = _NONE,
+    ) -> None:
+        self.path = socket_path(root_directory)
+        self._views = dict(views)
+        self._questions = dict(questions)
+        self._loop = loop
+        self._threads = DaemonThreads(VIEWS_AT_ONCE, "local-endpoint")
+        self._runner: web.AppRunner | None = None
+        self._inode: int | None = None
+
+    def start(self) -> None:
+        """Raises LocalEndpointError."""
+        bound = _bound_socket(self.path)
+        self._inode = os.stat(self.path).st_ino
+        try:
+            self._loop.submit(self._serve(bound)).result(START_TIMEOUT_SECONDS)
+        except BaseException:
+            bound.close()
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Serve no more and remove the socket, unless somebody else has put his own there."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            with contextlib.suppress(RuntimeError, TimeoutError):
+                self._loop.submit(runner.cleanup()).result(START_TIMEOUT_SECONDS)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with contextlib.suppress(OSError):
+            if self._inode is not None and os.stat(self.path).st_ino == self._inode:
+                os.unlink(self.path)
+
+    async def _serve(self, bound: socket.socket) -> None:
+        application = web.Application()
+        application.router.add_get("/{path:.*}", self._answer)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        await web.SockSite(self._runner, bound).start()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        view = self._view_at(request.path)
+        if view is None:
+            there = ", ".join(sorted([*self._views, *(f"{path}..." for path in self._questions)]))
+            return _response(_sentence(404, f"there is no {request.path}; there are {there}"))
+        loop = asyncio.get_running_loop()
+        try:
+            return _response(await loop.run_in_executor(self._threads, view))
+        except Exception as error:
+            LOG.exception("%s cannot be shown", request.path)
+            return _response(_sentence(500, f"{request.path} cannot be shown: {type(error).__name__}: {error}"))
+
+    def _view_at(self, path: str) -> View | None:
+        for prefix, question in self._questions.items():
+            if path.startswith(prefix):
+                return partial(question, path.removeprefix(prefix))
+        return self._views.get(path)
+
+
+def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer:
+    """What the agent of this root directory shows at `view`. Raises LocalEndpointError when none answers."""
+    path = socket_path(root_directory)
+    connection = _UnixConnection(path, timeout_seconds)
+    try:
+        connection.request("GET", view)
+        response = connection.getresponse()
+        return Answer(response.read(), response.status, time.time_ns())
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise LocalEndpointError(
+            f"no agent runs on {root_directory} (nobody serves {path}); start one with `actorlet run`, "
+            "or name its directory with --root-dir"
+        ) from None
+    except PermissionError:
+        raise LocalEndpointError(f"{path} belongs to another user; ask as the one who runs the agent") from None
+    except TimeoutError:
+        raise LocalEndpointError(f"the agent at {path} has not answered within {timeout_seconds:g} s") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise LocalEndpointError(f"the agent at {path} cannot be asked: {error}") from None
+    finally:
+        connection.close()
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout_seconds: float) -> None:
+        super().__init__("localhost", timeout=timeout_seconds)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _bound_socket(path: str) -> socket.socket:
+    if len(os.fsencode(path)) > PATH_LIMIT_BYTES:
+        raise LocalEndpointError(f"{path} is longer than the {PATH_LIMIT_BYTES} bytes of a socket; shorten the root")
+    if _is_served(path):
+        raise RootDirectoryTakenError(f"another agent runs on {os.path.dirname(path)}: it serves {path}; stop it first")
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        Path(path).unlink(missing_ok=True)
+        # Before bind, so that there is no moment at which others may connect.
+        os.fchmod(bound.fileno(), 0o600)
+        bound.bind(path)
+    except OSError as error:
+        bound.close()
+        raise LocalEndpointError(f"{path} cannot be served: {error.strerror}") from None
+    return bound
+
+
+def _is_served(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
+        knock.settimeout(1.0)
+        try:
+            knock.connect(path)
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+        return True
+
+
+def _sentence(status: int, text: str) -> Reply:
+    return Reply(json.dumps({"error": text}).encode(), status)
+
+
+def _response(reply: Reply) -> web.Response:
+    return web.Response(body=reply.body, status=reply.status, content_type="application/json")

@@ -1,0 +1,1 @@
+"""runtime/http_server/sessions."""

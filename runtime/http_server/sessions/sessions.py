@@ -1,0 +1,146 @@
+"""Exec, attach and port-forward: the runtime says where it serves a session, and the connection goes there as it is.
+
+Nothing of a session is read or kept here, whatever its protocol: the request is sent on with the path that the runtime
+gave, and from then on bytes pass in both directions (spec 11.3). Clients are never sent elsewhere.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from config.objects import Pod
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import (
+    AttachRequest,
+    ContainerFilter,
+    ContainerState,
+    ContainerStateValue,
+    ExecRequest,
+    ListContainersRequest,
+    ListPodSandboxRequest,
+    PodSandboxFilter,
+    PodSandboxState,
+    PodSandboxStateValue,
+    PortForwardRequest,
+)
+from runtime.cri.verbs import ATTACH, EXEC, LIST_CONTAINERS, LIST_POD_SANDBOX, PORT_FORWARD
+from runtime.http_server.auth.reviews import settled
+from runtime.http_server.doorman import Way
+from runtime.http_server.heads import Head, Query, Refusal
+from runtime.http_server.paths import Endpoint
+from runtime.http_server.targets import first_of
+
+POD_UID, CONTAINER_NAME = "io.kubernetes.pod.uid", "io.kubernetes.container.name"
+ASK_LIMIT_NS = 30 * 10**9
+"""For a session to be prepared (spec 11.3)."""
+_NOT_SENT_ON = frozenset({"authorization", "host", "cookie"})
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Which streams a session has."""
+
+    stdin: bool
+    stdout: bool
+    stderr: bool
+    tty: bool
+
+
+def streams_of(query: Query) -> Streams:
+    """Raises Refusal when there are none."""
+    first = first_of(query)
+    stdin, stdout, stderr, tty = (first.get(name) == "1" for name in ("input", "output", "error", "tty"))
+    # A terminal has one stream for both.
+    stderr = stderr and not tty
+    if not (stdin or stdout or stderr):
+        raise Refusal(400, "you must specify at least 1 of stdin, stdout, stderr")
+    return Streams(stdin, stdout, stderr, tty)
+
+
+class Sessions:
+    """See the module."""
+
+    def __init__(self, cri: Cri) -> None:
+        self._cri = cri
+
+    async def way(self, endpoint: Endpoint, pod: Pod, container: str, head: Head) -> Way:
+        """Where this session goes. Raises Refusal."""
+        try:
+            url = await self._url(endpoint, pod, container, head.query)
+        except CriError as error:
+            raise Refusal(500, f"the runtime does not take it: {error}") from None
+        return way_to(url, head)
+
+    async def _url(self, endpoint: Endpoint, pod: Pod, container: str, query: Query) -> str:
+        if endpoint is Endpoint.PORT_FORWARD:
+            sandbox = await self._sandbox(pod)
+            forward = PortForwardRequest(pod_sandbox_id=sandbox, port=_ports(query))
+            return (await settled(self._cri.call(PORT_FORWARD, forward, timeout_ns=ASK_LIMIT_NS))).url
+        streams = streams_of(query)
+        each = {"stdin": streams.stdin, "stdout": streams.stdout, "stderr": streams.stderr, "tty": streams.tty}
+        id_ = await self.running(pod, container)
+        if endpoint is Endpoint.EXEC:
+            command = tuple(value for name, value in query if name == "command")
+            if not command:
+                raise Refusal(400, "there is no command")
+            execute = ExecRequest(container_id=id_, cmd=command, **each)
+            return (await settled(self._cri.call(EXEC, execute, timeout_ns=ASK_LIMIT_NS))).url
+        attach = AttachRequest(container_id=id_, **each)
+        return (await settled(self._cri.call(ATTACH, attach, timeout_ns=ASK_LIMIT_NS))).url
+
+    async def running(self, pod: Pod, container: str) -> str:
+        """The id of the container of that name which runs. Raises Refusal, CriError."""
+        labels = {POD_UID: pod.metadata.uid, CONTAINER_NAME: container}
+        running = ContainerStateValue(state=ContainerState.CONTAINER_RUNNING)
+        request = ListContainersRequest(filter=ContainerFilter(state=running, label_selector=labels))
+        found = (await settled(self._cri.call(LIST_CONTAINERS, request))).containers
+        if not found:
+            raise Refusal(500, f'container "{container}" in pod "{pod.metadata.name}" is not running')
+        return max(found, key=lambda each: each.created_at).id
+
+    async def _sandbox(self, pod: Pod) -> str:
+        ready = PodSandboxStateValue(state=PodSandboxState.SANDBOX_READY)
+        wanted = PodSandboxFilter(state=ready, label_selector={POD_UID: pod.metadata.uid})
+        found = (await settled(self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(filter=wanted)))).items
+        if not found:
+            raise Refusal(500, f'pod "{pod.metadata.name}" is not running')
+        return max(found, key=lambda each: each.created_at).id
+
+
+def way_to(url: str, head: Head) -> Way:
+    """The way to a session that the runtime serves at `url`, for the request with this head. Raises Refusal."""
+    parts = urlsplit(url)
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if parts.scheme not in ("http", "https") or not host or any(ord(each) <= 32 for each in url):
+        raise Refusal(500, f"the runtime serves the session at {url!r}, which is no place")
+    port = port if port is not None else 443 if parts.scheme == "https" else 80
+    if not port:
+        raise Refusal(501, "this container runtime serves no sessions")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    kept = [f"{name}: {value}" for name, value in head.headers if name.lower() not in _NOT_SENT_ON]
+    lines = [f"{head.method} {target} {head.version}", f"Host: {parts.netloc}", *kept]
+    tls = _any_server() if parts.scheme == "https" else None
+    return Way(host, port, "\r\n".join([*lines, "", ""]).encode("latin-1"), tls, "the container runtime")
+
+
+def _any_server() -> ssl.SSLContext:
+    """Runtimes make their own certificates; the address is what they have just told us over their socket."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _ports(query: Query) -> tuple[int, ...]:
+    """Those of websocket clients; SPDY names them in its streams. Raises Refusal."""
+    texts: Sequence[str] = [part for name, value in query if name == "port" for part in value.split(",")]
+    for text in texts:
+        if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 2**16):
+            raise Refusal(400, f"port: {text!r} is no port")
+    return tuple(map(int, texts))

@@ -1,0 +1,266 @@
+"""Sessions of clients that speak websockets, with a runtime that speaks SPDY (spec 11.3).
+
+Two protocols are translated. `v5.channel.k8s.io`, for exec and attach: the first byte of each message names a channel,
+and channel 255 ends one; each channel is a stream towards the runtime. `SPDY/3.1+portforward.k8s.io`: the messages are
+the bytes of a SPDY connection, and go through as they are. Every other websocket is left to the runtime, which may know
+it.
+
+Nothing is read that the other side has not made room for. A session in which nothing is said for too long is cut.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+
+from aiohttp import WSMsgType, web
+
+from runtime.http_server.doorman import CONNECT_SECONDS, Way, bad_gateway
+from runtime.http_server.heads import Head, Refusal, head_of
+from runtime.http_server.sessions.sessions import Streams
+from runtime.http_server.sessions.spdy import (
+    FRAME_BYTES,
+    DataFrame,
+    GoneAway,
+    Opener,
+    Pinged,
+    StreamEnded,
+    data,
+    frame_of,
+    meaning,
+    pong,
+)
+
+LOG = logging.getLogger("actorlet.http-server")
+
+CHANNELS = "v5.channel.k8s.io"
+PORT_FORWARD = "portforward.k8s.io"
+TUNNEL = f"SPDY/3.1+{PORT_FORWARD}"
+TOWARDS_RUNTIME = "v4.channel.k8s.io"
+STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+PIECE_BYTES = 32 * 1024
+MESSAGE_BYTES_AT_MOST = 1024 * 1024
+ANSWER_SECONDS = 30.0
+_HEAD_BYTES_AT_MOST = 16 * 1024
+_STREAM_NAMES = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
+
+
+def is_translated(head: Head) -> bool:
+    """Whether a request to upgrade is for one of the two protocols."""
+    return "websocket" in head.header("upgrade").lower() and offered(head.header("sec-websocket-protocol")) is not None
+
+
+def offered(protocols: str) -> str | None:
+    """The first of the two that a client offers."""
+    return next((each for part in protocols.split(",") if (each := part.strip()) in (CHANNELS, TUNNEL)), None)
+
+
+def spdy_request(way: Way, protocol: str) -> bytes:
+    """What asks the runtime for the session that `way` leads to."""
+    target, host = _target_and_host(way)
+    lines = (
+        f"POST {target} HTTP/1.1",
+        f"Host: {host}",
+        "Connection: Upgrade",
+        "Upgrade: SPDY/3.1",
+        f"X-Stream-Protocol-Version: {protocol}",
+        "Content-Length: 0",
+    )
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _target_and_host(way: Way) -> tuple[str, str]:
+    head = head_of(way.first.partition(b"\r\n\r\n")[0])
+    return head.target, head.header("host")
+
+
+class WebsocketSessions:
+    """See the module. `idle_seconds` None: no limit."""
+
+    def __init__(self, idle_seconds: float | None) -> None:
+        self._idle_seconds = idle_seconds
+
+    async def serve(self, request: web.BaseRequest, way: Way, streams: Streams | None) -> web.StreamResponse:
+        """Until the session ends. `streams` None: the ports of a pod. Raises Refusal before it begins."""
+        protocol = CHANNELS if streams is not None else TUNNEL
+        if offered(request.headers.get("Sec-WebSocket-Protocol", "")) != protocol:
+            raise Refusal(400, f"a session of this kind over a websocket speaks {protocol}")
+        reader, writer = await _connect(way, TOWARDS_RUNTIME if streams is not None else PORT_FORWARD)
+        socket = web.WebSocketResponse(protocols=(protocol,), compress=False, max_msg_size=MESSAGE_BYTES_AT_MOST)
+        try:
+            await socket.prepare(request)
+            session = _Channels(socket, reader, writer, streams) if streams else _Tunnel(socket, reader, writer)
+            await self._run(session)
+            await socket.close()
+        finally:
+            writer.close()
+        return socket
+
+    async def _run(self, session: _Session) -> None:
+        tasks = [asyncio.ensure_future(each) for each in (session.forward(), session.backward())]
+        if self._idle_seconds is not None:
+            tasks.append(asyncio.ensure_future(session.silence(self._idle_seconds)))
+        try:
+            # Who goes away ends it; a runtime that has said its last word does.
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                if (failure := each.exception()) is not None and not isinstance(failure, OSError | EOFError):
+                    LOG.warning("a session broke off: %s", failure)
+        finally:
+            for each in tasks:
+                each.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Session(abc.ABC):
+    """Two ways: `forward` to the runtime, `backward` to the client."""
+
+    def __init__(
+        self, socket: web.WebSocketResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._socket = socket
+        self._reader = reader
+        self._writer = writer
+        self._moved = False
+
+    async def forward(self) -> None:
+        async for message in self._socket:
+            if message.type is not WSMsgType.BINARY:
+                continue
+            self._moved = True
+            self.hear(message.data)
+            await self._writer.drain()
+
+    @abc.abstractmethod
+    def hear(self, message: bytes) -> None:
+        """The client says this."""
+
+    @abc.abstractmethod
+    async def backward(self) -> None:
+        """Tell the client what the runtime says, until it ends."""
+
+    async def tell(self, message: bytes) -> None:
+        self._moved = True
+        await self._socket.send_bytes(message)
+
+    async def silence(self, seconds: float) -> None:
+        """Until nothing has been said for so long."""
+        self._moved = True
+        while self._moved:
+            self._moved = False
+            await asyncio.sleep(seconds)
+
+
+class _Tunnel(_Session):
+    """The bytes of a SPDY connection."""
+
+    def hear(self, message: bytes) -> None:
+        self._writer.write(message)
+
+    async def backward(self) -> None:
+        while piece := await self._reader.read(PIECE_BYTES):
+            await self.tell(piece)
+
+
+class _Channels(_Session):
+    """Channels on the one side, streams on the other."""
+
+    def __init__(
+        self,
+        socket: web.WebSocketResponse,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        streams: Streams,
+    ) -> None:
+        super().__init__(socket, reader, writer)
+        wanted = {
+            ERROR: True,
+            STDIN: streams.stdin,
+            STDOUT: streams.stdout,
+            STDERR: streams.stderr,
+            RESIZE: streams.tty,
+        }
+        opener = Opener()
+        self._streams: dict[int, int] = {}
+        """Channel -> stream."""
+        for channel in (each for each, is_wanted in wanted.items() if is_wanted):
+            number, frame = opener.open({"streamType": _STREAM_NAMES[channel]})
+            self._streams[channel] = number
+            writer.write(frame)
+        self._channels: Mapping[int, int] = {number: channel for channel, number in self._streams.items()}
+        # The session is over when all that the runtime says has been said.
+        self._open = {self._streams[each] for each in (ERROR, STDOUT, STDERR) if each in self._streams}
+        self._ended: set[int] = set()
+
+    def hear(self, message: bytes) -> None:
+        if not message:
+            return
+        if message[0] == CLOSE:
+            channel = message[1] if len(message) > 1 else CLOSE
+            if channel in (STDIN, RESIZE) and channel in self._streams and channel not in self._ended:
+                self._ended.add(channel)
+                self._writer.write(data(self._streams[channel], b"", last=True))
+        elif message[0] in (STDIN, RESIZE) and message[0] in self._streams and message[0] not in self._ended:
+            for at in range(1, len(message), PIECE_BYTES):
+                self._writer.write(data(self._streams[message[0]], message[at : at + PIECE_BYTES]))
+
+    async def backward(self) -> None:
+        while self._open:
+            try:
+                frame = frame_of(await self._reader.readexactly(FRAME_BYTES))
+            except asyncio.IncompleteReadError:
+                return
+            if isinstance(frame, DataFrame):
+                await self._pass_on(frame)
+                continue
+            for each in meaning(frame, await self._reader.readexactly(frame.length)):
+                if isinstance(each, StreamEnded):
+                    self._open.discard(each.stream)
+                elif isinstance(each, Pinged):
+                    self._writer.write(pong(each))
+                elif isinstance(each, GoneAway):
+                    return
+
+    async def _pass_on(self, frame: DataFrame) -> None:
+        channel = self._channels.get(frame.stream)
+        left = frame.length
+        while left:
+            piece = await self._reader.read(min(left, PIECE_BYTES))
+            if not piece:
+                raise EOFError("the runtime breaks off in the middle")
+            left -= len(piece)
+            if channel in (STDOUT, STDERR, ERROR):
+                await self.tell(bytes([channel]) + piece)
+        if frame.last:
+            self._open.discard(frame.stream)
+
+
+async def _connect(way: Way, protocol: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """To the runtime, once it has agreed. Raises Refusal."""
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            reader, writer = await asyncio.open_connection(way.host, way.port, ssl=way.tls)
+    except (OSError, TimeoutError, OverflowError) as error:
+        raise bad_gateway(way, str(error) or "it does not answer") from None
+    try:
+        writer.write(spdy_request(way, protocol))
+        async with asyncio.timeout(ANSWER_SECONDS):
+            head = await reader.readuntil(b"\r\n\r\n")
+            status = int(head.split(b" ", 2)[1])
+            if status == 101:
+                return reader, writer
+            said = await reader.read(_HEAD_BYTES_AT_MOST)
+    except (OSError, TimeoutError, ValueError, IndexError, EOFError, asyncio.LimitOverrunError) as error:
+        with contextlib.suppress(OSError):
+            writer.close()
+        raise bad_gateway(way, str(error) or "it does not answer") from None
+    except BaseException:
+        writer.close()
+        raise
+    writer.close()
+    raise Refusal(
+        status if 400 <= status < 600 else 502, said.decode(errors="replace").strip() or "the runtime refuses"
+    )

@@ -1,0 +1,206 @@
+"""The small files of a running container: its termination message, its log directory, the link to its log, its hosts
+file; and the node's own files that go into a pod's.
+
+`PodFiles` is the capability, `LocalPodFiles` the real one. Every call is short disk work that may hang on a sick disk:
+actors run it on a lane. Paths are given, never made up here. Reading never fails for a file that is not there: the
+container may simply not have written it. What a container wrote is not trusted to be small, or text.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from runtime.logs.lines import line_of
+from runtime.logs.source import find_log, open_log
+
+_LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
+_TAIL_CHUNK_BYTES = 8192
+_TAIL_BYTES_AT_MOST = 1 << 20
+"""Of what is read for the last lines, which a container may have made without an end."""
+
+
+class StartFiles(msgspec.Struct, frozen=True):
+    """What has to be on the host before a container is made. `attempt` None: one after the newest of its logs, which is
+    the highest N of `N.log`, rotated ones included (spec 3.7). `message`: where the termination message of an attempt
+    goes, empty for nowhere. `hosts`: path and text of the pod's hosts file, None where it has none of its own.
+    """
+
+    log_directory: str
+    message: Callable[[int], str]
+    attempt: int | None = None
+    hosts: tuple[str, str] | None = None
+
+
+class PodFiles(Protocol):
+    """See the module."""
+
+    def prepare_container(self, wanted: StartFiles) -> int:
+        """Make the log directory (0755), the termination file (0666, empty), with what is above them, and give the
+        hosts file its text (0644), in place: containers may have it mounted. Gives the attempt. Raises OSError.
+        """
+        ...
+
+    def read_termination_message(self, path: str, limit_bytes: int) -> str:
+        """The first `limit_bytes` of the file as text; empty when it is missing."""
+        ...
+
+    def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
+        """The end of a container's log, without times and stream names; empty where it may not be read."""
+        ...
+
+    def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
+        """The text of a file below a volume's directory, which containers may write to; None when it is not there.
+
+        No link is followed, and only a plain file of that size at most is read. Raises OSError for anything else.
+        """
+        ...
+
+    def link_log(self, link: str, target: str) -> None:
+        """Make (or turn) the symlink `link` to point to `target`. OSError."""
+        ...
+
+    def read_node_file(self, path: str, limit_bytes: int) -> str:
+        """The text of a file of the node, such as /etc/resolv.conf. Raises OSError, also where it is larger."""
+        ...
+
+    def write_record(self, path: str, text: str) -> None:
+        """Give a file of the agent's own that text (0600), all of it or nothing; its directory is there. OSError."""
+        ...
+
+
+class LocalPodFiles:
+    """On the disk of this machine."""
+
+    def prepare_container(self, wanted: StartFiles) -> int:
+        os.makedirs(wanted.log_directory, mode=0o755, exist_ok=True)
+        attempt = wanted.attempt
+        if attempt is None:
+            attempt = attempt_after(os.listdir(wanted.log_directory))
+        if path := wanted.message(attempt):
+            _make_writable(path)
+        if wanted.hosts is not None:
+            _write_hosts(*wanted.hosts)
+        return attempt
+
+    def read_termination_message(self, path: str, limit_bytes: int) -> str:
+        try:
+            # The container may have put a link, a pipe or a directory there: only a plain file of ours is read.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return ""
+        try:
+            return os.read(descriptor, limit_bytes).decode("utf-8", "replace")
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)
+
+    def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
+        try:
+            descriptor = open_log(find_log(path, container_id))
+        except OSError:
+            return ""
+        try:
+            lines = _last_lines(descriptor, limit_lines)
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)
+        text = b"".join(map(content_of, lines))
+        return text[-limit_bytes:].decode("utf-8", "replace")
+
+    def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
+        steps = path.split("/")
+        if not all(steps) or "." in steps or ".." in steps:
+            raise OSError(errno.EINVAL, "the path leads out of the volume", path)
+        try:
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            for step in steps[:-1]:
+                descriptor = _step_into(descriptor, step, os.O_DIRECTORY)
+            descriptor = _step_into(descriptor, steps[-1], os.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is no plain file", path)
+            data = file.read(limit_bytes + 1)
+        if len(data) > limit_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
+        return data.decode("utf-8", "replace")
+
+    def link_log(self, link: str, target: str) -> None:
+        os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
+        temporary = f"{link}.new"
+        Path(temporary).unlink(missing_ok=True)
+        os.symlink(target, temporary)
+        os.replace(temporary, link)
+
+    def read_node_file(self, path: str, limit_bytes: int) -> str:
+        with open(path, "rb") as file:
+            data = file.read(limit_bytes + 1)
+        if len(data) > limit_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
+        return data.decode("utf-8", "replace")
+
+    def write_record(self, path: str, text: str) -> None:
+        # What it tells of does not outlive the machine, so nobody waits for the disk itself.
+        temporary = f"{path}.new"
+        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+        os.replace(temporary, path)
+
+
+def attempt_after(names: Iterable[str]) -> int:
+    """The attempt after all those whose logs have these names; 0 where none is a log."""
+    return max((int(match[1]) + 1 for name in names if (match := _LOG_NAME.fullmatch(name))), default=0)
+
+
+def _make_writable(path: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        os.fchmod(descriptor, 0o666)  # the umask must not keep the container's user out
+    finally:
+        os.close(descriptor)
+
+
+def _write_hosts(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, 0o644)  # the umask must not keep the container's user out
+        file.write(text.encode())
+
+
+def _step_into(directory: int, name: str, flags: int) -> int:
+    """Open what is called `name` there, unless it is a link; the directory is closed."""
+    try:
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=directory)
+    finally:
+        os.close(directory)
+
+
+def _last_lines(descriptor: int, limit_lines: int) -> list[bytes]:
+    """The last lines of a file, read from its end."""
+    end = os.fstat(descriptor).st_size
+    data = b""
+    while end > 0 and data.count(b"\n") <= limit_lines and len(data) < _TAIL_BYTES_AT_MOST:
+        start = max(0, end - _TAIL_CHUNK_BYTES)
+        data = os.pread(descriptor, end - start, start) + data
+        end = start
+    return data.splitlines(keepends=True)[-limit_lines:]
+
+
+def content_of(line: bytes) -> bytes:
+    """What the container wrote of one line of its log; a partial line has no end of line."""
+    read = line_of(line.rstrip(b"\n"))
+    return b"" if read is None else read.text

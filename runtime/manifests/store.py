@@ -1,0 +1,58 @@
+"""Manifests that were handed to the node, kept on its disk: one file each, all of it or nothing.
+
+`ManifestStore` is the capability, `LocalManifestStore` the real one. What is in a file is not known here, and reading
+them is `runtime.manifests.files`. A file is on the disk when the call that writes it returns. Calls may hang on a sick
+disk: actors run them on a lane. Raises OSError.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+
+class ManifestStore(Protocol):
+    """See the module. Paths are absolute; names that begin with a dot are nobody's manifests."""
+
+    def prepare(self, directory: str) -> None:
+        """The directory is there afterwards."""
+        ...
+
+    def write(self, path: str, content: bytes) -> None:
+        """Over one that is there."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """It is not there afterwards."""
+        ...
+
+
+class LocalManifestStore:
+    """On the disk of this machine. Manifests may hold what is nobody's business: only the owner can read them."""
+
+    def prepare(self, directory: str) -> None:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+
+    def write(self, path: str, content: bytes) -> None:
+        place = Path(path)
+        partial = place.parent / f".{place.name}.new"
+        descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, place)
+        _settle(place.parent)
+
+    def remove(self, path: str) -> None:
+        Path(path).unlink(missing_ok=True)
+        _settle(Path(path).parent)
+
+
+def _settle(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

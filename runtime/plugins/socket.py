@@ -1,0 +1,108 @@
+"""`PluginSocket`: a plugin of this node (a storage driver, say) at its unix socket, asked one thing at a time.
+
+Calls block until the answer, at most as long as their time: actors run them on a lane. They may be repeated, as calls
+of plugins may be: one that fails while somebody listens again at the socket, because the plugin has just restarted, is
+asked once more. Nothing else is retried here. Every failure is a `PluginError` with a code of gRPC.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any, Protocol, TypeVar
+
+from runtime.cri.endpoint import EndpointError, knock, parse_endpoint
+from runtime.cri.errors import StatusCode
+from runtime.cri.line import CHANNEL_OPTIONS
+from runtime.cri.transport import FROM_GRPC, grpc
+from runtime.plugins.errors import PluginError
+
+NS_PER_SECOND = 10**9
+DIAL_NS = 10 * NS_PER_SECOND
+"""For a plugin that is just starting to take connections (spec 8.1)."""
+
+
+class WireMessage(Protocol):
+    """As protoc makes them."""
+
+    def SerializeToString(self) -> bytes:  # noqa: N802 - protobuf's name
+        """The bytes."""
+        ...
+
+
+M = TypeVar("M")
+
+
+class PluginSocket:
+    """See the module. `endpoint`: a path, or `unix:///path`. Raises PluginError when it is neither."""
+
+    def __init__(self, endpoint: str) -> None:
+        try:
+            self.endpoint = parse_endpoint(endpoint)
+        except EndpointError as failure:
+            raise PluginError(StatusCode.INVALID_ARGUMENT, str(failure), "dial") from None
+        self._channel = grpc.insecure_channel(self.endpoint.target, options=CHANNEL_OPTIONS)
+
+    def dial(self, timeout_ns: int) -> None:
+        """Connect, for a plugin that may be slow to take connections. Raises PluginError."""
+        ready = grpc.channel_ready_future(self._channel)
+        try:
+            ready.result(timeout_ns / NS_PER_SECOND)
+        except grpc.FutureTimeoutError:
+            why = knock(self.endpoint)
+            text = "it takes connections but does not speak gRPC" if why is None else _why(why)
+            raise PluginError(StatusCode.UNAVAILABLE, f"{self.endpoint}: {text}", "dial") from None
+        finally:
+            ready.cancel()
+
+    def ask(
+        self, path: str, request: WireMessage, answer: type[M], *, timeout_ns: int, wait_for_ready: bool = False
+    ) -> M:
+        """Call the method at `path` ("/csi.v1.Node/NodeGetInfo"). Raises PluginError.
+
+        `wait_for_ready`: one that does not take connections yet may do so within the time.
+        """
+        try:
+            return self._ask(path, request, answer, timeout_ns, wait_for_ready=wait_for_ready)
+        except PluginError as failure:
+            if failure.code != StatusCode.UNAVAILABLE or knock(self.endpoint) is not None:
+                raise
+            first = failure
+        try:
+            return self._ask(path, request, answer, min(timeout_ns, DIAL_NS), wait_for_ready=True)
+        except PluginError as second:
+            # That it did not come to be ready says less than why it was not.
+            raise (first if second.code is StatusCode.DEADLINE_EXCEEDED else second) from None
+
+    def _ask(self, path: str, request: WireMessage, answer: type[M], timeout_ns: int, *, wait_for_ready: bool) -> M:
+        method = path.rpartition("/")[2]
+        reading: Any = answer
+        call = self._channel.unary_unary(
+            path, request_serializer=lambda it: it.SerializeToString(), response_deserializer=reading.FromString
+        )
+        try:
+            found: M = call(request, timeout=timeout_ns / NS_PER_SECOND, wait_for_ready=wait_for_ready)
+        except grpc.RpcError as failure:
+            raise self._error(failure, method) from None
+        except ValueError:
+            raise PluginError(StatusCode.CANCELLED, "the connection was closed", method) from None
+        return found
+
+    def close(self) -> None:
+        """Give up the connection and all that is in flight on it."""
+        self._channel.close()
+
+    def _error(self, failure: Any, method: str) -> PluginError:
+        code = FROM_GRPC.get(failure.code(), StatusCode.UNKNOWN)
+        text = failure.details() or ""
+        if code == StatusCode.UNAVAILABLE and (why := knock(self.endpoint)) is not None:
+            text = f"{self.endpoint}: {_why(why)}"
+        return PluginError(code, text, method)
+
+
+def _why(code: int) -> str:
+    if code == errno.ENOENT:
+        return "there is no such socket; is the plugin running?"
+    if code == errno.ECONNREFUSED:
+        return "the socket is there, but nobody listens; is the plugin running?"
+    return os.strerror(code)

@@ -1,0 +1,60 @@
+"""The node's own credentials for registries: the first docker configuration among the usual places (spec 6.3).
+
+`DockerConfigFiles` is the capability, `LocalDockerConfig` the real one. Read anew for each pull, so that a new password
+needs no restart: short disk work, for a lane. Reading never fails: without credentials a pull may succeed just as well.
+What is passed over because it is broken is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from config.credentials.docker_config import DockerConfigError, Entries, read_docker_config_json, read_dockercfg
+
+LIMIT_BYTES = 1 << 20
+"""Nobody has so many registries; what is larger is no such file."""
+
+
+class NodeCredentials(msgspec.Struct, frozen=True):
+    """What was found, and what was passed over (file and reason)."""
+
+    entries: Entries = ()
+    problems: tuple[str, ...] = ()
+
+
+class DockerConfigFiles(Protocol):
+    """See the module."""
+
+    def read(self) -> NodeCredentials:
+        """The entries of the first usable file."""
+        ...
+
+
+class LocalDockerConfig:
+    """On the disk of this machine. `root`: the agent's directory, which goes first; `working` and `home`: of the agent
+    (`home` empty: it has none).
+    """
+
+    def __init__(self, root: str, working: str, home: str) -> None:
+        self._places: list[tuple[str, Callable[[bytes], Entries]]] = []
+        for directory in (root, working, f"{home}/.docker" if home else "", "/.docker"):
+            if directory:
+                self._places.append((f"{directory.rstrip('/')}/config.json", read_docker_config_json))
+        for directory in (root, working, home, "/"):
+            if directory:
+                self._places.append((f"{directory.rstrip('/')}/.dockercfg", read_dockercfg))
+
+    def read(self) -> NodeCredentials:
+        problems: list[str] = []
+        for path, reader in self._places:
+            try:
+                with open(path, "rb") as file:
+                    return NodeCredentials(reader(file.read(LIMIT_BYTES)), tuple(problems))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except (OSError, DockerConfigError) as failure:
+                problems.append(f"{path}: {failure}")
+        return NodeCredentials((), tuple(problems))

@@ -1,0 +1,133 @@
+"""Actors that fail by chance: in place of a handler of theirs one that may raise, before its work, amid it or after it.
+
+Amid: when what a handler waited for has come, so that a part of its work is done and what it would have done is not. A
+failure is that of a bug in the handler: the actor begins anew, and what it knew is gone. It is laid over the handlers
+of the actors that a fault names, and of no others, so that a world without such faults does not know of it. What an
+actor fails on is drawn from the seed, and told, so that it is not taken for a fault of the agent.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Generator, Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import wraps
+from types import CoroutineType
+from typing import Any
+
+from actors.kernel import Actor
+from actors.kernel.actor import Handler
+from actors.kernel.errors import Interrupted
+from actors.kernel.supervision import Action, decide
+from simulation.scenarios.faults import ActorFailures
+from simulation.scenarios.names import EVERYTHING
+from simulation.world.chance import Chance
+from simulation.world.sometimes import Sometimes
+
+WAITS_AT_MOST = 4
+"""A failure amid the work comes after one of the first so many waits, or at its end."""
+
+Handlers = Mapping[type[Any], Handler]
+
+
+class MeantToFailError(Exception):
+    """What the actors of a scenario fail with."""
+
+
+class FailingActors:
+    """Of one node. `told`: the path of each actor that fails, before it does."""
+
+    def __init__(
+        self, faults: Iterable[ActorFailures], seed: str, sometimes: Sometimes, told: Callable[[str], object]
+    ) -> None:
+        self._faults = tuple(faults)
+        self._left = [fault.times for fault in self._faults]
+        self._chance = Chance(f"failures {seed}")
+        self._sometimes = sometimes
+        self._told = told
+        self._laid: dict[type[Actor], Handlers] = {}
+
+    def heal(self) -> None:
+        """Nobody fails any more."""
+        self._left = [0 for _ in self._left]
+
+    def handlers_of(self, actor_class: type[Actor]) -> Handlers:
+        """Its own, or those that may fail."""
+        laid = self._laid.get(actor_class)
+        if laid is None:
+            laid = self._laid[actor_class] = {
+                message_class: self._laid_over(handler, concerned)
+                if (concerned := self._concerned(actor_class.__name__, message_class.__name__))
+                else handler
+                for message_class, handler in actor_class._handlers.items()
+            }
+        return laid
+
+    def _concerned(self, actor: str, message: str) -> list[int]:
+        return [
+            number
+            for number, fault in enumerate(self._faults)
+            if fault.actor in (actor, EVERYTHING) and fault.message in (message, EVERYTHING)
+        ]
+
+    def _laid_over(self, handler: Handler, concerned: list[int]) -> Handler:
+        @wraps(handler)
+        def handle(actor: Actor, message: Any) -> Any:
+            for number in concerned:
+                if self._left[number] and self._fails(number, actor):
+                    self._left[number] -= 1
+                    return self._failing(actor, handler, message)
+            return handler(actor, message)
+
+        return handle
+
+    def _fails(self, number: int, actor: Actor) -> bool:
+        fault, path = self._faults[number], actor.path  # the root, which is the kernel's, has none
+        return bool(path) and fnmatchcase(path, fault.path) and self._chance.share() < fault.share
+
+    def _failing(self, actor: Actor, handler: Handler, message: Any) -> Any:
+        waits = self._chance.between(0, WAITS_AT_MOST)
+        if not waits:
+            raise self._failure(actor, message)
+        done = handler(actor, message)
+        if isinstance(done, CoroutineType):
+            return handled_until(done, waits, lambda: self._failure(actor, message))
+        raise self._failure(actor, message)
+
+    def _failure(self, actor: Actor, message: Any) -> MeantToFailError:
+        cell = actor._cell
+        self._told(actor.path)
+        self._sometimes.happened("actor-failed")
+        if decide(cell.strategy, cell.failures, actor.now_ns(), 0.0).action is Action.PARK:
+            self._sometimes.happened("actor-parked")
+        return MeantToFailError(f"{actor.path} on {type(message).__name__}, as the scenario wants it")
+
+
+async def handled_until(handling: CoroutineType[Any, Any, Any], waits: int, failure: Callable[[], Exception]) -> None:
+    """Handle it until so many waits of it are over, or to its end, and fail. What it raises by itself, it raises."""
+    await _waits(handling, waits)
+    raise failure()
+
+
+@types.coroutine
+def _waits(handling: CoroutineType[Any, Any, Any], waits: int) -> Generator[Any, Any, None]:
+    come: Any = None
+    raised: BaseException | None = None
+    try:
+        while True:
+            suspension = handling.send(come) if raised is None else handling.throw(raised)
+            come, raised = None, None
+            try:
+                come = yield suspension
+            except Interrupted as order:  # not what it waited for
+                raised = order
+                continue
+            except Exception as failed:
+                raised = failed
+            waits -= 1
+            if not waits:
+                return
+    except StopIteration:
+        return
+    finally:
+        handling.close()

@@ -1,0 +1,278 @@
+"""How the faults of a scenario befall a world: some are plans that calls are drawn from, others come at their time.
+
+Owns the chance of agents that die, clocks that jump and ways that are cut. `heal` ends all of it, but not what has been
+done: an agent that is away comes back by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from errno import EIO
+from functools import partial
+
+from runtime.volumes.capability import VolumeError
+from simulation.cri.behaviour_values import duration_ns
+from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan
+from simulation.faults.shortages import PassingShortage
+from simulation.node.mortal import AgentKilledError
+from simulation.scenarios.faults import (
+    EVERYWHERE,
+    ActorFailures,
+    AgentKills,
+    AgentPauses,
+    ApiCalls,
+    ApiOutage,
+    ApiWatches,
+    ClockJumps,
+    DiskFull,
+    Fault,
+    FrozenActor,
+    LostMessages,
+    Network,
+    NetworkCuts,
+    NodeShortage,
+    RuntimeCalls,
+    RuntimeEvents,
+    RuntimeOutage,
+    Volumes,
+)
+from simulation.scenarios.scenario import Scenario
+from simulation.scenarios.words import Range
+from simulation.world.chance import Chance
+from simulation.world.network import LinkFaults
+from simulation.world.world import World
+
+LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
+"""Beginnings of verbs that change nothing: nobody dies at them more than elsewhere."""
+
+AGAIN_NS = 50 * 10**6
+"""After which one asks again whether an agent is back."""
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
+
+
+def runtime_plan(faults: Iterable[Fault]) -> FaultPlan | None:
+    """What calls to the runtimes meet."""
+    calls: dict[str, CallFaults] = {}
+    events: EventFaultPlan | None = None
+    for fault in faults:
+        if isinstance(fault, RuntimeCalls):
+            calls[fault.verb] = CallFaults(
+                fail=fault.fail, lose=fault.lose, hang=fault.hang, slow=fault.slow, late=fault.late
+            )
+        elif isinstance(fault, RuntimeEvents):
+            events = EventFaultPlan(double=fault.double, lose=fault.lose, delay=fault.delay, cut=fault.cut)
+    return FaultPlan(calls, events) if calls or events else None
+
+
+def api_plan(faults: Iterable[Fault]) -> FaultPlan | None:
+    """What calls to the API server meet."""
+    calls: dict[str, CallFaults] = {}
+    events: EventFaultPlan | None = None
+    for fault in faults:
+        if isinstance(fault, ApiCalls):
+            calls[fault.verb] = CallFaults(fail=fault.fail, lose=fault.lose, slow=fault.slow, late=fault.late)
+        elif isinstance(fault, ApiWatches):
+            events = EventFaultPlan(delay=fault.delay, cut=fault.cut)
+    return FaultPlan(calls, events) if calls or events else None
+
+
+def link_faults(faults: Iterable[Fault], nodes: Sequence[str]) -> dict[str, LinkFaults]:
+    """What the way of each node meets; a fault that names a node goes before one that does not."""
+    found: dict[str, LinkFaults] = {}
+    networks = [fault for fault in faults if isinstance(fault, Network)]
+    for fault in sorted(networks, key=lambda each: each.node != EVERYWHERE):
+        for name in nodes if fault.node == EVERYWHERE else [fault.node]:
+            found[name] = LinkFaults((duration_ns(fault.delay[0]), duration_ns(fault.delay[1])), fault.loss)
+    return found
+
+
+def lost_messages(scenario: Scenario) -> dict[str, float]:
+    """Type of message -> chance that it is lost."""
+    return {fault.message: fault.share for fault in scenario.faults if isinstance(fault, LostMessages)}
+
+
+def actor_failures(scenario: Scenario) -> tuple[ActorFailures, ...]:
+    """Those that are drawn at each message."""
+    return tuple(fault for fault in scenario.faults if isinstance(fault, ActorFailures))
+
+
+# --- what comes at its time -------------------------------------------------------------------------------------------
+
+
+class Misfortunes:
+    """See the module. `lasts_ns`: within which that comes which comes at any moment."""
+
+    def __init__(self, world: World, scenario: Scenario, lasts_ns: int) -> None:
+        self._world = world
+        self._lasts_ns = lasts_ns
+        self._deeds = Chance(f"deeds {world.seed}")
+        self._volumes: list[Volumes] = []
+        self._kills: list[AgentKills] = []
+        self._hung: dict[str, set[str]] = {name: set() for name in world.nodes}
+        self._healed = False
+        self._dying: set[str] = set()
+        """Nodes whose agents die as soon as their deed is done."""
+        for fault in scenario.faults:
+            self._let_befall(fault)
+        for name in world.nodes:
+            self._stand_by(name)
+
+    def heal(self) -> None:
+        """No more of it, and what hung is done."""
+        self._healed = True
+        for name, paths in self._hung.items():
+            for path in sorted(paths):
+                self._world.nodes[name].host.tree.heal(path)
+
+    def hang(self, path: str) -> None:
+        """Everything below that path hangs on every node, until the world is healed."""
+        self._world.chronicle.sometimes.happened("disk-hung")
+        for name in self._world.nodes:
+            self._hang(name, path)
+
+    def _hang(self, name: str, path: str) -> None:
+        self._hung[name].add(path)
+        self._world.nodes[name].host.tree.hang(path)
+
+    def _let_befall(self, fault: Fault) -> None:
+        world = self._world
+        if isinstance(fault, ApiOutage):
+            lasts_ns, forgets = duration_ns(fault.lasts), fault.forgets
+            self._at(fault.at, lambda: world.api_outage(lasts_ns, forgets=forgets))
+        elif isinstance(fault, RuntimeOutage):
+            away_ns = duration_ns(fault.lasts)
+            self._at(fault.at, lambda: world.runtime_outage(away_ns))
+        elif isinstance(fault, DiskFull):
+            full_ns = duration_ns(fault.lasts)
+            self._at(fault.at, lambda: world.fill_disks(full_ns))
+        elif isinstance(fault, FrozenActor):
+            frozen_ns, path = duration_ns(fault.lasts), fault.path
+            self._at(fault.at, lambda: world.freeze(path, frozen_ns))
+        elif isinstance(fault, ClockJumps):
+            for _ in range(fault.times):
+                by_ns = self._draw(fault.by)
+                back = fault.direction == "back" or (fault.direction == "both" and world.chance.bits() % 2 == 0)
+                self._sometime(_jump(world, -by_ns if back else by_ns))
+        elif isinstance(fault, NetworkCuts):
+            for name in world.nodes if fault.node == EVERYWHERE else [fault.node]:
+                for _ in range(fault.times):
+                    self._sometime(_cut(world, name, self._draw(fault.lasts)))
+        elif isinstance(fault, AgentPauses):
+            for name in world.nodes:
+                for at_ns in self._moments(fault.times, fault.at):
+                    self._in(at_ns, _pause(world, name, self._draw(fault.lasts)))
+        elif isinstance(fault, AgentKills):
+            self._kills += [fault] if fault.at_deeds else []
+            for name in world.nodes:
+                for at_ns in self._moments(fault.times, fault.at):
+                    self._in(at_ns, self._kill(name, self._draw(fault.away)))
+        elif isinstance(fault, NodeShortage):
+            for name in world.nodes:
+                PassingShortage(world, name, fault).begin()
+        elif isinstance(fault, Volumes):
+            self._volumes.append(fault)
+
+    def _moments(self, times: int, at: tuple[str, ...]) -> list[int]:
+        drawn = [self._world.chance.between(0, self._lasts_ns) for _ in range(times)]
+        return drawn + [duration_ns(each) for each in at]
+
+    def _at(self, at: str, deed: Callable[[], object]) -> None:
+        self._in(duration_ns(at), deed)
+
+    def _sometime(self, deed: Callable[[], object]) -> None:
+        self._in(self._world.chance.between(0, self._lasts_ns), deed)
+
+    def _in(self, ns: int, deed: Callable[[], object]) -> None:
+        """What comes after all was healed does not come."""
+        self._world.after(ns, lambda: None if self._healed else deed())
+
+    def _draw(self, stretch: Range) -> int:
+        return self._world.chance.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
+
+    # --- at single deeds --------------------------------------------------------------------------------------------
+
+    def _stand_by(self, name: str) -> None:
+        """Where an agent does something to its disk or asks something of its runtime, it may die, or meet a fault."""
+        world = self._world
+        volumes = world.nodes[name].volumes
+
+        def before_deed(deed: str) -> None:
+            if self._dies_at(name, deed):
+                raise AgentKilledError(f"killed before: {deed}")
+            world.disk_deed(deed)
+
+        def before_call(verb: str) -> bool:
+            return verb.startswith(LOOKING) or not self._dies_at(name, verb)
+
+        def trouble(kind: str, directory: str) -> None:
+            self._trouble(name, kind, directory)
+
+        volumes.before = before_deed if self._kills else world.disk_deed
+        if self._volumes:
+            volumes.trouble = trouble
+        if self._kills:
+            world.nodes[name].ask_before_calls(before_call)
+
+    def _dies_at(self, name: str, deed: str) -> bool:
+        """Whether the agent dies before the deed."""
+        if self._healed or name in self._dying:
+            return False
+        for fault in self._kills:
+            if self._deeds.share() < fault.at_deeds and self._world.nodes[name].agent.alive:
+                self._world.chronicle.sometimes.happened("agent-killed-at-a-deed")
+                self._world.note(f"{name}: {deed}")
+                away_ns = self._deeds.between(duration_ns(fault.away[0]), duration_ns(fault.away[1]))
+                if self._deeds.bits() % 2:
+                    self._world.kill_agent(name, away_ns)
+                    return True
+                # it is done yet, and nobody hears of it
+                self._dying.add(name)
+                self._world.after(0, partial(self._kill_after_deed, name, away_ns))
+        return False
+
+    def _kill_after_deed(self, name: str, away_ns: int) -> None:
+        self._dying.discard(name)
+        self._world.kill_agent(name, away_ns)
+
+    def _kill(self, name: str, away_ns: int) -> Callable[[], object]:
+        """One that is dead at that moment dies again when it is back: it is to be killed so many times."""
+
+        def kill() -> None:
+            if self._healed:
+                return
+            if self._world.nodes[name].agent.alive:
+                self._world.kill_agent(name, away_ns)
+            else:
+                self._world.after(AGAIN_NS, kill)
+
+        return kill
+
+    def _trouble(self, name: str, kind: str, directory: str) -> None:
+        if self._healed:
+            return
+        sometimes = self._world.chronicle.sometimes
+        for fault in self._volumes:
+            if fault.kind not in (kind, EVERYWHERE):
+                continue
+            share = self._deeds.share()
+            if share < fault.hang:
+                if directory not in self._hung[name]:
+                    sometimes.happened("volume-hung")
+                    self._hang(name, directory)
+            elif share < fault.hang + fault.fail:
+                sometimes.happened("volume-failed")
+                raise VolumeError(f"a fault of the simulated world ({EIO})")
+
+
+def _jump(world: World, by_ns: int) -> Callable[[], object]:
+    return lambda: world.jump_clocks(by_ns)
+
+
+def _cut(world: World, name: str, lasts_ns: int) -> Callable[[], object]:
+    return lambda: world.cut_network(name, lasts_ns)
+
+
+def _pause(world: World, name: str, lasts_ns: int) -> Callable[[], object]:
+    return lambda: world.pause_agent(name, lasts_ns)

@@ -1,0 +1,70 @@
+"""Mailboxes that hold less than those of a real agent, and refuse some messages: what a good agent gets over.
+
+What is refused is lost, and whoever did not get it is told that something was, as by every full mailbox. A question is
+never refused here, since somebody waits for its answer, nor an actor's own timer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from actors.kernel import Actor
+from actors.kernel.mailbox import Mailbox, Posted
+from actors.kernel.promise import AskFuture
+from simulation.world.chance import Chance
+from simulation.world.sometimes import Sometimes
+
+
+class NarrowMailboxes:
+    """Makes them. `sizes`: class of actors -> how many messages may wait; `lost`: type of message -> chance."""
+
+    def __init__(self, sizes: Mapping[str, int], lost: Mapping[str, float], seed: str, sometimes: Sometimes) -> None:
+        self._sizes = sizes
+        self._lost = dict(lost)
+        self._chance = Chance(f"messages {seed}")
+        self._sometimes = sometimes
+
+    def __call__(self, actor_class: type[Actor]) -> Mailbox:
+        capacity = actor_class.mailbox_capacity
+        return _NarrowMailbox(self, min(capacity, self._sizes.get(actor_class.__name__, capacity)))
+
+    def loses(self, message: str) -> bool:
+        """Draws, once."""
+        share = self._lost.get(message)
+        lost = share is not None and self._chance.share() < share
+        if lost:
+            self._sometimes.happened("message-dropped")
+        return lost
+
+    def refused(self) -> None:
+        """One was full."""
+        self._sometimes.happened("mailbox-full")
+
+    def heal(self) -> None:
+        """Nothing is lost any more; they stay as small as they are."""
+        self._lost.clear()
+
+
+class _NarrowMailbox(Mailbox):
+    __slots__ = ("_maker",)
+
+    def __init__(self, maker: NarrowMailboxes, capacity: int) -> None:
+        super().__init__(capacity)
+        self._maker = maker
+
+    def post(
+        self,
+        message: Any,
+        reply_to: AskFuture[Any] | None,
+        sender: str,
+        now_ns: int,
+        key: Hashable | None = None,
+    ) -> Posted:
+        if reply_to is None and key is None and self._maker.loses(type(message).__name__):
+            self._refuse(now_ns)
+            return Posted.REFUSED
+        posted = super().post(message, reply_to, sender, now_ns, key)
+        if posted is Posted.REFUSED:
+            self._maker.refused()
+        return posted

@@ -1,0 +1,47 @@
+"""What the file system in memory consists of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from simulation.host.file_tree import FileTree
+
+
+class File(msgspec.Struct, eq=False):
+    """Bytes. `write` appends, as logs are written; `tree` keeps account of the size."""
+
+    tree: FileTree
+    data: bytearray = msgspec.field(default_factory=bytearray)
+    mode: int = 0o644
+    linked: bool = True
+
+    def write(self, data: bytes, /) -> int:
+        if self.linked:
+            self.tree.take(len(data))
+        self.data += data
+        return len(data)
+
+    def close(self) -> None:
+        """Nothing is held that must be let go."""
+
+
+class Link(msgspec.Struct, eq=False):
+    """A symbolic link."""
+
+    target: str
+
+
+class Directory(msgspec.Struct, eq=False):
+    """Entries by name."""
+
+    entries: dict[str, Node] = msgspec.field(default_factory=dict)
+    mode: int = 0o755
+    linked: bool = True
+    known_as: str = ""
+    """The path under which the tree finds it at once; empty for none."""
+
+
+Node = File | Link | Directory

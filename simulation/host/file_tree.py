@@ -1,0 +1,324 @@
+"""A file system in memory, with directories, files, links, a size, and faults on the parts of it that one names.
+
+Paths are absolute. Errors are those of a real one (`OSError` with errno). `fail` and `hang` put a fault on everything
+at and below a path until `heal` (`sick_paths`); what is done to a path goes through `gate`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable
+
+from simulation.host.file_finding import NO_NAMES, FileFinder
+from simulation.host.file_nodes import Directory, File, Link, Node
+from simulation.host.file_paths import directory_of, error_at, lies_in, normal, parts_of
+from simulation.host.sick_paths import SickPaths
+
+
+class FileTree(SickPaths, FileFinder):
+    """See the module. `capacity_bytes` None never fills."""
+
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        SickPaths.__init__(self)
+        FileFinder.__init__(self)
+        self.capacity_bytes = capacity_bytes
+        self.used_bytes = 0
+        self.version = 0
+        """Grows with every change: what was read at one version is still so."""
+        self._watchers: list[tuple[str, str, Callable[[], None]]] = []
+        """What is watched, the same with a slash behind it, and who is told."""
+        self._watched: tuple[str, ...] = ()
+        """All of these with a slash."""
+        self._above_watched: frozenset[str] = frozenset()
+        """What is watched, and all that is above it."""
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def exists(self, path: str) -> bool:
+        """There is something, links followed."""
+        return self._found(path) is not None
+
+    def is_directory(self, path: str) -> bool:
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return True
+        return isinstance(self._found(path), Directory)
+
+    def usage(self, path: str) -> tuple[int, int]:
+        """(bytes of all files, entries) at and below `path`; nothing where there is nothing."""
+        with self._lock:
+            try:
+                waiting: list[Node] = [self._node(path, follow=False)]
+            except OSError:
+                return 0, 0
+            used = entries = 0
+            while waiting:
+                node = waiting.pop()
+                entries += 1
+                if isinstance(node, File):
+                    used += len(node.data)
+                elif isinstance(node, Directory):
+                    waiting.extend(node.entries.values())
+        return used, entries
+
+    def is_link(self, path: str) -> bool:
+        try:
+            return isinstance(self._node(path, follow=False), Link)
+        except OSError:
+            return False
+
+    def names_in(self, path: str) -> list[str]:
+        """Names in a directory, sorted. Raises FileNotFoundError, NotADirectoryError."""
+        return sorted(self._directory(path).entries)
+
+    def read(self, path: str, limit_bytes: int | None = None) -> bytes:
+        """The beginning of a file, or all of it."""
+        return bytes(self._file(path).data[:limit_bytes])
+
+    def size(self, path: str) -> int:
+        """Bytes in a file."""
+        return len(self._file(path).data)
+
+    def plain_size(self, path: str) -> int | None:
+        """Bytes in a plain file, 0 of anything else, None where there is nothing."""
+        above, _, name = path.rpartition("/")
+        known = self._known.get(above)
+        if known is not None and known.linked:  # as in `_walk`: logs are measured again and again, all of them
+            node = known.entries.get(name)
+            if type(node) is File:
+                return len(node.data)
+        try:
+            node = self._node(path, follow=False)
+        except OSError:
+            return None
+        return len(node.data) if isinstance(node, File) else 0
+
+    def dead_links_in(self, directory: str, below: str) -> list[str]:
+        """Names of links in a directory that lead below a path where there is nothing; none without the directory."""
+        try:
+            entries = self._directory(directory).entries
+        except OSError:
+            return []
+        return sorted(
+            name
+            for name, node in entries.items()
+            if isinstance(node, Link) and node.target.startswith(below) and self._is_nowhere(node.target)
+        )
+
+    def _is_nowhere(self, path: str) -> bool:
+        return self._found(path) is None
+
+    def mode(self, path: str) -> int:
+        """The permission bits of a file or directory."""
+        node = self._node(path)
+        assert not isinstance(node, Link), "links were followed"
+        return node.mode
+
+    def read_link(self, path: str) -> str:
+        node = self._node(path, follow=False)
+        if not isinstance(node, Link):
+            raise error_at(errno.EINVAL, path)
+        return node.target
+
+    # --- changing ---------------------------------------------------------------------------------------------------
+
+    def make_directories(self, path: str) -> None:
+        """The directory and all above it; no error when it is there."""
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return
+        with self._lock:
+            if self._made(path) is not None:
+                return
+            node: Node = self._root
+            parts = parts_of(path)
+            for depth, name in enumerate(parts):
+                if not isinstance(node, Directory):
+                    raise error_at(errno.ENOTDIR, "/" + "/".join(parts[: depth + 1]))
+                found = node.entries.get(name)
+                if found is None:
+                    self.version += 1
+                    found = node.entries[name] = Directory()
+                elif isinstance(found, Link):
+                    found = self._follow(found, "/" + "/".join(parts[: depth + 1]))
+                node = found
+            if not isinstance(node, Directory):
+                raise error_at(errno.EEXIST, path)
+
+    def _made(self, path: str) -> Directory | None:
+        """The directory, with all above it; None, and nothing is made, where another thing than directories is on the
+        way, or the path is not as the tree names it.
+        """
+        known = self._known.get(path)
+        if known is not None and known.linked:
+            return known
+        head, slash, name = path.rpartition("/")
+        if not slash or name in NO_NAMES:
+            return None
+        above = self._made(head) if head else self._root
+        if above is None:
+            return None
+        there = above.entries.get(name)
+        if there is None:
+            self.version += 1
+            there = above.entries[name] = Directory()
+        elif type(there) is not Directory:
+            return None
+        self._keep(path, there)
+        return there
+
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
+        """Make or replace a file whose directory exists."""
+        with self._lock:
+            file = self._opened(path)
+            self.take(len(data) - len(file.data))
+            file.data[:] = data
+            if mode is not None:
+                file.mode = mode
+        if self._watchers:
+            self._tell(path)
+
+    def open(self, path: str) -> File:
+        """The file at `path`, made empty when there is none; its directory must exist."""
+        with self._lock:
+            return self._opened(path)
+
+    def _opened(self, path: str) -> File:
+        directory, name = self._parent(path)
+        node = directory.entries.get(name)
+        if type(node) is File:
+            return node
+        if node is not None:
+            with contextlib.suppress(FileNotFoundError):  # a link that leads nowhere is replaced
+                return self._file(path)
+        self.version += 1
+        file = directory.entries[name] = File(self)
+        return file
+
+    def link(self, path: str, target: str) -> None:
+        """Make a symbolic link, or turn the one that is there."""
+        with self._lock:
+            directory, name = self._parent(path)
+            replaced = directory.entries.get(name)
+            if isinstance(replaced, Directory):
+                raise error_at(errno.EISDIR, path)
+            if replaced is not None:
+                self._free(replaced)
+            self.version += 1
+            directory.entries[name] = Link(target)
+        self._tell(path)
+
+    def rename(self, old: str, new: str) -> None:
+        """Move something, replacing a file, a link or an empty directory; nothing moves into itself."""
+        with self._lock:
+            directory, name = self._parent(old)
+            if name not in directory.entries:
+                raise error_at(errno.ENOENT, old)
+            target, new_name = self._parent(new)
+            moved, replaced = directory.entries[name], target.entries.get(new_name)
+            if moved is replaced:
+                return
+            if _holds(moved, target):
+                raise error_at(errno.EINVAL, new)
+            if isinstance(replaced, Directory) and replaced.entries:
+                raise error_at(errno.ENOTEMPTY, new)
+            if replaced is not None:
+                self._free(replaced)
+            self.version += 1
+            target.entries[new_name] = directory.entries.pop(name)
+            if isinstance(moved, Directory):
+                self._known.clear()
+        self._tell(old)
+        self._tell(new)
+
+    def remove(self, path: str) -> None:
+        """A file, a link or an empty directory."""
+        with self._lock:
+            directory, name = self._parent(path)
+            node = directory.entries.get(name)
+            if node is None:
+                raise error_at(errno.ENOENT, path)
+            if isinstance(node, Directory) and node.entries:
+                raise error_at(errno.ENOTEMPTY, path)
+            self.version += 1
+            self._free(directory.entries.pop(name))
+        self._tell(path)
+
+    def remove_all(self, path: str) -> None:
+        """Something with all that is in it; no error when it is gone already."""
+        with self._lock:
+            try:
+                directory, name = self._parent(path)
+            except FileNotFoundError:
+                return
+            if name in directory.entries:
+                self.version += 1
+                self._free(directory.entries.pop(name))
+        self._tell(path)
+
+    def take(self, size_bytes: int) -> None:
+        """Account for bytes that are written, or freed when below zero. Raises ENOSPC when they do not fit."""
+        if size_bytes > 0 and self.capacity_bytes is not None and self.used_bytes + size_bytes > self.capacity_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.used_bytes += size_bytes
+        self.version += 1
+
+    # --- watching ---------------------------------------------------------------------------------------------------
+
+    def watch(self, path: str, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Call `on_change` after each change at or below `path`, or above it; appended logs are no change.
+
+        Gives what ends the watch.
+        """
+        path = normal(path)
+        entry = (path, path if path == "/" else f"{path}/", on_change)
+        with self._lock:
+            self._watchers.append(entry)
+            self._know_watched()
+
+        def end() -> None:
+            with self._lock:
+                if entry in self._watchers:
+                    self._watchers.remove(entry)
+                    self._know_watched()
+
+        return end
+
+    def _know_watched(self) -> None:
+        self._watched = tuple(below for _, below, _ in self._watchers)
+        above = set()
+        for watched, _, _ in self._watchers:
+            while watched not in above:
+                above.add(watched)
+                watched = directory_of(watched)
+        self._above_watched = frozenset(above)
+
+    def _tell(self, path: str) -> None:
+        if "//" in path or "/." in path or path.endswith("/"):
+            path = normal(path)
+        if not path.startswith(self._watched) and path not in self._above_watched:
+            return
+        for watched, below, on_change in tuple(self._watchers):
+            if path.startswith(below) or lies_in(watched, path):
+                on_change()
+
+    def _free(self, node: Node) -> None:
+        """It is no more, with all that is in it; whoever takes it away says that the tree has changed."""
+        gone = [node]
+        for each in gone:  # it grows meanwhile
+            if type(each) is File:
+                each.linked = False
+                self.used_bytes -= len(each.data)
+            elif type(each) is Directory:
+                each.linked = False
+                self._known.pop(each.known_as, None)
+                gone += each.entries.values()
+
+
+def _holds(node: Node, directory: Directory) -> bool:
+    """It is the directory, or one above it."""
+    if not isinstance(node, Directory):
+        return False
+    return node is directory or any(_holds(entry, directory) for entry in node.entries.values())

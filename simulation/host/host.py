@@ -1,0 +1,373 @@
+"""The host of a simulated node: what actors ask of a disk, answered from a `FileTree` in memory.
+
+Each class stands in for the `Local...` class of the same capability in `runtime/`, behaves like it, and passes every
+deed through the gate of the tree, where disks fail, hang and fill. Containers of the simulated runtime write into the
+same tree (`SimulatedContainerFiles`), so what they write is what the agent finds.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Mapping
+
+from runtime.logs.pod_files import PodFiles, StartFiles, attempt_after, content_of
+from runtime.logs.pod_logs import DeadLink, PodLogs
+from runtime.manifests.files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
+from runtime.manifests.store import ManifestStore
+from runtime.state.allocation_file import NAME as ALLOCATIONS
+from runtime.state.id_files import RECORD
+from simulation.cri.files import ContainerFiles
+from simulation.host.file_nodes import File
+from simulation.host.file_paths import directory_of
+from simulation.host.file_tree import FileTree
+from simulation.host.log_files import SimulatedLogFiles
+
+HOSTS = "/etc/hosts"
+RESOLV_CONF = "/etc/resolv.conf"
+HOST_ADDRESS = "192.0.2.1"
+_LOG = ".log"
+
+
+class SimulatedPodFiles:
+    """`runtime.logs.pod_files.PodFiles`."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def prepare_container(self, wanted: StartFiles) -> int:
+        tree, logs = self._tree, wanted.log_directory
+        hosts, text = wanted.hosts or ("", "")
+
+        def prepare() -> int:
+            tree.make_directories(logs)
+            attempt = wanted.attempt
+            if attempt is None:
+                attempt = attempt_after(tree.names_in(logs))
+            if path := wanted.message(attempt):
+                tree.make_directories(directory_of(path))
+                tree.open(path).mode = 0o666
+            if hosts:
+                tree.make_directories(directory_of(hosts))
+                tree.write(hosts, text.encode(), 0o644)
+            return attempt
+
+        return tree.gate_all(filter(None, (logs, wanted.message(wanted.attempt or 0), hosts)), prepare)
+
+    def read_termination_message(self, path: str, limit_bytes: int) -> str:
+        def read() -> str:
+            try:
+                return "" if self._tree.is_link(path) else self._tree.read(path, limit_bytes).decode("utf-8", "replace")
+            except OSError:
+                return ""
+
+        return self._readable(path, read)
+
+    def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
+        def tail() -> str:
+            try:
+                lines = self._tree.read(path).splitlines()[-limit_lines:]
+            except OSError:
+                return ""
+            return b"".join(map(content_of, lines))[-limit_bytes:].decode("utf-8", "replace")
+
+        return self._readable(path, tail)
+
+    def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
+        full = os.path.join(directory, path)
+
+        def read() -> str | None:
+            if self._tree.is_link(full):
+                raise OSError(errno.ELOOP, "it is a link", full)
+            if not self._tree.exists(full):
+                return None
+            data = self._tree.read(full, limit_bytes + 1)
+            if len(data) > limit_bytes:
+                raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", full)
+            return data.decode("utf-8", "replace")
+
+        return self._tree.gate(full, read)
+
+    def link_log(self, link: str, target: str) -> None:
+        def turn() -> None:
+            self._tree.make_directories(directory_of(link))
+            self._tree.link(link, target)
+
+        return self._tree.gate(link, turn)
+
+    def read_node_file(self, path: str, limit_bytes: int) -> str:
+        def read() -> str:
+            data = self._tree.read(path, limit_bytes + 1)
+            if len(data) > limit_bytes:
+                raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
+            return data.decode("utf-8", "replace")
+
+        return self._tree.gate(path, read)
+
+    def write_record(self, path: str, text: str) -> None:
+        def write() -> None:
+            if not self._tree.is_directory(directory_of(path)):
+                raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
+            self._tree.write(path, text.encode(), 0o600)
+
+        return self._tree.gate(path, write)
+
+    def _readable(self, path: str, deed: Callable[[], str]) -> str:
+        """Reading never fails: a disk that does shows nothing."""
+        try:
+            return self._tree.gate(path, deed)
+        except OSError:
+            return ""
+
+
+class SimulatedPodLogs:
+    """`runtime.logs.pod_logs.PodLogs`."""
+
+    def __init__(self, tree: FileTree, pod_logs: str, container_logs: str) -> None:
+        self._tree = tree
+        self._pod_logs = pod_logs
+        self._container_logs = container_logs
+        self._pods: tuple[int, tuple[str, ...]] = (-1, ())
+        self._links: tuple[int, tuple[DeadLink, ...]] = (-1, ())
+        """What was found, and at which version of the tree."""
+
+    def list_pods(self) -> tuple[str, ...]:
+        tree, root = self._tree, self._pod_logs
+
+        def find() -> tuple[str, ...]:
+            if self._pods[0] != tree.version:
+                self._pods = (tree.version, tuple(os.path.join(root, name) for name in _names_in(tree, root)))
+            return self._pods[1]
+
+        return tree.gate(root, find)
+
+    def dead_links(self) -> tuple[DeadLink, ...]:
+        tree, root = self._tree, self._container_logs
+
+        def find() -> tuple[DeadLink, ...]:
+            if self._links[0] != tree.version:
+                names = tree.dead_links_in(root, f"{self._pod_logs.rstrip('/')}/")
+                links = tuple(
+                    DeadLink(os.path.join(root, name), name[: -len(_LOG)].rpartition("-")[2])
+                    for name in names
+                    if name.endswith(_LOG)
+                )
+                self._links = (tree.version, links)
+            return self._links[1]
+
+        return tree.gate(root, find)
+
+    def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
+        if directory_of(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):
+            raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
+
+        def remove() -> None:
+            self._tree.remove_all(directory)
+            for link in links:
+                self._tree.remove_all(link)
+
+        return self._tree.gate(directory, remove)
+
+    def remove_container(self, directory: str, attempt: int, link: str) -> None:
+        tree, log = self._tree, f"{attempt}{_LOG}"
+
+        def remove() -> None:
+            for name in _names_in(tree, directory):
+                if name == log or name.startswith(f"{log}."):
+                    tree.remove_all(os.path.join(directory, name))
+            return self.remove_link(link)
+
+        return tree.gate(directory, remove)
+
+    def remove_link(self, path: str) -> None:
+        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+
+
+class SimulatedIdFiles:
+    """`runtime.state.id_files.IdFiles`. `root` is the agent's directory. Nobody has chosen ids on a simulated machine."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        self._tree = tree
+        self._pods = os.path.join(root, "pods")
+
+    def subordinate(self) -> tuple[str | None, str | None]:
+        return None, None
+
+    def records(self) -> Mapping[str, str]:
+        tree = self._tree
+
+        def read() -> dict[str, str]:
+            paths = {uid: self._record(uid) for uid in _names_in(tree, self._pods)}
+            return {uid: tree.read(path).decode() for uid, path in paths.items() if tree.exists(path)}
+
+        return tree.gate(self._pods, read)
+
+    def write(self, uid: str, text: str) -> None:
+        path = self._record(uid)
+        return self._tree.gate(path, lambda: self._tree.write(path, text.encode(), 0o600))
+
+    def remove(self, uid: str) -> None:
+        path = self._record(uid)
+        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+
+    def _record(self, uid: str) -> str:
+        return os.path.join(self._pods, uid, RECORD)
+
+
+class SimulatedAllocationFile:
+    """`runtime.state.allocation_file.AllocationFile`. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        self._tree = tree
+        self._path = os.path.join(root, ALLOCATIONS)
+        self._directory = directory_of(self._path)
+
+    def load(self) -> bytes | None:
+        tree, path = self._tree, self._path
+        return tree.gate(path, lambda: tree.read(path) if tree.exists(path) else None)
+
+    def save(self, content: bytes) -> None:
+        tree, path = self._tree, self._path
+
+        def save() -> None:
+            tree.make_directories(self._directory)
+            tree.write(path, content, 0o600)
+
+        return tree.gate(path, save)
+
+
+class SimulatedManifests:
+    """`runtime.manifests.files.ManifestDirectory`."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def read(self, path: str) -> ManifestReading:
+        try:
+            return self._tree.gate(path, lambda: self._read(path))
+        except OSError as failure:
+            return ManifestReading(problem=failure.strerror or str(failure))
+
+    def watch(self, path: str, on_change: Callable[[], None]) -> SimulatedManifestWatch:
+        return SimulatedManifestWatch(self._tree, path, on_change)
+
+    def _read(self, path: str) -> ManifestReading:
+        tree = self._tree
+        if not tree.exists(path):
+            return ManifestReading(missing=True)
+        if not tree.is_directory(path):
+            return ManifestReading((self._read_file(path),))
+        paths = [os.path.join(path, name) for name in tree.names_in(path) if not name.startswith(".")]
+        return ManifestReading(tuple(self._read_file(file) for file in paths if not tree.is_directory(file)))
+
+    def _read_file(self, path: str) -> ManifestFile:
+        if not self._tree.exists(path):
+            return ManifestFile(path, None, "the link leads nowhere")
+        content = self._tree.read(path, LIMIT_BYTES + 1)
+        if len(content) > LIMIT_BYTES:
+            return ManifestFile(path, None, f"it is larger than {LIMIT_BYTES // 1024 // 1024} MiB")
+        return ManifestFile(path, content)
+
+
+class SimulatedManifestStore:
+    """`runtime.manifests.store.ManifestStore`."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def prepare(self, directory: str) -> None:
+        return self._tree.gate(directory, lambda: self._tree.make_directories(directory))
+
+    def write(self, path: str, content: bytes) -> None:
+        return self._tree.gate(path, lambda: self._tree.write(path, content, 0o600))
+
+    def remove(self, path: str) -> None:
+        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+
+
+class SimulatedManifestWatch:
+    """`runtime.manifests.files.ManifestWatch`: watches from the first `renew` until closed."""
+
+    def __init__(self, tree: FileTree, path: str, on_change: Callable[[], None]) -> None:
+        self._tree = tree
+        self._path = path
+        self._on_change = on_change
+        self._end: Callable[[], None] | None = None
+        self._closed = False
+
+    def renew(self) -> str:
+        if self._closed:
+            return "the watch is closed"
+        if self._end is None:
+            self._end = self._tree.watch(self._path, self._on_change)
+        return ""
+
+    def close(self) -> None:
+        self._closed = True
+        if self._end is not None:
+            self._end()
+
+
+class SimulatedContainerFiles:
+    """`simulation.cri.files.ContainerFiles`. Containers have no lane to hang on: where the disk hangs, they fail."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+
+    def open_log(self, path: str) -> File:
+        def make() -> File:
+            self._tree.make_directories(directory_of(path))
+            return self._tree.open(path)
+
+        file = self._tree.gate(path, make)
+        if not isinstance(file, File):
+            raise OSError(errno.EIO, "the disk hangs", path)
+        return file
+
+    def write_message(self, path: str, data: bytes) -> None:
+        def write() -> bool:
+            if not self._tree.exists(path):
+                raise FileNotFoundError(errno.ENOENT, "there is no termination file", path)
+            self._tree.write(path, data)
+            return True
+
+        if self._tree.gate(path, write) is not True:
+            raise OSError(errno.EIO, "the disk hangs", path)
+
+
+class SimulatedHost:
+    """One simulated machine: its tree, and every capability made of it."""
+
+    def __init__(
+        self,
+        *,
+        disk_bytes: int | None = None,
+        pod_logs: str = "/var/log/pods",
+        container_logs: str = "/var/log/containers",
+    ) -> None:
+        self.tree = FileTree(disk_bytes)
+        self._furnish()
+        self.pod_files: PodFiles = SimulatedPodFiles(self.tree)
+        self.pod_logs: PodLogs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
+        self.log_files = SimulatedLogFiles(self.tree)
+        self.manifests: ManifestDirectory = SimulatedManifests(self.tree)
+        self.manifest_store: ManifestStore = SimulatedManifestStore(self.tree)
+        self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
+
+    def _furnish(self) -> None:
+        """What every machine has."""
+        self.tree.make_directories("/etc")
+        self.tree.write(HOSTS, f"127.0.0.1\tlocalhost\n{HOST_ADDRESS}\tsimulated\n".encode())
+        self.tree.write(RESOLV_CONF, f"nameserver {HOST_ADDRESS}\nsearch example.test\n".encode())
+
+    def put_manifest(self, path: str, content: str | bytes) -> None:
+        """Write a manifest as a person would, making its directory."""
+        self.tree.make_directories(directory_of(path))
+        self.tree.write(path, content.encode() if isinstance(content, str) else content)
+
+
+def _names_in(tree: FileTree, directory: str) -> list[str]:
+    try:
+        return tree.names_in(directory)
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,86 @@
+"""Faults on parts of a file system that one names: what lies there fails, or hangs, until it is healed.
+
+A deed that hangs is played as the simulated lanes want it: `gate` gives a promise instead of the result, and `heal`
+does the deed and keeps the promise.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
+
+from actors.kernel.promise import Promise
+from simulation.host.file_paths import lies_in, normal
+
+T = TypeVar("T")
+
+
+class SickPaths:
+    """See the module. Deeds are done one at a time."""
+
+    def __init__(self) -> None:
+        self._failing: dict[str, int] = {}
+        self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
+        self._lock = threading.RLock()
+
+    def gate(self, path: str, deed: Callable[[], T]) -> T:
+        """Do `deed`, which touches `path`, unless a fault lies there: then raise, or give a promise of the result."""
+        if self._failing or self._hanging:
+            return self.gate_all((path,), deed)
+        with self._lock:
+            return deed()
+
+    def gate_all(self, paths: Iterable[str], deed: Callable[[], T]) -> T:
+        """As `gate`, of a deed that touches several paths: the first of them that is sick decides. While no fault lies
+        anywhere none of them is looked at.
+        """
+        with self._lock:
+            for path in map(normal, paths) if self._failing or self._hanging else ():
+                for prefix, number in self._failing.items():
+                    if lies_in(path, prefix):
+                        raise OSError(number, os.strerror(number), path)
+                for prefix, waiting in self._hanging.items():
+                    if lies_in(path, prefix):
+                        promise: Promise[Any] = Promise()
+                        waiting.append((promise, deed))
+                        return promise  # type: ignore[return-value]  # what the simulated lane takes for a hang
+            return deed()
+
+    def fail(self, path: str, number: int = errno.EIO) -> None:
+        """Everything at and below `path` fails with this errno from now on."""
+        self._failing[normal(path)] = number
+
+    def hang(self, path: str) -> None:
+        """Everything at and below `path` hangs from now on."""
+        self._hanging.setdefault(normal(path), [])
+
+    def heal(self, path: str) -> None:
+        """No fault lies on `path` any more; what hung there is done now."""
+        path = normal(path)
+        with self._lock:
+            self._failing.pop(path, None)
+            waiting = self._hanging.pop(path, [])
+        for promise, deed in waiting:
+            if promise.done():
+                continue
+            try:
+                result = deed()
+            except OSError as error:
+                promise.set_exception(error)
+                continue
+            if isinstance(result, Promise):  # another part of the deed hangs elsewhere
+                result.add_done_callback(partial(_copy, promise))
+            else:
+                promise.set_result(result)
+
+
+def _copy(promise: Promise[Any], ended: Promise[Any]) -> None:
+    error = ended.exception()
+    if error is None:
+        promise.set_result(ended.result())
+    else:
+        promise.set_exception(error)

@@ -1,0 +1,228 @@
+"""Directories, volumes and devices on a simulated host: `runtime.volumes.capability.NodeVolumes`, kept in a `FileTree`.
+
+The kinds are those of a real node, and lie where they lie there. A mount is a directory that is listed in `mounted`; to
+remove one that is still mounted is refused, as it would wipe the data of others. Volumes of CSI drivers stand on
+devices that pods share. The world outlives the agent, so an agent that died leaves all of this to the next.
+
+`before` is called with words before each single deed on the way (a directory made, something mounted, removed), so that
+tests may let the agent die between any two of them. The tree's `hang` and `fail` put faults on all that is done below
+a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from config.objects import Pod
+from runtime.volumes.atomic_writer import checked
+from runtime.volumes.capability import (
+    DiskScan,
+    LocatedVolume,
+    Payload,
+    Say,
+    VolumeError,
+    VolumePlace,
+    VolumeSpec,
+)
+from runtime.volumes.pod_volumes import json_name_of
+from simulation.host.file_tree import FileTree
+
+_KINDS = {
+    "empty_dir": "empty-dir",
+    "host_path": "host-path",
+    "config_map": "configmap",
+    "secret": "secret",
+    "downward_api": "downward-api",
+    "projected": "projected",
+    "image": "image",
+    "nfs": "nfs",
+    "local": "local-volume",
+    "csi": "csi",
+}
+_OF_OBJECTS = frozenset({"config_map", "secret", "downward_api", "projected"})
+_MOUNTED = frozenset({"secret", "downward_api", "projected", "nfs", "local", "csi"})
+_DEVICE_FILE = "vol_data.json"
+
+
+class SimulatedNodeVolumes:
+    """See the module. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str, before: Callable[[str], None] = lambda deed: None) -> None:
+        self._tree = tree
+        self._root = root.rstrip("/")
+        self._pods = f"{self._root}/pods"
+        self._csi = f"{self._root}/plugins/kubernetes.io/csi"
+        self.before = before
+        self.trouble: Callable[[str, str], None] = lambda kind, directory: None
+        """Called with the kind of a volume that is to be made and its directory; may raise `VolumeError`."""
+        self.mounted: set[str] = set()
+
+    # --- where things are -------------------------------------------------------------------------------------------
+
+    def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
+        kind = _KINDS.get(spec.source)
+        if kind is None:
+            raise VolumeError(f"volumes of type {json_name_of(spec.source)} are not supported yet")
+        device = f"kubernetes.io/csi/{_device_of(spec)}" if _device_of(spec) else ""
+        return LocatedVolume(self._place(uid, f"kubernetes.io/{kind}", spec.name, spec.block), device)
+
+    def _place(self, uid: str, plugin: str, name: str, block: bool) -> VolumePlace:
+        below = "volumeDevices" if block else "volumes"
+        return VolumePlace(uid, plugin, name, block, f"{self._pods}/{uid}/{below}/{plugin.replace('/', '~')}/{name}")
+
+    def _stage_of(self, device: str) -> str:
+        return f"{self._csi}/{device.removeprefix('kubernetes.io/csi/').replace('/', '~')}"
+
+    # --- making -----------------------------------------------------------------------------------------------------
+
+    def make_pod(self, uid: str) -> None:
+        path = f"{self._pods}/{uid}"
+        return self._tree.gate(path, partial(self._make, path))
+
+    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
+        path = self._stage_of(_device_of(spec))
+
+        def make() -> None:
+            self._make(f"{path}/globalmount")
+            self._mount(f"{path}/globalmount")
+
+        return self._tree.gate(path, make)
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
+        place = self.locate(pod.metadata.uid, spec).place
+        self.trouble(json_name_of(spec.source), place.directory)
+
+        def make() -> str:
+            if spec.source == "image":
+                return ""
+            if spec.source == "host_path":
+                source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path
+                return source.path if source is not None else ""
+            if spec.source in _OF_OBJECTS and spec.payload is None:
+                raise VolumeError("what is to be in it is not known yet")
+            self._make(place.directory)
+            path = self._path_of(spec, place)
+            if device := _device_of(spec):
+                stage = f"{self._stage_of(device)}/globalmount"
+                if stage not in self.mounted:
+                    raise VolumeError(f"{device} is not staged")
+                self.before(f"write {place.directory}/{_DEVICE_FILE}")
+                self._tree.write(f"{place.directory}/{_DEVICE_FILE}", device.encode())
+                self._make(path)
+            if spec.source in _MOUNTED:
+                self._mount(path)
+            if spec.payload is not None:
+                self._write(path, spec.payload)
+            return path
+
+        return self._tree.gate(place.directory, make)
+
+    def _path_of(self, spec: VolumeSpec, place: VolumePlace) -> str:
+        return f"{place.directory}/mount" if _device_of(spec) else place.directory
+
+    def usable(self, uid: str, spec: VolumeSpec) -> str:
+        place = self.locate(uid, spec).place
+        path = self._path_of(spec, place)
+        return self._tree.gate(place.directory, lambda: path if self._is_whole(spec, path) else "")
+
+    def _is_whole(self, spec: VolumeSpec, path: str) -> bool:
+        there = self._tree.exists(path) and (spec.source not in _MOUNTED or path in self.mounted)
+        return there and (spec.source not in _OF_OBJECTS or bool(self._tree.names_in(path)))
+
+    def _make(self, path: str) -> None:
+        if not self._tree.exists(path):
+            self.before(f"make {path}")
+            self._tree.make_directories(path)
+
+    def _mount(self, path: str) -> None:
+        if path not in self.mounted:
+            self.before(f"mount {path}")
+            self.mounted.add(path)
+
+    def _write(self, path: str, payload: Payload) -> None:
+        """The files as a container sees them. No link is turned here: nobody can look in between."""
+        files = checked(payload)
+        self.before(f"write {path}")
+        for name in self._tree.names_in(path):
+            if name not in files:
+                self._tree.remove_all(f"{path}/{name}")
+        for name, file in files.items():
+            if "/" in name:
+                self._tree.make_directories(f"{path}/{name.rpartition('/')[0]}")
+            self._tree.write(f"{path}/{name}", file.data, file.mode)
+
+    # --- taking down ------------------------------------------------------------------------------------------------
+
+    def release(self, place: VolumePlace) -> None:
+        return self._tree.gate(place.directory, lambda: self._take_down(place.directory))
+
+    def unstage(self, device: str) -> None:
+        path = self._stage_of(device)
+        return self._tree.gate(path, lambda: self._take_down(path))
+
+    def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
+        path = f"{self._pods}/{uid}"
+
+        def remove() -> tuple[LocatedVolume, ...]:
+            volumes = tuple(self._volumes_of(uid))
+            if not volumes:
+                self._remove(path)
+            return volumes
+
+        return self._tree.gate(path, remove)
+
+    def _take_down(self, path: str) -> None:
+        for mount in sorted(self._mounted_below(path), reverse=True):
+            self.before(f"unmount {mount}")
+            self.mounted.discard(mount)
+        self._remove(path)
+
+    def _remove(self, path: str) -> None:
+        if self.mounted and (left := self._mounted_below(path)):
+            raise VolumeError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
+        if self._tree.exists(path):
+            self.before(f"remove {path}")
+            self._tree.remove_all(path)
+
+    def _mounted_below(self, path: str) -> list[str]:
+        return sorted(each for each in self.mounted if each == path or each.startswith(f"{path}/"))
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
+        return self._tree.gate(f"{self._pods}/{uid}", lambda: tuple(self._volumes_of(uid)))
+
+    def list_uids(self) -> tuple[str, ...]:
+        return self._tree.gate(self._pods, lambda: tuple(self._names_in(self._pods)))
+
+    def scan(self) -> DiskScan:
+        def look() -> DiskScan:
+            devices = tuple(f"kubernetes.io/csi/{name.replace('~', '/')}" for name in self._names_in(self._csi))
+            return DiskScan({uid: tuple(self._volumes_of(uid)) for uid in self._names_in(self._pods)}, devices)
+
+        return self._tree.gate(self._pods, look)
+
+    def _volumes_of(self, uid: str) -> list[LocatedVolume]:
+        found: list[LocatedVolume] = []
+        for block, below in ((False, "volumes"), (True, "volumeDevices")):
+            top = f"{self._pods}/{uid}/{below}"
+            for plugin in self._names_in(top):
+                for name in self._names_in(f"{top}/{plugin}"):
+                    place = self._place(uid, plugin.replace("~", "/"), name, block)
+                    found.append(LocatedVolume(place, self._device_at(place)))
+        return found
+
+    def _device_at(self, place: VolumePlace) -> str:
+        file = f"{place.directory}/{_DEVICE_FILE}"
+        is_on_device = place.plugin == "kubernetes.io/csi" and self._tree.exists(file)
+        return f"kubernetes.io/csi/{self._tree.read(file).decode()}" if is_on_device else ""
+
+    def _names_in(self, path: str) -> list[str]:
+        return self._tree.names_in(path) if self._tree.is_directory(path) else []
+
+
+def _device_of(spec: VolumeSpec) -> str:
+    """Driver and handle of a persistent volume of a CSI driver; empty for all else."""
+    source = spec.persistent.spec.csi if spec.persistent is not None else None
+    return f"{source.driver}^{source.volume_handle}" if source is not None else ""

@@ -1,0 +1,46 @@
+"""`SimulatedHookCaller`: `runtime.hooks.HookCaller` for containers that are not there.
+
+What a container answers is said by its annotation `hook-call` (`docs/simulated-runtime.md`); where it says nothing, a
+container that runs answers at once. What was called is kept on its record, so that a test can tell. The dispatcher is
+the agent's: what a killed agent has asked nobody answers.
+"""
+
+from __future__ import annotations
+
+from actors.kernel import Dispatcher, Promise, kept
+from runtime.cri.enums import ContainerState
+from runtime.hooks import HookAnswer
+from runtime.io.pending import Pending
+from simulation.cri import SimulatedCri
+from simulation.cri.behaviour import at
+from simulation.cri.behaviour_values import HookDeed
+
+_ANSWERS = {
+    HookDeed.OK: HookAnswer(),
+    HookDeed.FAIL: HookAnswer("the simulated container hangs up"),
+    HookDeed.PLAIN: HookAnswer("", "the simulated container gave an HTTP response to an HTTPS client"),
+}
+
+
+class SimulatedHookCaller:
+    """See the module. `world` is the runtime that knows its containers."""
+
+    def __init__(self, dispatcher: Dispatcher, world: SimulatedCri) -> None:
+        self._dispatcher = dispatcher
+        self._world = world
+
+    def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> Pending[HookAnswer]:
+        record = self._world.state.containers.get(container_id)
+        if record is None or record.state is not ContainerState.CONTAINER_RUNNING:
+            return kept(HookAnswer("connect: connection refused"))
+        record.hook_calls.append(url)
+        deed = at(record.behaviour.hook_call, len(record.hook_calls) - 1)
+        promise: Promise[HookAnswer] = Promise()
+        if deed is not HookDeed.HANG:
+            self._dispatcher.schedule(record.behaviour.hook_delay, lambda: _answer(promise, _ANSWERS[deed]))
+        return promise
+
+
+def _answer(promise: Promise[HookAnswer], answer: HookAnswer) -> None:
+    if not promise.done():
+        promise.set_result(answer)

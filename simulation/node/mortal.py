@@ -1,0 +1,293 @@
+"""An agent that can be killed: what stands between a node's actors and the world they run in.
+
+A process that dies does no more; what it had asked of others goes on without it. So it is here: after `kill` no actor
+of the agent is woken again, no timer and no waiting call of a lane fires, and no word reaches the runtime or the disk,
+even from a turn that is still being taken. Calls that had reached the runtime before are carried out. The world itself
+(clock, chance, runtime, disk) lives on for the next agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actors.kernel import Actor, Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
+from actors.kernel.dispatcher import Trace
+from actors.kernel.mailbox import Mailbox
+from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
+from runtime.api.calls import K, R
+from runtime.cri import Cri
+from runtime.cri.errors import CriError
+from runtime.cri.verbs import Req, Res, Verb
+from runtime.io.pending import Subscription
+from simulation.faults.failing import FailingActors, Handlers
+
+if TYPE_CHECKING:
+    from actors.kernel.cell import Cell
+
+T = TypeVar("T")
+Mailboxes = Callable[[type[Actor]], Mailbox]
+"""Makes the mailbox of an actor of that class."""
+BeforeCall = Callable[[str], bool]
+"""May say of a call to the runtime, by its verb, that nothing comes of it."""
+
+
+class AgentKilledError(KernelError):
+    """A call that had not begun when its agent died."""
+
+
+class MortalDispatcher(Dispatcher):
+    """The dispatcher of one agent, on that of the world. `life` counts the agents on one host. `trace`: who is told of
+    the messages of this agent, instead of who listened to the whole world when it began.
+    """
+
+    def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
+        self.alive = True
+        self.clock = world.clock
+        self.trace = world.trace if trace is None else trace
+        self.mailboxes: Mailboxes | None = None
+        self.failing: FailingActors | None = None
+        self.before_call: BeforeCall | None = None
+        self._awake = True
+        self._late: list[Callable[[], object]] = []
+        self._waiting: list[Cell] = []
+        self._frozen = ""
+        self._wanted: Callable[[], object] = lambda: None
+        self._own_lanes: dict[str, _MortalLane] = {}
+        self.chance = world.chance
+        # The ways of every message: no call of ours between.
+        self.now_ns = world.now_ns  # type: ignore[method-assign]
+        self.wall_ns = world.wall_ns  # type: ignore[method-assign]
+        self.enqueue = world.enqueue
+        self._world = world
+        self._life = life
+
+    def kill(self) -> None:
+        """See the module."""
+        self.alive = self._awake = False
+        self._waiting.clear()
+        self._let_in()
+
+    @property
+    def runs(self) -> bool:
+        """It lives, and gets CPU."""
+        return self._awake
+
+    def pause(self) -> None:
+        """The agent gets no CPU: nothing of it is done until `resume`, and then all at once."""
+        if self.alive:
+            self._awake = False
+            self._let_in()
+
+    def resume(self) -> None:
+        """It goes on where it was; an actor that is frozen stays so."""
+        if not self.alive or self._awake:
+            return
+        self._awake = True
+        late, self._late = self._late, []
+        self._let_run()
+        for fn in late:
+            fn()
+
+    def freeze(self, path: str, wanted: Callable[[], object] = lambda: None) -> None:
+        """The actor of that path handles nothing any more, until `thaw`; `wanted` is called when it has work."""
+        self._frozen, self._wanted = path, wanted
+        self._let_in()
+
+    def thaw(self) -> None:
+        """No actor is frozen."""
+        self._frozen = ""
+        self._let_run()
+
+    def _let_in(self) -> None:
+        """Choose the way that those take who have work: there is no call of ours on it but where something is wrong."""
+        way: Callable[[Cell], object] = self._world.enqueue
+        if not self.alive:
+            way = _nobody_runs
+        elif not self._awake:
+            way = self._waiting.append
+        elif self._frozen:
+            way = self._enqueue_unless_frozen
+        self.enqueue = way
+
+    def _enqueue_unless_frozen(self, cell: Cell) -> None:
+        if cell.path == self._frozen:
+            self._waiting.append(cell)
+            self._wanted()
+        else:
+            self._world.enqueue(cell)
+
+    def _let_run(self) -> None:
+        self._let_in()
+        if not self._awake:
+            return
+        waiting = tuple(self._waiting)
+        self._waiting.clear()  # in place: while the agent stands still its way leads into this very list
+        for cell in waiting:
+            self.enqueue(cell)
+
+    def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
+        return Mailbox(actor_class.mailbox_capacity) if self.mailboxes is None else self.mailboxes(actor_class)
+
+    def handlers_of(self, actor_class: type[Actor]) -> Handlers:
+        return actor_class._handlers if self.failing is None else self.failing.handlers_of(actor_class)
+
+    def now_ns(self) -> int:
+        return self._world.now_ns()
+
+    def wall_ns(self) -> int:
+        return self._world.wall_ns()
+
+    def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> Cancellable:
+        if every_ns is None:
+            return self._world.schedule(after_ns, lambda: fn() if self._awake else self._keep(fn))
+
+        def tick() -> None:
+            if self._awake:
+                fn()
+            elif not self.alive:
+                timer.cancel()
+            elif fn not in self._late:
+                self._keep(fn)
+
+        timer = self._world.schedule(after_ns, tick, every_ns)
+        return timer
+
+    def _keep(self, fn: Callable[[], object]) -> None:
+        """What was to be done while the agent stood still is done afterwards."""
+        if self.alive:
+            self._late.append(fn)
+
+    def new_uid(self) -> str:
+        return self._world.new_uid()
+
+    def lane(self, name: str, *, size: int, per_key: int) -> Lane:
+        lane = self._own_lanes.get(name)
+        if lane is None:
+            # A dead agent's calls that hang do not take the places of the next one's.
+            own = name if self._life == 0 else f"{name} ({self._life})"
+            lane = self._own_lanes[name] = _MortalLane(self, self._world.lane(own, size=size, per_key=per_key))
+        return lane
+
+    def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
+        return self._world.wait_until_done(pending, timeout_ns)
+
+    def lanes(self) -> tuple[LaneReport, ...]:
+        return self._world.lanes()
+
+    def stuck(self) -> tuple[tuple[str, int], ...]:
+        return self._world.stuck()
+
+    def close(self) -> None:
+        """Ends the agent, not the world."""
+        self.kill()
+
+
+def _nobody_runs(_: Cell) -> None:
+    """In place of `enqueue` when the agent is dead."""
+
+
+class _MortalLane:
+    __slots__ = ("_agent", "_lane", "name")
+
+    def __init__(self, agent: MortalDispatcher, lane: Lane) -> None:
+        self.name = lane.name
+        self._agent = agent
+        self._lane = lane
+
+    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Pending[T]:
+        if not self._agent.alive:
+            return Promise()
+
+        def call() -> T:
+            if not self._agent.alive:
+                raise AgentKilledError("the agent is dead")
+            return fn(*args)
+
+        call.__qualname__ = getattr(fn, "__qualname__", None) or repr(fn)
+        pending = self._lane.submit(key, call, deadline_ns=deadline_ns)
+        # Of a call on which the agent has died it hears nothing, even where the call was made within its turn.
+        return pending if self._agent.alive else Promise()
+
+    def report(self) -> LaneReport:
+        return self._lane.report()
+
+
+class MortalCri:
+    """The runtime as one agent reaches it."""
+
+    def __init__(self, agent: MortalDispatcher, cri: Cri) -> None:
+        self._agent = agent
+        self._cri = cri
+
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+        """See `Cri.call`."""
+        agent = self._agent
+        if not agent.alive or (agent.before_call is not None and not agent.before_call(verb.name)):
+            return Promise()
+        return self._cri.call(verb, request, timeout_ns=timeout_ns)
+
+    def stream(
+        self,
+        verb: Verb[Req, Res],
+        request: Req,
+        on_item: Callable[[Res], None],
+        on_end: Callable[[CriError | None], None],
+    ) -> Subscription:
+        """See `Cri.stream`."""
+        return self._cri.stream(verb, request, on_item, on_end) if self._agent.alive else _Nothing()
+
+
+class MortalApi:
+    """The API server as one agent reaches it. `close` ends its watches, as the end of a process does."""
+
+    def __init__(self, agent: MortalDispatcher, api: Api) -> None:
+        self._agent = agent
+        self._api = api
+        self._watches: dict[Subscription, None] = {}
+        """Those that have not ended: an agent begins one every few minutes, for as long as it lives."""
+
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+        """See `Api.call`."""
+        return self._api.call(call, timeout_ns=timeout_ns) if self._agent.alive else Promise()
+
+    def watch(
+        self,
+        call: WatchCall[K],
+        on_event: Callable[[WatchEvent[K]], None],
+        on_end: Callable[[ApiError | None], None],
+    ) -> Subscription:
+        """See `Api.watch`."""
+        if not self._agent.alive:
+            return _Nothing()
+        own: list[Subscription] = []
+        over = False
+
+        def ended(error: ApiError | None) -> None:
+            nonlocal over
+            over = True
+            for watch in own:
+                self._watches.pop(watch, None)
+            own.clear()
+            on_end(error)
+
+        watch = self._api.watch(call, on_event, ended)
+        if not over:  # where nobody can be reached it ends before it is here
+            own.append(watch)
+            self._watches[watch] = None
+        return watch
+
+    @property
+    def watches(self) -> int:
+        """How many go on."""
+        return len(self._watches)
+
+    def close(self) -> None:
+        """The agent is dead."""
+        while self._watches:
+            self._watches.popitem()[0].close()
+
+
+class _Nothing:
+    def close(self) -> None:
+        """There is nothing to end."""

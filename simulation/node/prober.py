@@ -1,0 +1,88 @@
+"""`SimulatedProber`: `runtime.probes.Prober` for containers that are not there.
+
+What a container answers is said by its annotations (`readiness-probe` and its siblings, `docs/simulated-runtime.md`).
+Where they say nothing, a probe over the network succeeds if the container runs, and a command is run by the simulated
+runtime. Takes no time but what `probe-delay` says. The dispatcher is the agent's: what a killed agent has asked nobody
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from actors.kernel import Dispatcher, Promise
+from runtime.cri import Cri
+from runtime.cri.enums import ContainerState
+from runtime.io.pending import Pending
+from runtime.probes import Check, ExecCheck, Outcome, ProbeAnswer
+from runtime.probes.exec_command import ask_exec
+from simulation.cri import SimulatedCri
+from simulation.cri.behaviour import at
+from simulation.cri.behaviour_values import ProbeDeed
+from simulation.cri.state import ContainerRecord
+
+_ANSWERS = {
+    ProbeDeed.OK: ProbeAnswer(Outcome.SUCCESS),
+    ProbeDeed.FAIL: ProbeAnswer(Outcome.FAILURE, "the simulated container says no"),
+    ProbeDeed.WARN: ProbeAnswer(Outcome.WARNING, "the simulated container answers oddly"),
+    ProbeDeed.ERROR: ProbeAnswer(Outcome.UNKNOWN, "the simulated container cannot be asked"),
+}
+_WELL = _ANSWERS[ProbeDeed.OK]
+_SAID_BY = {"startup": "startup_probe", "readiness": "readiness_probe", "liveness": "liveness_probe"}
+"""Kind of probe -> what of a container's behaviour says how it answers."""
+_TIMED_OUT = ProbeAnswer(Outcome.FAILURE, "no answer within the probe's timeout")
+_RUNNING = ContainerState.CONTAINER_RUNNING  # asked at every probe: a member of an enum costs ten times a global name
+_NOBODY = ProbeAnswer(Outcome.FAILURE, "connect: connection refused")
+
+
+class SimulatedProber:
+    """See the module. `cri` is the runtime as the agent reaches it, `world` the one that knows its containers;
+    `asked` are told of each that is asked, and how.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        cri: Cri,
+        world: SimulatedCri,
+        asked: Sequence[Callable[[ContainerRecord, str], object]] = (),
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._cri = cri
+        self._containers = world.state.containers
+        self._asked = asked
+
+    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer] | ProbeAnswer:
+        record = self._containers.get(container_id)
+        if record is None:
+            return ask_exec(self._cri, container_id, check, timeout_ns) if isinstance(check, ExecCheck) else _NOBODY
+        for told in self._asked:
+            told(record, kind)
+        behaviour = record.behaviour
+        count = record.probes[kind] = record.probes.get(kind, 0) + 1
+        deeds: tuple[ProbeDeed, ...] = getattr(behaviour, _SAID_BY[kind])
+        deed = at(deeds, count - 1) if deeds else None
+        if deed is None and isinstance(check, ExecCheck):
+            return ask_exec(self._cri, container_id, check, timeout_ns)
+        if record.state is not _RUNNING:
+            return _NOBODY
+        delay_ns = behaviour.probe_delay
+        if deed is None and not delay_ns:
+            return _WELL
+        if deed is ProbeDeed.SILENT:
+            return Promise()
+        if deed is ProbeDeed.HANG or delay_ns > timeout_ns:
+            return self._in(timeout_ns, _TIMED_OUT, timeout_ns)
+        answer = _ANSWERS[deed or ProbeDeed.OK]
+        return self._in(delay_ns, answer, timeout_ns) if delay_ns else answer
+
+    def _in(self, ns: int, answer: ProbeAnswer, timeout_ns: int) -> Pending[ProbeAnswer]:
+        promise: Promise[ProbeAnswer] = Promise()
+        by_ns = self._dispatcher.now_ns() + timeout_ns
+
+        def give() -> None:
+            # An agent that got no CPU finds its deadline passed before it finds the answer.
+            promise.set_result(answer if self._dispatcher.now_ns() <= by_ns else _TIMED_OUT)
+
+        self._dispatcher.schedule(ns, give)
+        return promise

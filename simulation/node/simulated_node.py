@@ -1,0 +1,256 @@
+"""`SimulatedNode`: a host, a container runtime and a node agent in one process, on any dispatcher.
+
+The host and the runtime are the world; the agent is the very same `Node` that runs on real machines. Manifests are
+put and removed as a person would do it; `kill` ends the agent as SIGKILL would, `restart_agent` starts a new one that
+finds the world as the old one has left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from actors.containers.gc_rules import GcPolicy
+from actors.kernel import Dispatcher, broken
+from actors.kernel.dispatcher import Trace
+from actors.node.node import Node
+from actors.node.plan import NodeCapabilities, NodePlan
+from actors.node_object.settings import Registration
+from actors.pod.services import NodeFacts
+from actors.resources.abilities import Abilities
+from actors.start.container_config import NodeRules
+from config.kubelet import KubeletConfiguration, crash_loop_periods
+from config.kubelet.feature_gates import FeatureGates
+from config.objects import Pod
+from runtime.api import ApiLines, BootstrapApi
+from runtime.cri import Cri
+from runtime.io.pending import Pending
+from runtime.manifests.url import ManifestAnswer, ManifestFetchError
+from runtime.metrics.meters import Meters
+from runtime.probes import Prober
+from runtime.state.certificate_keys import CertificateKeys
+from simulation.cri import Settings, SimulatedCri
+from simulation.cri.state import ContainerRecord
+from simulation.faults.failing import FailingActors
+from simulation.faults.runtime_faults import Faults
+from simulation.host.cgroups import SimulatedCgroups
+from simulation.host.facts import ADDRESS, SimulatedHostFacts
+from simulation.host.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
+from simulation.host.machine_shutdown import SimulatedMachineShutdown
+from simulation.host.memory_notices import SimulatedMemoryNotices
+from simulation.host.oom_log import SimulatedOomLog
+from simulation.host.plugins import SimulatedPlugins
+from simulation.host.stats import SimulatedHostStats
+from simulation.host.sub_paths import SimulatedSubPaths
+from simulation.host.volumes import SimulatedNodeVolumes
+from simulation.node.hook_caller import SimulatedHookCaller
+from simulation.node.mortal import BeforeCall, Mailboxes, MortalApi, MortalCri, MortalDispatcher
+from simulation.node.prober import SimulatedProber
+
+ROOT = "/var/lib/actorlet"
+MANIFESTS = "/etc/kubernetes/manifests"
+MEMORY_BYTES = 16 * 2**30
+NO_LABELS: Mapping[str, str] = {}
+MAX_PODS = 20_000
+"""Pods on a simulated node, unless its configuration says otherwise: here the number of pods is the point."""
+
+
+class NoManifestServer:
+    """`runtime.manifests.url.ManifestServer` in a world without one."""
+
+    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> Pending[ManifestAnswer]:
+        return broken(ManifestFetchError(f"there is no server at {url} in this world"))
+
+
+class SimulatedNode:
+    """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
+    runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the
+    API server that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that
+    its actors have. `failing`: which of them fail by chance.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        manifests: Mapping[str, str] | None = None,
+        settings: Settings | None = None,
+        faults: Faults | None = None,
+        configuration: KubeletConfiguration | None = None,
+        gates: FeatureGates | None = None,
+        gc_policy: GcPolicy | None = None,
+        name: str = "node",
+        api: ApiLines | None = None,
+        accept_manifests: bool = False,
+        serving_keys: CertificateKeys | None = None,
+        client_keys: CertificateKeys | None = None,
+        bootstrap: BootstrapApi | None = None,
+        trace: Trace | None = None,
+        mailboxes: Mailboxes | None = None,
+        failing: FailingActors | None = None,
+        address: str = ADDRESS,
+        labels: Mapping[str, str] = NO_LABELS,
+    ) -> None:
+        configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
+        if not configuration.static_pod_path:
+            configuration = msgspec.structs.replace(configuration, static_pod_path=MANIFESTS)
+        self.dispatcher = dispatcher
+        self.plan = NodePlan(
+            facts=NodeFacts(
+                name=name,
+                root_directory=ROOT,
+                host_ips=(address,),
+                runtime_name="simulated",
+                cgroup_version=2,
+                memory_capacity_bytes=MEMORY_BYTES,
+                abilities=Abilities(unsafe_sysctls=configuration.allowed_unsafe_sysctls),
+                rules=NodeRules(
+                    root_directory=ROOT,
+                    stop_signals=(gates or FeatureGates({})).enabled("ContainerStopSignals"),
+                    restart_all=(gates or FeatureGates({})).enabled("RestartAllContainersOnContainerExits"),
+                ),
+            ),
+            configuration=configuration,
+            crash_loop=crash_loop_periods(configuration, gates or FeatureGates({})),
+            gc_policy=gc_policy or GcPolicy(),
+            gates=gates or FeatureGates({}),
+            pushed_manifests=f"{ROOT}/pushed-manifests" if accept_manifests else "",
+            registration=Registration(labels=labels),
+        )
+        self.host = SimulatedHost(
+            pod_logs=configuration.pod_logs_dir, container_logs=self.plan.facts.container_logs_directory
+        )
+        self.host.tree.make_directories(ROOT)
+        self.host.tree.make_directories(configuration.static_pod_path)
+        self.cri = SimulatedCri(dispatcher, settings, files=self.host.container_files, faults=faults)
+        self.cgroups = SimulatedCgroups(self.cri)
+        self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)
+        self.plugins = SimulatedPlugins()
+        self.oom_log = SimulatedOomLog()
+        self.shutdown = SimulatedMachineShutdown(dispatcher)
+        self.memory_notices = SimulatedMemoryNotices()
+        self.machine = SimulatedHostFacts(name, addresses=(address,))
+        self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT, self.cgroups)
+        for file, text in (manifests or {}).items():
+            self.put_manifest(file, text)
+        self._api = api
+        self._trace = trace
+        self._mailboxes = mailboxes
+        self._failing = failing
+        self._before_call: BeforeCall | None = None
+        self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
+        """Told of each probe that the agent makes, with its kind."""
+        self._serving_keys, self._client_keys, self._bootstrap = serving_keys, client_keys, bootstrap
+        self._connections: tuple[MortalApi, ...] = ()
+        self._life = 0
+        self._agent, self.node = self._new_agent()
+
+    def _new_agent(self) -> tuple[MortalDispatcher, Node]:
+        self.plugins.forget()
+        self.shutdown.forget()
+        agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
+        self._life += 1
+        agent.mailboxes = self._mailboxes
+        agent.failing = self._failing
+        agent.before_call = self._before_call
+        cri = self.reach(MortalCri(agent, self.cri))
+        capabilities = NodeCapabilities(
+            cri=cri,
+            prober=self.ask(SimulatedProber(agent, cri, self.cri, self.on_probe)),
+            hooks=SimulatedHookCaller(agent, self.cri),
+            manifests=self.host.manifests,
+            manifest_server=NoManifestServer(),
+            manifest_store=self.host.manifest_store,
+            serving_keys=self._serving_keys,
+            client_keys=self._client_keys,
+            bootstrap=self._bootstrap,
+            files=self.host.pod_files,
+            logs=self.host.pod_logs,
+            log_files=self.host.log_files,
+            volumes=self.volumes,
+            sub_paths=SimulatedSubPaths(self.host.tree, ROOT),
+            host=self.machine,
+            ids=SimulatedIdFiles(self.host.tree, ROOT),
+            allocations=SimulatedAllocationFile(self.host.tree, ROOT),
+            api=self._api_of(agent),
+            cgroups=self.cgroups,
+            stats=self.usage,
+            drivers=self.plugins,
+            plugin_sockets=self.plugins,
+            oom_log=self.oom_log,
+            machine_shutdown=self.shutdown,
+            memory_notices=self.memory_notices,
+            meters=Meters(alone=self.dispatcher.clock is not None),
+        )
+        return agent, Node(agent, self.plan, capabilities)
+
+    def _api_of(self, agent: MortalDispatcher) -> ApiLines | None:
+        if self._api is None:
+            return None
+        main, leases, events = (MortalApi(agent, api) for api in (self._api.main, self._api.leases, self._api.events))
+        self._connections = (main, leases, events)
+        return ApiLines(main, leases, events)
+
+    def reach(self, cri: Cri) -> Cri:
+        """The runtime as the agent reaches it; a subclass may stand in the way."""
+        return cri
+
+    def ask(self, prober: Prober) -> Prober:
+        """The containers as the agent's probes reach them; a subclass may stand in the way."""
+        return prober
+
+    # --- the agent --------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the agent. Returns at once."""
+        self.node.start()
+
+    @property
+    def agent(self) -> MortalDispatcher:
+        """The agent that is there now, as a process."""
+        return self._agent
+
+    def stop(self) -> bool:
+        """Stop the agent cleanly; containers run on. False when an actor did not end in time."""
+        return self.node.stop()
+
+    def kill(self) -> None:
+        """The agent dies on the spot. The runtime finishes what it had been asked."""
+        self._agent.kill()
+        self.shutdown.forget()
+        for connection in self._connections:
+            connection.close()
+
+    def restart_agent(self) -> None:
+        """A new agent on the same host, which begins at once. The old one is killed if it still lives."""
+        self.kill()
+        self._agent, self.node = self._new_agent()
+        self.start()
+
+    def ask_before_calls(self, before_call: BeforeCall) -> None:
+        """Ask before each call of its agents to the runtime, by its verb; where it says no, nothing comes of it."""
+        self._before_call = self._agent.before_call = before_call
+
+    # --- what a person does -----------------------------------------------------------------------------------------
+
+    def put_manifest(self, name: str, text: str) -> None:
+        """Write a manifest of that file name, or write over it."""
+        self.host.put_manifest(self._path_of(name), text)
+
+    def remove_manifest(self, name: str) -> None:
+        """Remove the manifest of that file name."""
+        self.host.tree.remove_all(self._path_of(name))
+
+    def _path_of(self, name: str) -> str:
+        return f"{self.plan.configuration.static_pod_path}/{name}"
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def pods(self) -> tuple[Pod, ...]:
+        """Every pod with its published status, by namespace and name; asked of the agent."""
+        return self.node.pods()
+
+    def containers(self) -> tuple[ContainerRecord, ...]:
+        """The truth: every container of the runtime, dead ones included, in the order of their making."""
+        return tuple(self.cri.state.containers.values())

@@ -1,0 +1,94 @@
+"""A scenario whose nodes are apart, as the plays that it is made of: one for each node, and what they come to together.
+
+Where nodes are `apart`, each has an API server and a scheduler of its own and its share of the pods, and nothing that
+happens on one can be seen from another. So each is a scenario by itself: it may be played before, after or beside the
+others, in any process, and be shrunk, saved and replayed like every other. Its seed follows from the seed of all and
+its number; the hash of all is made of the hashes of the parts, in their order. Refuses to know who plays them, where.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from simulation.play.play import Outcome
+from simulation.scenarios.faults import names_of_nodes
+from simulation.scenarios.scenario import Scenario
+from simulation.world.chronicle import VIOLATIONS_KEPT
+from simulation.world.trace import Moment
+
+SEEDS_APART = 1009
+"""More than there may be nodes: no part of one seed has the seed of a part of another."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What is played in a world of its own."""
+
+    scenario: Scenario
+    seed: int
+
+    @property
+    def node(self) -> str:
+        """The name of its first."""
+        return names_of_nodes(1, self.scenario.first_node)[0]
+
+
+def parts_of(scenario: Scenario, seed: int) -> tuple[Part, ...]:
+    """One for each node; one alone, with the seed as it is, where nodes share a world or there is one node only."""
+    nodes = scenario.nodes
+    if not scenario.apart or nodes == 1:
+        return (Part(replace(scenario, apart=False), seed),)
+    return tuple(
+        Part(replace(share, nodes=1, first_node=scenario.first_node + number, apart=False), seed * SEEDS_APART + number)
+        for number, share in enumerate(_dealt(scenario, nodes))
+    )
+
+
+def _dealt(scenario: Scenario, nodes: int) -> Iterator[Scenario]:
+    """The pods as they are dealt to the nodes in turn, one mix after the other."""
+    for number in range(nodes):
+        before = 0
+        mixes = []
+        for mix in scenario.pods:
+            first = (number - before) % nodes  # of the pods of the mix that this node gets
+            mixes.append(replace(mix, count=len(range(first, mix.count, nodes))))
+            before += mix.count
+        yield replace(scenario, pods=tuple(mixes))
+
+
+def together(plays: Sequence[tuple[Part, Outcome]]) -> Outcome:
+    """What the parts, in their order, came to as a whole. One alone is as it is."""
+    outcomes = [outcome for _, outcome in plays]
+    if len(outcomes) == 1:
+        return outcomes[0]
+    whole_trace = hashlib.blake2b(digest_size=16)
+    sometimes: Counter[str] = Counter()
+    broken_at: dict[str, Moment] = {}
+    for outcome in outcomes:
+        whole_trace.update(bytes.fromhex(outcome.trace_hash))
+        sometimes.update(outcome.sometimes)
+        broken_at = {**outcome.broken_at, **broken_at}  # where a rule was broken first, in the order of the parts
+    return Outcome(
+        pods=sum(outcome.pods for outcome in outcomes),
+        virtual_ns=max(outcome.virtual_ns for outcome in outcomes),
+        messages=sum(outcome.messages for outcome in outcomes),
+        trace_hash=whole_trace.hexdigest(),
+        violations=tuple(_violations(plays))[:VIOLATIONS_KEPT],
+        sometimes=dict(sometimes),
+        startups_ns=tuple(merge(*(outcome.startups_ns for outcome in outcomes))),
+        converged=all(outcome.converged for outcome in outcomes),
+        broken_at=broken_at,
+    )
+
+
+def _violations(plays: Sequence[tuple[Part, Outcome]]) -> Iterator[dict[str, Any]]:
+    """With the node, since pods have the same names on each."""
+    for part, outcome in plays:
+        for violation in outcome.violations:
+            yield {**violation, "what": f"{part.node}: {violation['what']}"}

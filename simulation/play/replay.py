@@ -1,0 +1,112 @@
+"""A saved run played again, as far and in as small steps as somebody likes, with a look at any actor on the way.
+
+The play itself is the one that failed; here is only what moves it and what is seen of it. Moving gives the lines of
+the trace that came to be. Refuses to know terminals.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+from actors.kernel.cell import Cell
+from actors.kernel.close_look import ActorState, look_closely
+from actors.kernel.inspection import walk
+from simulation.node.simulated_node import SimulatedNode
+from simulation.play.play import Play
+from simulation.play.saved_run import SavedRun
+
+SECOND_NS = 10**9
+
+
+class Finding(enum.Enum):
+    """What has become of the saved failure."""
+
+    NOT_YET = "not yet"
+    SAME = "same"
+    """It failed as saved, message by message."""
+    OTHERWISE = "otherwise"
+    """The invariant was violated, at another step or after other messages: the code is another one."""
+    GONE = "gone"
+    """It was played to its end, and the invariant held."""
+
+
+class Replay:
+    """See the module. `told` gets every line of the trace, in order, before a move returns."""
+
+    def __init__(self, saved: SavedRun, told: Callable[[str], object]) -> None:
+        self.saved = saved
+        self.play = Play(saved.scenario, saved.seed, sink=lambda text: _each(text, told))
+
+    @property
+    def step(self) -> int:
+        """Turns of actors so far."""
+        return self.play.world.dispatcher.steps
+
+    @property
+    def now_ns(self) -> int:
+        return self.play.world.now_ns()
+
+    def next(self, steps: int = 1, *, go_on: Callable[[], bool] = lambda: True) -> None:
+        """So many turns of actors more."""
+        until = self.step + steps
+        self._move(lambda: self.step < until and go_on())
+
+    def until_step(self, step: int, *, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Until so many turns were taken; at once when there were more."""
+        self._move(lambda: self.step < step and go_on())
+
+    def until_ns(self, ns: int, *, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Until that virtual time; all that happens at that time has happened then."""
+        while not self.play.done and self.now_ns < ns and go_on():
+            self.play.advance(min(SECOND_NS, ns - self.now_ns))
+        self._flush()
+
+    def until_violated(self, *, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Until the saved invariant is violated, or the end."""
+        self._move(lambda: self.finding() is Finding.NOT_YET and go_on())
+
+    def finding(self) -> Finding:
+        """What has become of it so far."""
+        moment = self.play.world.broken_at.get(self.saved.violated.invariant)
+        if moment is None:
+            return Finding.GONE if self.play.done else Finding.NOT_YET
+        same = (moment.step, moment.trace_hash) == (self.saved.step, self.saved.trace_hash)
+        return Finding.SAME if same else Finding.OTHERWISE
+
+    def actors(self) -> tuple[str, ...]:
+        """Every actor that is there now, as the trace names it: node and path."""
+        return tuple(f"{name}{cell.path}" for name, node in self.play.world.nodes.items() for cell in _cells(node))
+
+    def look_at(self, actor: str) -> ActorState | None:
+        """One actor closely, by its full name; None when it is not there."""
+        for name, node in self.play.world.nodes.items():
+            for cell in _cells(node):
+                if f"{name}{cell.path}" == actor:
+                    return look_closely(cell)
+        return None
+
+    def _move(self, wanted: Callable[[], bool]) -> None:
+        while not self.play.done and wanted():
+            self.play.step()
+        self._flush()
+
+    def _flush(self) -> None:
+        self.play.world.trace.last()
+
+
+def named_alike(name: str, actors: tuple[str, ...]) -> tuple[str, ...]:
+    """The actors that somebody may mean: the one of that name, or those whose path ends so, or those with it inside."""
+    if name in actors:
+        return (name,)
+    ends = tuple(each for each in actors if each.endswith(f"/{name.lstrip('/')}"))
+    return ends or tuple(each for each in actors if name in each)
+
+
+def _cells(node: SimulatedNode) -> list[Cell]:
+    return walk(node.node.system.root)
+
+
+def _each(text: str, told: Callable[[str], object]) -> None:
+    for line in text.splitlines():
+        told(line)

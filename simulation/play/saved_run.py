@@ -1,0 +1,96 @@
+"""A run that failed, in a file: everything that plays it again, and what it came to, for people to read.
+
+The scenario stands in the file whole, so that a run outlives the library it came from. Step and hash say where the
+invariant was violated and all that had happened until then: code that gives the same hash has done the same, message
+by message. Refuses to know how a run is played; reading checks what it finds, and every fault names its place.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import yaml
+from msgspec import Meta
+from msgspec.structs import fields, replace
+
+from config.documents.text import read_document
+from simulation.scenarios.scenario import Scenario, ScenarioError, check_scenario
+
+FORMAT: Final = "actorlet.saved-run.v1"
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class Violated(_Part, frozen=True):
+    """Which rule of `simulation.world.invariants` did not hold, and when, in virtual time."""
+
+    invariant: str
+    what: str
+    at_ns: int
+
+
+class FoundIn(_Part, frozen=True):
+    """What was being played when it was found, before it was shrunk. `runs`: how many others were tried since."""
+
+    scenario: str
+    seed: int
+    pods: int
+    nodes: int
+    runs: int = 0
+
+
+class SavedRun(_Part, frozen=True):
+    """See the module. `actorlet`: the version that failed. `step`: turns of actors until the rule was broken."""
+
+    format: Literal["actorlet.saved-run.v1"]
+    violated: Violated
+    seed: int
+    step: Annotated[int, Meta(ge=0)]
+    trace_hash: str
+    actorlet: str
+    found_in: FoundIn
+    scenario: Scenario
+
+
+def read_saved_run(data: bytes) -> SavedRun:
+    """Of YAML or JSON. Raises `ScenarioError`."""
+    value, faults = read_document(data)
+    if faults:
+        raise ScenarioError("; ".join(str(fault) for fault in faults))
+    try:
+        saved = msgspec.convert(value, SavedRun)
+    except msgspec.ValidationError as error:
+        raise ScenarioError(str(error)) from None
+    check_scenario(saved.scenario)
+    return saved
+
+
+def written(saved: SavedRun) -> bytes:
+    """As YAML, the fields in the order of the struct, without defaults."""
+    plain = msgspec.to_builtins(_with_the_defaults(saved))
+    text = yaml.safe_dump(plain, sort_keys=False, width=110, allow_unicode=True).encode()
+    # Texts that some readers of YAML take for numbers, such as a hash of digits around one e, are safe in JSON.
+    return text if _reads_back(text, saved) else msgspec.json.format(msgspec.json.encode(plain))
+
+
+def _with_the_defaults(value: Any) -> Any:
+    """What equals a default made the default itself: only that is left out, and what was read from a file, or has come
+    from another process, is a copy.
+    """
+    if isinstance(value, tuple):
+        return tuple(_with_the_defaults(each) for each in value)
+    if not isinstance(value, msgspec.Struct):
+        return value
+    found = {field.name: _with_the_defaults(getattr(value, field.name)) for field in fields(value)}
+    ours = {field.name: field.default for field in fields(value) if field.default == found[field.name]}
+    return replace(value, **found | ours)
+
+
+def _reads_back(text: bytes, saved: SavedRun) -> bool:
+    try:
+        return read_saved_run(text) == saved
+    except ScenarioError:
+        return False

@@ -1,0 +1,292 @@
+"""What goes wrong in a scenario until its world is healed: each fault a struct, known by its word under `fault`.
+
+Refuses to know how any of it is done (`simulation.faults.misfortunes`). What is drawn by chance says how likely or how often
+it is, what has its time says from when on and how long.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from simulation.cri.behaviour_values import duration_ns, size_bytes
+from simulation.faults.shortages import Scarce
+from simulation.scenarios.names import (
+    EVERYTHING,
+    wrong_actor,
+    wrong_api_verb,
+    wrong_message,
+    wrong_runtime_verb,
+    wrong_volume,
+)
+from simulation.scenarios.words import Duration, Part, Range, Share, Size, Times, faults_in_words
+
+EVERYWHERE = EVERYTHING
+
+
+class Fault(Part, frozen=True, tag_field="fault"):
+    """One of them."""
+
+
+# --- calls, events and the network ------------------------------------------------------------------------------------
+
+
+class RuntimeCalls(Fault, frozen=True, tag="runtime-calls"):
+    """Chances of what a call to the runtime meets. `verb`: such as StartContainer; `*` for all not named."""
+
+    verb: str = "*"
+    fail: Share = 0.0
+    lose: Share = 0.0
+    hang: Share = 0.0
+    slow: Share = 0.0
+    late: Share = 0.0
+
+
+class RuntimeEvents(Fault, frozen=True, tag="runtime-events"):
+    """Chances of what an event of the runtime meets."""
+
+    double: Share = 0.0
+    lose: Share = 0.0
+    delay: Share = 0.0
+    cut: Share = 0.0
+
+
+class ApiCalls(Fault, frozen=True, tag="api-calls"):
+    """Chances of what a call to the API server meets. `verb`: such as `patch pods/status`; `*` for all not named."""
+
+    verb: str = "*"
+    fail: Share = 0.0
+    lose: Share = 0.0
+    slow: Share = 0.0
+    late: Share = 0.0
+
+
+class ApiWatches(Fault, frozen=True, tag="api-watches"):
+    """Chances of what an event of a watch meets."""
+
+    delay: Share = 0.0
+    cut: Share = 0.0
+
+
+class ApiOutage(Fault, frozen=True, tag="api-outage"):
+    """Nobody reaches the API server. `forgets`: its history is lost, too."""
+
+    at: Duration
+    lasts: Duration
+    forgets: bool = False
+
+
+class RuntimeOutage(Fault, frozen=True, tag="runtime-outage"):
+    """The runtime of every node is away; what runs, runs on."""
+
+    at: Duration
+    lasts: Duration
+
+
+class Network(Fault, frozen=True, tag="network"):
+    """The way between a node and the API server: each message takes from one `delay` to the other, and is lost with the
+    chance `loss`; then it is sent again after 200 ms, 400 ms, and so on, as TCP does it.
+    """
+
+    node: str = EVERYWHERE
+    delay: Range = ("0s", "0s")
+    loss: Annotated[float, Meta(ge=0, le=0.9)] = 0.0
+
+
+class NetworkCuts(Fault, frozen=True, tag="network-cuts"):
+    """The way from each node to the API server is cut so many `times`, at any moment: nothing is refused, nothing
+    arrives, until it is over. `node`: of this one only.
+    """
+
+    times: Times
+    lasts: Range
+    node: str = EVERYWHERE
+
+
+# --- agents and clocks ------------------------------------------------------------------------------------------------
+
+
+class AgentKills(Fault, frozen=True, tag="agent-kills"):
+    """Each agent is killed `times` times, at any moment of the scenario, or `at` given times, or with the chance
+    `atDeeds` before each single deed on its disk; and is away for a while.
+    """
+
+    times: Annotated[int, Meta(ge=0, le=1000)] = 0
+    at: tuple[Duration, ...] = ()
+    at_deeds: Share = 0.0
+    away: Range = ("0s", "3s")
+
+
+class AgentPauses(Fault, frozen=True, tag="agent-pauses"):
+    """Each agent stands still `times` times, at any moment, or `at` given times: a process that gets no CPU."""
+
+    lasts: Range
+    times: Annotated[int, Meta(ge=0, le=1000)] = 0
+    at: tuple[Duration, ...] = ()
+
+
+class ClockJumps(Fault, frozen=True, tag="clock-jumps"):
+    """The time of day jumps `times` times, at any moment, by so much, in the direction that is said or drawn."""
+
+    times: Times
+    by: Range
+    direction: Literal["forward", "back", "both"] = "both"
+
+
+class LostMessages(Fault, frozen=True, tag="lost-messages"):
+    """Messages of that type, such as LookAgain, find the mailbox full with that chance, and are lost."""
+
+    message: str
+    share: Share
+
+
+class FrozenActor(Fault, frozen=True, tag="frozen-actor"):
+    """An actor of each node handles nothing any more: the one of that `path`, such as `/node/status-manager`, or one
+    that is drawn from all that health looks after. Health must name it, and nobody else.
+    """
+
+    at: Duration
+    lasts: Duration
+    path: str = ""
+
+
+class ActorFailures(Fault, frozen=True, tag="actor-failures"):
+    """Actors of that class and `path`, such as `/node/sync-loop/*`, fail with the chance `share` at each `message`:
+    before its work is done, amid it or after it; at most so many `times` on each node.
+    """
+
+    share: Share
+    actor: str = EVERYTHING
+    path: str = EVERYTHING
+    message: str = EVERYTHING
+    times: Times = 1000
+
+
+# --- what nodes are short of ------------------------------------------------------------------------------------------
+
+
+class NodeShortage(Fault, frozen=True, tag="node-shortage"):
+    """Something else on each node takes so much of it that just `leaves` is left at that moment, for a while, again and
+    again. `image-disk`: the disk of images and layers, where it is one of its own, else the node's.
+    """
+
+    what: Scarce
+    leaves: tuple[Size, Size]
+    """Drawn each time."""
+    lasts: Range
+    pauses: Range
+    """Before each of them."""
+
+
+# --- disks ------------------------------------------------------------------------------------------------------------
+
+
+class Volumes(Fault, frozen=True, tag="volumes"):
+    """Chances that the making of a volume of that `kind`, such as nfs, hangs (until the world is healed) or fails."""
+
+    kind: str = EVERYWHERE
+    hang: Share = 0.0
+    fail: Share = 0.0
+
+
+class DiskFull(Fault, frozen=True, tag="disk-full"):
+    """Nothing more fits on the disk of any node."""
+
+    at: Duration
+    lasts: Duration
+
+
+AnyFault = (
+    RuntimeCalls
+    | RuntimeEvents
+    | ApiCalls
+    | ApiWatches
+    | ApiOutage
+    | RuntimeOutage
+    | Network
+    | NetworkCuts
+    | AgentKills
+    | AgentPauses
+    | ClockJumps
+    | LostMessages
+    | FrozenActor
+    | ActorFailures
+    | Volumes
+    | DiskFull
+    | NodeShortage
+)
+
+
+def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iterator[str]:
+    """What is wrong with it in a scenario that `lasts` so long."""
+    if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
+        yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
+    yield from alone(fault, path)
+    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_deeds):
+        yield f"{path}: write `times`, `at` or `atDeeds`, or no agent is ever killed"
+    if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
+        yield f"{path}: write `times` or `at`, or no agent ever stands still"
+    if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:
+        yield f"{path}.node: there is no {fault.node!r}; nodes are {names_of_nodes(nodes)[0]} and so on"
+
+
+def alone(fault: Fault, path: str) -> Iterator[str]:
+    """What is wrong with it wherever it is to come."""
+    if faults := list(faults_in_words(fault, path)):
+        yield from faults
+        return
+    yield from _wrong_names(fault, path)
+    if isinstance(fault, RuntimeCalls | ApiCalls) and fault.fail + fault.lose + getattr(fault, "hang", 0) > 1:
+        yield f"{path}: the chances of fail, lose and hang exceed 1 together; a call meets at most one of them"
+    if isinstance(fault, NodeShortage):
+        if size_bytes(fault.leaves[0]) > size_bytes(fault.leaves[1]):
+            yield f"{path}.leaves: write the smaller of {fault.leaves[0]} and {fault.leaves[1]} first"
+        if not duration_ns(fault.lasts[1]) + duration_ns(fault.pauses[1]):
+            yield f"{path}: it comes again and again at one moment; let it last, or pause"
+    for name in ("away", "lasts", "delay", "by", "pauses"):
+        stretch = getattr(fault, name, None)
+        if isinstance(stretch, tuple) and duration_ns(stretch[0]) > duration_ns(stretch[1]):
+            yield f"{path}.{name}: write the shorter of {stretch[0]} and {stretch[1]} first"
+
+
+def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
+    """Of what there is not; a word that names nothing does nothing."""
+    refusal, name = None, ""
+    if isinstance(fault, RuntimeCalls):
+        refusal, name = wrong_runtime_verb(fault.verb), "verb"
+    elif isinstance(fault, ApiCalls):
+        refusal, name = wrong_api_verb(fault.verb), "verb"
+    elif isinstance(fault, LostMessages):
+        refusal, name = wrong_message(fault.message), "message"
+    elif isinstance(fault, Volumes):
+        refusal, name = wrong_volume(fault.kind), "kind"
+    elif isinstance(fault, ActorFailures):
+        if fault.actor != EVERYTHING and (refusal := wrong_actor(fault.actor)):
+            yield f"{path}.actor: {refusal}"
+        if fault.message != EVERYTHING and (refusal := wrong_message(fault.message)):
+            yield f"{path}.message: {refusal}"
+        return
+    if refusal is not None:
+        yield f"{path}.{name}: {refusal}"
+
+
+def said_twice(faults: Sequence[Fault]) -> Iterator[str]:
+    """Of two faults about the same calls, events, messages or ways only one would count."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    for number, fault in enumerate(faults):
+        if not isinstance(fault, RuntimeCalls | RuntimeEvents | ApiCalls | ApiWatches | LostMessages | Network):
+            continue
+        about = tuple(getattr(fault, name, None) for name in ("verb", "message", "node"))
+        seen[type(fault), about] += 1
+        if seen[type(fault), about] == 2:
+            which = next((f" {each!r}" for each in about if each is not None), "")
+            yield f"$.faults[{number}]: there is another {fault.__struct_config__.tag}{which}; write both as one"
+
+
+def names_of_nodes(count: int, first: int = 0) -> list[str]:
+    """Of that many nodes: `node-00` and so on, as wide as the last number. `first`: the number of the first."""
+    width = len(str(first + count - 1))
+    return [f"node-{number:0{width}}" for number in range(first, first + count)]

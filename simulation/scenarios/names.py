@@ -1,0 +1,72 @@
+"""What the words of a scenario may name: calls, resources, kinds of volumes, messages and actors of the agent.
+
+A word that names nothing does nothing, and a scenario that does nothing proves nothing; so a misspelt one is refused.
+Refuses to know where in a scenario it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import actors.node.node  # noqa: F401 - with it all actors and messages of an agent are there
+from actors.kernel import Actor, Message
+from config.objects import Volume
+from runtime.cri.verbs import ALL_VERBS
+from simulation.apiserver import resources
+
+EVERYTHING = "*"
+
+
+def wrong_runtime_verb(verb: str) -> str | None:
+    """Why `verb` is not what calls to a runtime are known by; None when it is."""
+    return _unless_in(verb, {each.name for each in ALL_VERBS if not each.streaming}, "a call to the runtime")
+
+
+def wrong_api_verb(verb: str) -> str | None:
+    """The same of `patch pods/status`, as calls to the API server are known."""
+    word, _, resource = verb.partition(" ")
+    if verb == EVERYTHING:
+        return None
+    if word not in resources.ALL_VERBS or not resource:
+        return f"{verb!r} is no call to the API server; write it as `patch pods/status`, or `*`"
+    plural = resource.partition("/")[0]
+    return _unless_in(plural, {each.plural for each in resources.SERVED}, "a resource")
+
+
+def wrong_volume(kind: str) -> str | None:
+    """Why nothing in a pod is a volume of that kind."""
+    return _unless_in(kind, set(Volume.__struct_encode_fields__) - {"name"}, "a kind of volume")
+
+
+def wrong_message(name: str) -> str | None:
+    """Why no actor of an agent gets messages of that type."""
+    return None if name in _MESSAGES else _unlike(name, _MESSAGES, "a type of message")
+
+
+def wrong_actor(name: str) -> str | None:
+    """Why no actor of an agent is of that class."""
+    return None if name in _ACTORS else _unlike(name, _ACTORS, "a class of actors")
+
+
+def _unless_in(word: str, known: Iterable[str], what: str) -> str | None:
+    known = set(known)
+    return None if word == EVERYTHING or word in known else _unlike(word, known, what)
+
+
+def _unlike(word: str, known: Iterable[str], what: str) -> str:
+    import difflib  # slow to import, and only for who mistypes
+
+    alike = difflib.get_close_matches(word, sorted(known), 1)
+    return f"{word!r} is not the name of {what}" + (f"; did you mean {alike[0]}?" if alike else "")
+
+
+def _names_below(kind: type[Any]) -> frozenset[str]:
+    found: set[str] = set()
+    below: list[type[Any]] = kind.__subclasses__()
+    for each in below:
+        found |= {each.__name__} | _names_below(each)
+    return frozenset(found)
+
+
+_MESSAGES, _ACTORS = _names_below(Message), _names_below(Actor)

@@ -1,0 +1,216 @@
+"""The pods of a scenario: mixes of equal ones, what is asked of each, and the objects that they are created as.
+
+What containers do is said in the words of the simulated runtime, and becomes annotations. Where a mix says `spec`, that
+goes over what is made here, as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
+from simulation.cri.behaviour_values import duration_ns, size_bytes
+from simulation.cri.image_names import full_name
+from simulation.cri.state import Refusal
+from simulation.scenarios.words import Duration, Name, Part, Range, Share
+
+IMAGE = "registry.example/app:1"
+SETTINGS = "settings"
+"""Name of the ConfigMap and of the Secret that are there for volumes of these kinds."""
+VERSION = "simulation.actorlet.dev/version"
+"""Annotation of a static pod: how often its manifest has been changed."""
+
+
+class ContainerMix(Part, frozen=True):
+    """One container of each pod of a mix."""
+
+    name: Name = "app"
+    image: str = IMAGE
+    runs_for: str = "forever"
+    """From start to exit; one value per attempt, the last one goes on: `3s,forever`."""
+    exit_code: str = "0"
+    start_delay: str = "0"
+    readiness_every: Annotated[int, Meta(ge=0)] = 0
+    """Seconds between readiness probes; 0: it has none."""
+    liveness_every: Annotated[int, Meta(ge=0)] = 0
+    behaviour: Mapping[str, str] = {}
+    """More knobs of the simulated runtime, without their prefix."""
+    spec: Mapping[str, Any] = {}
+    """More of the container, as in the API."""
+
+
+class VolumeMix(Part, frozen=True):
+    """One volume of each pod of a mix, mounted into all of its containers."""
+
+    name: Name
+    kind: Literal["emptyDir", "configMap", "secret", "downwardAPI", "hostPath", "nfs"] = "emptyDir"
+
+
+class PodMix(Part, frozen=True):
+    """Pods that are alike."""
+
+    name: Name
+    count: Annotated[int, Meta(ge=0, le=1_000_000)]
+    containers: Annotated[tuple[ContainerMix, ...], Meta(min_length=1)] = (ContainerMix(),)
+    volumes: tuple[VolumeMix, ...] = ()
+    restart_policy: Annotated[str, Meta(pattern="^(Always|OnFailure|Never)$")] = "Always"
+    grace_seconds: Annotated[int, Meta(ge=1)] = 5
+    behaviour: Mapping[str, str] = {}
+    """Knobs of the simulated runtime for the whole pod, without their prefix."""
+    spec: Mapping[str, Any] = {}
+    """More of the pod's spec, as in the API."""
+    arrives: Range = ("0s", "10s")
+    """When each is created, drawn evenly from this stretch."""
+    lives: Range | None = None
+    """From creation to deletion, drawn evenly; without it, it stays."""
+    together: Annotated[int, Meta(ge=1)] = 1
+    """So many come at one moment, and go at one, as the replicas of a workload do."""
+    replaced: bool = False
+    """Each that has gone is followed by another, until the world is healed."""
+    replaced_hourly: Share = 0.0
+    """So large a part of them is deleted in each hour, at times drawn evenly, and each is followed by another."""
+    static: bool = False
+    """A manifest on one of the nodes, instead of an object of the API."""
+    changed: Annotated[int, Meta(ge=0, le=1000)] = 0
+    """How often each manifest is changed, at any moment of its life."""
+    fixed: bool = False
+    """The count is kept when a run asks for another number of pods."""
+    disk_hangs: bool = False
+    """The directory of each hangs until the world is healed."""
+    hopeless: bool = False
+    """It need not come to run, nor to its end."""
+    steady: bool = False
+    """No container of it is ever started twice, and once ready it stays so."""
+    starts_within: Duration | None = None
+    """Each must show Running so soon after it was created; of a static one, run so soon after each change."""
+    ends_within: Duration | None = None
+    """Each must be gone so soon after it was deleted."""
+    shown_within: Duration | None = None
+    """The API must show so soon which of its containers run."""
+    probed_within: Duration | None = None
+    """Each probe must be made within this of its time."""
+    writes_until_running: Annotated[int, Meta(ge=1)] | None = None
+    """Its status may be written so often until it is shown Running."""
+    logs_at_most: str | None = None
+    """No file of its containers' logs may have more bytes, such as 50Mi."""
+    says: str | None = None
+    """Reason of an event that each of them must have."""
+    tells: str | None = None
+    """Words in that event."""
+
+
+_OF_OBJECTS = frozenset({"disk_hangs", "hopeless", "steady", "ends_within", "shown_within", "probed_within"}) | {
+    "writes_until_running",
+    "logs_at_most",
+    "says",
+}
+"""What nobody looks after in pods of manifests."""
+
+
+def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
+    """What is wrong with it in a scenario that `lasts` so long."""
+    for what, stretch in (("arrives", mix.arrives), ("lives", mix.lives)):
+        if stretch is not None and duration_ns(stretch[0]) > duration_ns(stretch[1]):
+            yield f"{path}.{what}: write the shorter of {stretch[0]} and {stretch[1]} first"
+    if mix.replaced and (mix.lives is None or lasts is None):
+        yield f"{path}.replaced: needs `lives`, and `lasts` of the scenario"
+    if mix.replaced_hourly and (mix.lives is not None or lasts is None):
+        yield f"{path}.replacedHourly: needs `lasts` of the scenario, and no `lives`"
+    if mix.static and (mix.replaced or mix.replaced_hourly):
+        yield f"{path}.static: a manifest that was removed is not followed by another; leave out `replaced`"
+    if mix.together > 1 and (mix.static or mix.replaced or mix.replaced_hourly):
+        yield f"{path}.together: manifests come one by one, and so do pods that replace others; leave it out"
+    if mix.changed and not (mix.static and lasts is not None):
+        yield f"{path}.changed: only manifests change, within `lasts` of the scenario; write that and `static: true`"
+    if mix.tells is not None and mix.says is None:
+        yield f"{path}.tells: needs `says`, the reason of the event"
+    if mix.logs_at_most is not None:
+        try:
+            size_bytes(mix.logs_at_most)
+        except ValueError as error:
+            yield f"{path}.logsAtMost: {error}"
+    if mix.probed_within is not None and not any(
+        c.readiness_every or c.liveness_every or c.spec for c in mix.containers
+    ):
+        yield f"{path}.probedWithin: no container has a probe; write `readinessEvery` or `livenessEvery`"
+    for name, encoded in zip(mix.__struct_fields__, mix.__struct_encode_fields__, strict=True):
+        if mix.static and name in _OF_OBJECTS and getattr(mix, name):
+            yield f"{path}.{encoded}: is asked of pods of the API alone; leave it out where `static` is true"
+    try:
+        parse_behaviour(annotations_of(mix))
+    except BehaviourError as error:
+        yield f"{path}: {error}"
+
+
+def annotations_of(mix: PodMix) -> dict[str, str]:
+    """What a mix asks of the simulated runtime, as annotations of its pods."""
+    found = {PREFIX + knob: text for knob, text in mix.behaviour.items()}
+    for container in mix.containers:
+        own = {"run-for": container.runs_for, "exit-code": container.exit_code, "start-delay": container.start_delay}
+        told = {knob: text for knob, text in own.items() if text not in ("forever", "0")} | dict(container.behaviour)
+        found |= {f"{PREFIX}{knob}.{container.name}": text for knob, text in told.items()}
+    return found
+
+
+def images_of(mixes: tuple[PodMix, ...]) -> tuple[str, ...]:
+    """Images that are on every node from the start: of all pods but those that are to pull, or name no image."""
+    named = (c.image for mix in mixes if not _pulls(mix) for c in mix.containers)
+    return tuple(dict.fromkeys(image for image in named if _is_image(image)))
+
+
+def _is_image(name: str) -> bool:
+    try:
+        full_name(name)
+    except Refusal:
+        return False
+    return True
+
+
+def body_of(mix: PodMix) -> dict[str, Any]:
+    """The pod, but for its metadata."""
+    spec: dict[str, Any] = {
+        "automountServiceAccountToken": False,
+        "restartPolicy": mix.restart_policy,
+        "terminationGracePeriodSeconds": mix.grace_seconds,
+        "containers": [_container_of(container, mix.volumes) for container in mix.containers],
+    }
+    if mix.volumes:
+        spec["volumes"] = [{"name": volume.name, **_source_of(volume.kind)} for volume in mix.volumes]
+    return {"apiVersion": "v1", "kind": "Pod", "spec": {**spec, **mix.spec}}
+
+
+def metadata_of(mix: PodMix, name: str) -> dict[str, Any]:
+    """Of the pod of that name."""
+    return {"name": name, "labels": {"mix": mix.name}, "annotations": annotations_of(mix)}
+
+
+def _container_of(container: ContainerMix, volumes: tuple[VolumeMix, ...]) -> dict[str, Any]:
+    body: dict[str, Any] = {"name": container.name, "image": container.image, "imagePullPolicy": "IfNotPresent"}
+    for kind, every in (("readiness", container.readiness_every), ("liveness", container.liveness_every)):
+        if every:
+            body[f"{kind}Probe"] = {"tcpSocket": {"port": 80}, "periodSeconds": every}
+    if volumes:
+        body["volumeMounts"] = [{"name": each.name, "mountPath": f"/volumes/{each.name}"} for each in volumes]
+    return {**body, **container.spec}
+
+
+def _source_of(kind: str) -> dict[str, Any]:
+    item = {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}
+    sources: dict[str, dict[str, Any]] = {
+        "emptyDir": {"emptyDir": {}},
+        "configMap": {"configMap": {"name": SETTINGS}},
+        "secret": {"secret": {"secretName": SETTINGS}},
+        "downwardAPI": {"downwardAPI": {"items": [item]}},
+        "hostPath": {"hostPath": {"path": "/etc"}},
+        "nfs": {"nfs": {"server": "nfs.example", "path": "/exports/data"}},
+    }
+    return sources[kind]
+
+
+def _pulls(mix: PodMix) -> bool:
+    """Whether its pods must pull: whoever says something of pulls wants them."""
+    knobs = {**mix.behaviour}
+    return any("PullImage" in text for text in knobs.values()) or "pull-rate" in knobs or "image-size" in knobs

@@ -1,0 +1,377 @@
+"""What a world has seen of its pods, containers and nodes, and what of it must not have been.
+
+It listens where the truth changes: to each runtime's containers and to the store of the API server. What it keeps is
+small and by pod, so that every change is judged at once, at a cost that does not grow with the number of pods. The
+rules themselves are in `simulation.world.invariants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from config.pods.identity import SYSTEM_CRITICAL_PRIORITY
+from runtime.cri.enums import ContainerState
+from simulation.apiserver.store import DELETED, Version
+from simulation.cri.state import ContainerRecord
+from simulation.scenarios.pods import PodMix
+from simulation.world import invariants
+from simulation.world.sometimes import Sometimes
+
+VIOLATIONS_KEPT = 100
+READY = "Ready"
+_RUNNING = ContainerState.CONTAINER_RUNNING
+
+Json = dict[str, Any]
+
+
+class ContainerSeen(msgspec.Struct):
+    """One container of one pod, over all its attempts."""
+
+    starts: int = 0
+    live: set[str] = msgspec.field(default_factory=set)
+    """Ids of those that run; only its size and membership are used."""
+    exits: int = 0
+    exit_code: int | None = None
+    """Of the last one that ended."""
+
+
+class PodSeen(msgspec.Struct):
+    """One pod of the API, by its uid. Times in ns, None for not yet."""
+
+    name: str
+    restart_policy: str
+    created_ns: int
+    mix: PodMix | None = None
+    asks_of_statuses: bool = False
+    """Whether its mix asks more of them than what holds of every pod."""
+    node: str = ""
+    phase: str = ""
+    ready: bool = False
+    was_ready: bool = False
+    restarts: int = 0
+    restarts_before: int = 0
+    """In the status before the one that is shown now."""
+    running_ns: int | None = None
+    deleted_ns: int | None = None
+    critical: bool = False
+    doomed: bool = False
+    """Whether an agent has published that it goes."""
+    containers: dict[str, ContainerSeen] = msgspec.field(default_factory=dict)
+    writes: int = 0
+    """How often its status was written after it was bound to its node; counted where its mix asks."""
+    unshown_since_ns: int | None = None
+    """Since when the API does not show which of its containers run; kept where its mix asks."""
+    now_ns: int = 0
+    """When its status was shown the last time."""
+
+    def live(self) -> list[str]:
+        """Names of its containers that run."""
+        return [name for name, seen in self.containers.items() if seen.live]
+
+    def live_ids(self) -> set[str]:
+        """Ids of its containers that run."""
+        return {each for seen in self.containers.values() for each in seen.live}
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """What must not be, and was."""
+
+    invariant: str
+    at_ns: int
+    what: str
+
+
+class Chronicle:
+    """See the module. `now_ns`: the time of the world."""
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
+        self.pods: dict[str, PodSeen] = {}
+        """By uid: those that are in the API."""
+        self.nodes_ready: dict[str, bool] = {}
+        self.pressures: dict[str, list[str]] = {}
+        """By node: which of its conditions of pressure are true."""
+        self.violations: list[Violation] = []
+        self._violated: set[str] = set()
+        self.sometimes = Sometimes()
+        self.startups_ns: list[int] = []
+        self.must_stay_ready = True
+        self.on_violation: Callable[[str], object] = lambda _: None
+        self.on_gone: Callable[[PodSeen], object] = lambda _: None
+        self.mix_of: Callable[[str], PodMix | None] = lambda _: None
+        self.on_stranger: Callable[[ContainerRecord], bool] = lambda _: False
+        """Told of containers of pods that are not in the API; whether they may run nevertheless."""
+        self._probed: dict[str, dict[tuple[str, str, str], int]] = {}
+        """By uid: when each of its containers (name and id) was asked last, by kind; or began, or its agent did."""
+        self._standing: set[str] = set()
+        """Nodes whose agents do nothing."""
+        self._leases: dict[str, int] = {}
+        self.leases_every_ns: int | None = None
+        self._mean_to_fail: set[str] = set()
+        """Node and actor."""
+        self._ghosts: dict[str, PodSeen] = {}
+        """By uid: pods with containers that run, and that the API does not have."""
+
+    def violated(self, invariant: str, what: str) -> None:
+        """Write a violation down; beyond a number they are not worth it, but for the first of each rule."""
+        self.on_violation(invariant)
+        if len(self.violations) < VIOLATIONS_KEPT or invariant not in self._violated:
+            self.violations.append(Violation(invariant, self._now_ns(), what))
+        self._violated.add(invariant)
+
+    def now_ns(self) -> int:
+        return self._now_ns()
+
+    def means_to_fail(self, actor: str) -> None:
+        """That one fails next, by a fault."""
+        self._mean_to_fail.add(actor)
+
+    def actor_failed(self, actor: str, message: str, outcome: str) -> None:
+        """No fault of the world but that one is a reason for an actor to fail: it is restarted, but its deed was not
+        done.
+        """
+        if actor in self._mean_to_fail:
+            self._mean_to_fail.remove(actor)
+            return
+        self.violated("no-actor-fails", f"{actor} {outcome} on {message}")
+
+    # --- runtimes ---------------------------------------------------------------------------------------------------
+
+    def container_changed(self, record: ContainerRecord) -> None:
+        """Told by a runtime."""
+        uid, runs = record.sandbox.pod_uid, record.state is _RUNNING
+        pod = self.pods.get(uid) or self._ghosts.get(uid)
+        if pod is None:
+            known = self.on_stranger(record)
+            if not known and runs:
+                self.violated("nothing-runs-of-the-gone", invariants.of_the_gone(record))
+            return
+        metadata = record.config.metadata
+        name = metadata.name if metadata is not None else ""
+        seen = pod.containers.get(name)
+        if seen is None:
+            seen = pod.containers[name] = ContainerSeen()
+        if runs:
+            if record.id in seen.live:
+                return
+            seen.live.add(record.id)
+            seen.starts += 1
+            self._note_change(pod)
+            self._await_probes(pod, uid, name, record.id)
+            if seen.starts > 1:
+                self.sometimes.happened("container-restarted")
+            for rule in invariants.OF_STARTS:
+                fault = rule(pod, name, seen)
+                if fault:
+                    self.violated(invariants.name_of(rule), fault)
+        elif record.id in seen.live:
+            seen.live.discard(record.id)
+            seen.exits += 1
+            seen.exit_code = record.exit_code
+            self._note_change(pod)
+            self._judge_last_probes(pod, uid, record.id)
+            if record.exit_code == 137:
+                self.sometimes.happened("container-killed")
+
+    def _note_change(self, pod: PodSeen) -> None:
+        if pod.unshown_since_ns is None and pod.mix is not None and pod.mix.shown_within is not None:
+            pod.unshown_since_ns = self._now_ns()
+
+    # --- agents -----------------------------------------------------------------------------------------------------
+
+    def disk_deed(self, uid: str, deed: str) -> None:
+        """An agent is about to unmount or to remove something of that pod."""
+        pod = self.pods.get(uid) or self._ghosts.get(uid)
+        fault = invariants.no_live_volume_is_touched(pod, deed) if pod is not None else None
+        if fault:
+            self.violated("no-live-volume-is-touched", fault)
+
+    def probed(self, record: ContainerRecord, kind: str) -> None:
+        """An agent asks a container."""
+        uid = record.sandbox.pod_uid
+        pod = self.pods.get(uid)
+        if pod is None or pod.mix is None or pod.mix.probed_within is None or record.config.metadata is None:
+            return
+        last_ns, name = self._probed.setdefault(uid, {}), record.config.metadata.name
+        self._judge_probe(pod, name, kind, last_ns.get((name, record.id, kind)))
+        last_ns[name, record.id, kind] = self._now_ns()
+
+    def _judge_probe(self, pod: PodSeen, name: str, kind: str, before_ns: int | None) -> None:
+        gap_ns = 0 if before_ns is None else self._now_ns() - before_ns
+        fault = invariants.probes_come_in_time(pod, name, kind, gap_ns)
+        if fault:
+            self.violated("probes-come-in-time", fault)
+
+    def _await_probes(self, pod: PodSeen, uid: str, name: str, container_id: str) -> None:
+        """From now on: it has begun, or its agent has."""
+        if pod.mix is None or pod.mix.probed_within is None or pod.node in self._standing:
+            return
+        for kind in invariants.probes_of(pod.mix, name):
+            self._probed.setdefault(uid, {})[name, container_id, kind] = self._now_ns()
+
+    def _judge_last_probes(self, pod: PodSeen, uid: str, container_id: str) -> None:
+        """It has ended: one that was not asked for long will never be. Whoever is to go need not be asked."""
+        last_ns = self._probed.get(uid, {})
+        for name, found, kind in [key for key in last_ns if key[1] == container_id]:
+            before_ns = last_ns.pop((name, found, kind))
+            if pod.deleted_ns is None and not pod.doomed:
+                self._judge_probe(pod, name, kind, before_ns)
+
+    def unprobed(self) -> Iterator[str]:
+        """Containers that are not asked any more, though their agents are at work."""
+        for uid, last_ns in self._probed.items():
+            pod = self.pods.get(uid)
+            if pod is None or pod.deleted_ns is not None or pod.doomed or pod.node in self._standing:
+                continue
+            for (name, _, kind), before_ns in last_ns.items():
+                fault = invariants.probes_come_in_time(pod, name, kind, self._now_ns() - before_ns)
+                if fault:
+                    yield fault
+
+    def agent_stands_still(self, node: str) -> None:
+        """What is due on that node from now on comes late, and rightly so."""
+        self._standing.add(node)
+        for uid in [uid for uid in self._probed if (pod := self.pods.get(uid)) is None or pod.node == node]:
+            del self._probed[uid]
+
+    def agent_goes_on(self, node: str) -> None:
+        """From now on it has no excuse: neither the one that stood still nor the next one."""
+        self._standing.discard(node)
+        for uid, pod in self.pods.items():
+            if pod.node == node:
+                for name, seen in pod.containers.items():
+                    for container_id in sorted(seen.live):
+                        self._await_probes(pod, uid, name, container_id)
+
+    def stands_still(self, node: str) -> bool:
+        """Whether its agent is dead, or gets no CPU."""
+        return node in self._standing
+
+    def renewed_ns(self, node: str) -> int:
+        """When the lease of that node was written last."""
+        return self._leases.get(node, -1)
+
+    def lease_changed(self, kind: str, version: Version) -> None:
+        """Told by the store."""
+        now_ns, node = self._now_ns(), version.name
+        before_ns, self._leases[node] = self._leases.get(node), now_ns
+        if before_ns is None or self.leases_every_ns is None or now_ns - before_ns <= self.leases_every_ns:
+            return
+        late = f"the lease of {node} was renewed after {(now_ns - before_ns) / 10**9:g} s"
+        self.violated("leases-are-renewed-in-time", f"{late}; at most {self.leases_every_ns / 10**9:g} s are allowed")
+
+    # --- the API server ---------------------------------------------------------------------------------------------
+
+    def pod_changed(self, kind: str, version: Version) -> None:
+        """Told by the store."""
+        value = version.object
+        uid = value["metadata"]["uid"]
+        if kind == DELETED:
+            self._gone(uid)
+            return
+        pod = self.pods.get(uid)
+        if pod is None:
+            policy = value["spec"].get("restartPolicy", "Always")
+            pod = PodSeen(version.name, policy, self._now_ns(), self.mix_of(version.name))
+            pod.critical = (value["spec"].get("priority") or 0) >= SYSTEM_CRITICAL_PRIORITY
+            pod.asks_of_statuses = invariants.asks_of_statuses(pod.mix)
+            self.pods[uid] = pod
+        if pod.mix is not None and pod.mix.writes_until_running is not None and pod.node:
+            pod.writes += 1
+        pod.node = version.node
+        if pod.deleted_ns is None and "deletionTimestamp" in value["metadata"]:
+            pod.deleted_ns = self._now_ns()
+            if pod.running_ns is None:
+                self.sometimes.happened("pod-deleted-before-it-ran")
+                self._judge_start(pod)
+        status = value.get("status")
+        if status:
+            self._shown(pod, status)
+
+    def _shown(self, pod: PodSeen, status: Json) -> None:
+        if not self.nodes_ready.get(pod.node, True):
+            pod.was_ready = False  # of pods on a node that it does not hear of the cluster says so by itself
+        if pod.unshown_since_ns is not None and invariants.running_in(status) == pod.live_ids():
+            pod.now_ns = self._now_ns()
+            fault = invariants.the_truth_is_shown_in_time(pod, status)
+            if fault:
+                self.violated("the-truth-is-shown-in-time", fault)
+            pod.unshown_since_ns = None
+        pod.restarts_before, pod.restarts = pod.restarts, invariants.restarts_in(status)
+        phase = status.get("phase", "")
+        has_ended = phase in invariants.ENDED
+        all_rules = has_ended or pod.asks_of_statuses
+        for rule in invariants.OF_STATUSES if all_rules else invariants.OF_PLAIN_STATUSES:
+            fault = rule(pod, status)
+            if fault:
+                self.violated(invariants.name_of(rule), fault)
+        if phase != pod.phase:
+            pod.phase = phase
+            has_run = phase == "Running" or (has_ended and bool(pod.containers))
+            if has_run and pod.running_ns is None:  # one that was soon over is never shown while it runs
+                pod.running_ns = self._now_ns()
+                self.startups_ns.append(pod.running_ns - pod.created_ns)
+                self._judge_start(pod)
+            if has_ended and pod.deleted_ns is None:
+                self.sometimes.happened("pod-ended-by-itself")
+        pod.ready = invariants.is_ready(status)
+        pod.was_ready = pod.was_ready or pod.ready
+
+    def pod_doomed(self, uid: str) -> None:
+        """An agent has published that it ends this pod."""
+        pod = self.pods.get(uid)
+        if pod is None:
+            return
+        pod.doomed = True
+        self.sometimes.happened("pod-evicted")
+        fault = invariants.a_critical_pod_stays(pod)
+        if fault:
+            self.violated("a-critical-pod-stays", fault)
+
+    def _judge_start(self, pod: PodSeen) -> None:
+        fault = invariants.starts_in_time(pod)
+        if fault:
+            self.violated("starts-in-time", fault)
+
+    def _gone(self, uid: str) -> None:
+        pod = self.pods.pop(uid, None)
+        if pod is None:
+            return
+        self._probed.pop(uid, None)
+        for rule in invariants.OF_GONE:
+            fault = rule(pod, self._now_ns())
+            if fault:
+                self.violated(invariants.name_of(rule), fault)
+        if pod.live():
+            self._ghosts[uid] = pod
+        self.on_gone(pod)
+
+    def node_changed(self, kind: str, version: Version) -> None:
+        """Told by the store."""
+        name = version.name
+        ready = kind != DELETED and invariants.is_ready(version.object.get("status") or {})
+        self.pressures[name] = invariants.pressures_in(version.object.get("status") or {})
+        if self.pressures[name]:
+            self.sometimes.happened("node-under-pressure")
+        was = self.nodes_ready.get(name)
+        self.nodes_ready[name] = ready
+        if was and not ready:
+            self.sometimes.happened("node-not-ready")
+            if self.must_stay_ready:
+                self.violated("a-node-stays-ready", f"node {name} is shown not Ready any more")
+
+    def evicts(self, node: str) -> bool:
+        """Whether some pod of the node has been decided on and has not ended."""
+        return any(pod.doomed and pod.node == node and pod.phase not in invariants.ENDED for pod in self.pods.values())
+
+    def on_its_way(self, node: str) -> tuple[bool, bool]:
+        """Whether some pod of the node starts, and whether some is being deleted."""
+        starts = ends = False
+        for pod in self.pods.values():
+            if pod.node == node:
+                starts = starts or (pod.running_ns is None and pod.deleted_ns is None)
+                ends = ends or pod.deleted_ns is not None
+        return starts, ends

@@ -1,0 +1,112 @@
+"""Static pods of a world: manifests that come, change and go on its nodes, and what has run of each.
+
+The API shows a picture of them, when it is there. The truth is what runs: it is compared with the manifest, by a
+version that each change writes into an annotation of the pod.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runtime.cri.enums import ContainerState
+from simulation.cri.state import ContainerRecord
+from simulation.scenarios.pods import VERSION, PodMix, body_of, metadata_of
+from simulation.world import invariants
+
+if TYPE_CHECKING:
+    from simulation.world.world import World
+
+
+class StaticPod(msgspec.Struct):
+    """One manifest, and what runs of it. `version` None: it was removed."""
+
+    name: str
+    node: str
+    mix: PodMix
+    version: int | None = 0
+    since_ns: int = 0
+    """When it was written or removed the last time, or the agent began that is to see it."""
+    runs: bool = False
+    """Whether this version has been seen to run."""
+    uids: set[str] = msgspec.field(default_factory=set)
+    live: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    """Container name -> id -> version, of those that run."""
+
+
+class StaticPods:
+    """See the module. `violated`: told the name of a rule, and what is wrong."""
+
+    def __init__(self, world: World, violated: Callable[[str, str], object]) -> None:
+        self._world = world
+        self._violated = violated
+        self._pods: dict[str, StaticPod] = {}
+        self._bodies: dict[str, dict[str, Any]] = {}
+
+    def all(self) -> Iterator[StaticPod]:
+        yield from self._pods.values()
+
+    def uids(self) -> set[str]:
+        """Of everything that was ever seen of pods whose manifests are there."""
+        return {uid for pod in self._pods.values() if pod.version is not None for uid in pod.uids}
+
+    # --- what people do ---------------------------------------------------------------------------------------------
+
+    def put(self, mix: PodMix, name: str, node: str) -> None:
+        """Write the manifest of that name."""
+        pod = self._pods[f"{name}-{node}"] = StaticPod(name, node, mix)
+        self._write(pod, 0)
+
+    def change(self, name: str, node: str) -> None:
+        """Write it anew, so that it means another pod. Nothing, when it was removed."""
+        pod = self._pods[f"{name}-{node}"]
+        if pod.version is not None:
+            self._world.chronicle.sometimes.happened("manifest-changed")
+            self._write(pod, pod.version + 1)
+
+    def remove(self, name: str, node: str) -> None:
+        """Remove it."""
+        pod = self._pods[f"{name}-{node}"]
+        self._world.note(f"removes the manifest {name} of {node}")
+        pod.version, pod.since_ns = None, self._world.now_ns()
+        self._world.nodes[node].remove_manifest(f"{name}.json")
+
+    def _write(self, pod: StaticPod, version: int) -> None:
+        self._world.note(f"writes version {version} of the manifest {pod.name} of {pod.node}")
+        pod.version, pod.since_ns, pod.runs = version, self._world.now_ns(), False
+        body = self._bodies.setdefault(pod.mix.name, body_of(pod.mix))
+        metadata = metadata_of(pod.mix, pod.name)
+        metadata["annotations"] = {**metadata["annotations"], VERSION: str(version)}
+        self._world.nodes[pod.node].put_manifest(f"{pod.name}.json", json.dumps({**body, "metadata": metadata}))
+
+    def agent_began(self, node: str) -> None:
+        """A new agent of that node can only now see what there is."""
+        for pod in self._pods.values():
+            if pod.node == node:
+                pod.since_ns = self._world.now_ns()
+
+    # --- what is seen -----------------------------------------------------------------------------------------------
+
+    def container_changed(self, record: ContainerRecord) -> bool:
+        """Told of every container of every runtime that is of no pod of the API; whether it is one of these pods'."""
+        metadata = record.sandbox.config.metadata
+        pod = self._pods.get(metadata.name) if metadata is not None else None
+        if pod is None or record.config.metadata is None:
+            return False
+        pod.uids.add(record.sandbox.pod_uid)
+        live = pod.live.setdefault(record.config.metadata.name, {})
+        if record.state is not ContainerState.CONTAINER_RUNNING:
+            live.pop(record.id, None)
+            return True
+        if record.id in live:
+            return True
+        version = live[record.id] = int(record.sandbox.config.annotations.get(VERSION, -1))
+        for rule in invariants.OF_STATIC_STARTS:
+            fault = rule(pod, self._world.now_ns(), version)
+            if fault:
+                self._violated(invariants.name_of(rule), fault)
+        pod.runs = pod.runs or version == pod.version
+        return True

@@ -1,0 +1,467 @@
+"""`World(seed)`: an API server, a scheduler, any number of nodes, and one clock for all of them.
+
+Everything that is random comes from the seed: the order in which actors run, the faults, and what a scenario draws. The
+nodes are whole ones (`SimulatedNode`); the API server is the embedded one, reached in process. Whatever changes is told
+to the chronicle, which judges it; every message goes into the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.kernel import Dispatcher, SimulatedDispatcher
+from config.kubelet import KubeletConfiguration
+from runtime.api import ApiLines
+from runtime.api.limited import LimitedApi
+from runtime.api.token_bucket import TokenBucket
+from simulation.apiserver.core import Options
+from simulation.apiserver.in_process import InProcessApi
+from simulation.apiserver.requests import JsonAnswer, Request
+from simulation.apiserver.scheduler import Scheduler
+from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.server import ApiServer
+from simulation.cri import Settings
+from simulation.faults.failing import FailingActors
+from simulation.faults.frozen import Frozen
+from simulation.faults.narrow_mailboxes import NarrowMailboxes
+from simulation.faults.runtime_faults import FaultPlan, Faults
+from simulation.node.mortal import MortalDispatcher
+from simulation.node.simulated_node import MAX_PODS, ROOT, SimulatedNode
+from simulation.scenarios.faults import ActorFailures, names_of_nodes
+from simulation.world.chance import Chance
+from simulation.world.chronicle import Chronicle
+from simulation.world.network import Link, LinkFaults
+from simulation.world.node_eye import NodeEye
+from simulation.world.remains import leave_dead_containers
+from simulation.world.static_pods import StaticPods
+from simulation.world.trace import Moment, RollingTrace
+
+MS = 10**6
+LATENCY_NS = 2 * MS
+NAMESPACE = "/api/v1/namespaces/default"
+PODS = f"{NAMESPACE}/pods"
+PODS_DIRECTORY = f"{ROOT}/pods/"
+BURST = 100
+CATCHES_UP_NS = 10**9
+"""An actor that was frozen may be late for so long after."""
+IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS)
+"""What agents are told where nobody says anything else."""
+CHANGES_REMEMBERED = 2_000
+"""Of each resource: a watch that comes back later than that begins anew."""
+
+
+class RefusedError(Exception):
+    """The API server refused what the world asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What each node of a world is like, and what is on it before its agent. `image_disk_bytes` None: images and layers
+    lie on the node's own disk.
+    """
+
+    image_disk_bytes: int | None = None
+    image_bytes: int = 20 * 2**20
+    spare_images: int = 0
+    dead_containers: int = 0
+
+    def images(self) -> tuple[str, ...]:
+        """Those that no pod asks for."""
+        return tuple(f"registry.example/spare:{number}" for number in range(self.spare_images))
+
+
+class World:
+    """See the module. `first_node`: the number in its name. `images` are on every node from the start;
+    `runtime_faults`, `api_faults`, `links`, `lost_messages`, `actor_failures`: until `heal`. `mailboxes`: class of
+    actors -> how many messages may wait. `late_calls`: see `SimulatedDispatcher`.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        nodes: int = 1,
+        first_node: int = 0,
+        images: tuple[str, ...] = (),
+        machine: Machine = Machine(),
+        configuration: KubeletConfiguration = IN_A_CLUSTER,
+        runtime_faults: FaultPlan | None = None,
+        api_faults: FaultPlan | None = None,
+        links: Mapping[str, LinkFaults] | None = None,
+        qps: int = 0,
+        mailboxes: Mapping[str, int] | None = None,
+        lost_messages: Mapping[str, float] | None = None,
+        actor_failures: Sequence[ActorFailures] = (),
+        sink: Callable[[str], object] | None = None,
+        options: Options | None = None,
+        late_calls: float = 1.0,
+    ) -> None:
+        self.seed = seed
+        self.dispatcher = SimulatedDispatcher(seed, late_calls)
+        self.chance = Chance(f"world {seed}")
+        self.trace = RollingTrace(sink)
+        self.chronicle = Chronicle(self.dispatcher.now_ns)
+        self.trace.on_failure = self.chronicle.actor_failed
+        self.broken_at: dict[str, Moment] = {}
+        """By invariant: where the world stood when it was first violated."""
+        self.chronicle.on_violation = self._broken
+        self.server = ApiServer(self.dispatcher, options or Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
+        self.scheduler = Scheduler(self.server, self.dispatcher)
+        self.nodes: dict[str, SimulatedNode] = {}
+        self.apis: dict[str, InProcessApi] = {}
+        self._faults: list[Faults] = []
+        self._api_faults: list[Faults] = []
+        self._plans = (runtime_faults, api_faults)
+        self._links_faults = links or {}
+        self.links: dict[str, Link] = {}
+        self.frozen: dict[str, Frozen] = {}
+        """By node: the actor that handles nothing."""
+        self._mailboxes: NarrowMailboxes | None = None
+        if mailboxes or lost_messages:
+            self._mailboxes = NarrowMailboxes(mailboxes or {}, lost_messages or {}, str(seed), self.chronicle.sometimes)
+        self._actor_failures = actor_failures
+        self._failing: list[FailingActors] = []
+        self.static_pods = StaticPods(self, self.chronicle.violated)
+        self.chronicle.on_stranger = self.static_pods.container_changed
+        self._qps = qps
+        self._images = images
+        self._machine = machine
+        self.healed = False
+        self.healed_ns = 0
+        self._paused_until_ns: dict[MortalDispatcher, int] = {}
+        self._disk_sizes: dict[str, int | None] = {}
+        """By node: how large its disk is while it is full."""
+        self._disks_full_until_ns = self._runtimes_away_until_ns = 0
+        self._configuration = configuration
+        self._follow("pods", self.chronicle.pod_changed)
+        self._follow("nodes", self.chronicle.node_changed)
+        self._follow("leases.coordination.k8s.io", self.chronicle.lease_changed)
+        for number, name in enumerate(self.names_of_nodes(nodes, first_node)):
+            self._add_node(name, number)
+
+    def _follow(self, what: str, told: Callable[..., None]) -> None:
+        watcher = self.server.store.watch(what, "", EVERYTHING, None)
+        watcher.start(told, lambda _: self._follow(what, told))
+
+    def _add_node(self, name: str, number: int) -> None:
+        runtime_plan, api_plan = self._plans
+        seed = self.seed * 1009 + number
+        faults = None if runtime_plan is None else Faults(runtime_plan, seed)
+        api_faults = None if api_plan is None else Faults(api_plan, -seed - 1)
+        link = self.links[name] = Link(self.now_ns, LATENCY_NS, f"{self.seed} {name}", self._links_faults.get(name))
+        api = InProcessApi(self.dispatcher, self.server, latency_ns=LATENCY_NS, faults=api_faults, link=link)
+        main: Any = api
+        if self._qps:
+            bucket = TokenBucket(self._qps, max(BURST, self._qps))
+            main = LimitedApi(api, bucket, self.dispatcher.now_ns, self.dispatcher.schedule)
+        failing = self._failing_actors(name)
+        node = self.new_node(
+            self.dispatcher,
+            settings=Settings(
+                seed=seed, images=self._images + self._machine.images(), image_size_bytes=self._machine.image_bytes
+            ),
+            faults=faults,
+            configuration=self._configuration,
+            name=name,
+            api=ApiLines(main, api, api),
+            trace=self.trace.of(name),
+            mailboxes=self._mailboxes,
+            failing=failing,
+        )
+        node.host.log_files.noted = self.chronicle.sometimes.happened
+        node.usage.image_disk_bytes = self._machine.image_disk_bytes
+        remains = leave_dead_containers(node.cri, self._machine.dead_containers, node.cri.sandbox_image)
+        node.cri.state.on_change = self.chronicle.container_changed
+        NodeEye(node, self.chronicle, remains)
+        self.nodes[name] = node
+        self.apis[name] = api
+        self._faults += [faults] if faults is not None else []
+        self._api_faults += [api_faults] if api_faults is not None else []
+
+    def names_of_nodes(self, count: int, first: int) -> list[str]:
+        """What they are called; a subclass may call them otherwise."""
+        return names_of_nodes(count, first)
+
+    def _failing_actors(self, name: str) -> FailingActors | None:
+        """Of a node; None where no fault wants any."""
+        if not self._actor_failures:
+            return None
+        chronicle = self.chronicle
+        failing = FailingActors(
+            self._actor_failures,
+            f"{self.seed} {name}",
+            chronicle.sometimes,
+            lambda path: chronicle.means_to_fail(f"{name}{path}"),
+        )
+        self._failing.append(failing)
+        return failing
+
+    def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
+        """How a node is made; a subclass may make others."""
+        return SimulatedNode(dispatcher, **rest)
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Scheduler and agents begin."""
+        self.scheduler.start()
+        for node in self.nodes.values():
+            node.start()
+
+    def now_ns(self) -> int:
+        return self.dispatcher.now_ns()
+
+    def run_for(self, ns: int) -> None:
+        """Let `ns` ns of virtual time pass."""
+        self.dispatcher.run_for(ns)
+
+    def after(self, ns: int, deed: Callable[[], object]) -> None:
+        """Do it in `ns` ns."""
+        self.dispatcher.schedule(ns, deed)
+
+    def note(self, what: str) -> None:
+        """Write a deed of the world into the trace."""
+        self.trace.note(self.now_ns(), "world", what)
+
+    def watch_probes(self) -> None:
+        """Have the chronicle told of every probe: of the many of a long time, and so only where somebody asks."""
+        for node in self.nodes.values():
+            node.on_probe.append(self.chronicle.probed)
+
+    # --- what people do ---------------------------------------------------------------------------------------------
+
+    def create_pod(self, body: dict[str, Any]) -> str:
+        """Ask the API server for a pod, in the namespace default; its uid. Nobody changes `body` afterwards. Raises
+        `RefusedError`.
+        """
+        name = body["metadata"]["name"]
+        self.note(f"creates {name}")
+        self._ask("POST", PODS, body)
+        made = self.server.store.get("pods", "default", name)
+        assert made is not None
+        return made.uid
+
+    def delete_pod(self, name: str) -> None:
+        """Ask for its end; one that is gone already is no matter."""
+        if self.server.store.get("pods", "default", name) is not None:
+            self.note(f"deletes {name}")
+            self._ask("DELETE", f"{PODS}/{name}")
+
+    def create_settings(self, name: str) -> None:
+        """A ConfigMap and a Secret of that name, for volumes."""
+        self._ask("POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": name}, "data": {"mode": "plain"}})
+        self._ask("POST", f"{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": {"word": "c2VzYW1l"}})
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Every event in the API."""
+        for version in self.server.store.of["events"].all():
+            yield version.object
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
+        answer = self.server.handle(Request(method, path, (), b"" if body is None else body))
+        if isinstance(answer, JsonAnswer) and answer.code >= 300:
+            raise RefusedError(f"{method} {path}: {answer.value.get('message')}")
+
+    # --- what befalls nodes -----------------------------------------------------------------------------------------
+
+    def kill_agent(self, name: str, away_ns: int) -> None:
+        """The agent of a node dies, and a new one begins after a while; where none lives, after that while at last."""
+        self.after(away_ns, lambda: self._restart_agent(name))
+        node = self.nodes[name]
+        if not node.agent.alive:
+            return
+        starts, ends = self.chronicle.on_its_way(name)
+        sometimes = self.chronicle.sometimes
+        sometimes.happened("agent-killed")
+        sometimes.happened("agent-killed-while-pods-started", int(starts))
+        sometimes.happened("agent-killed-while-pods-ended", int(ends))
+        sometimes.happened("agent-killed-while-pods-were-evicted", int(self.chronicle.evicts(name)))
+        self.note(f"kills the agent of {name}")
+        self.chronicle.agent_stands_still(name)
+        self.frozen.pop(name, None)
+        node.kill()
+        self.apis[name].hang_up()
+
+    def _restart_agent(self, name: str) -> None:
+        if self.nodes[name].agent.alive:
+            return  # killed twice, and back already
+        self.chronicle.agent_goes_on(name)
+        self.static_pods.agent_began(name)
+        self.nodes[name].restart_agent()
+
+    def pause_agent(self, name: str, lasts_ns: int) -> None:
+        """The agent of a node gets no CPU for a while; where none lives, nothing happens."""
+        agent = self.nodes[name].agent
+        if not agent.alive:
+            return
+        self.note(f"stops the agent of {name} for {lasts_ns / 10**9:g} s")
+        self.chronicle.sometimes.happened("agent-paused")
+        self.chronicle.agent_stands_still(name)
+        agent.pause()
+        until_ns = self._paused_until_ns.get(agent, 0)
+        self._paused_until_ns[agent] = max(until_ns, self.now_ns() + lasts_ns)
+        self.after(lasts_ns, lambda: self._resume_agent(name, agent))
+
+    def _resume_agent(self, name: str, agent: MortalDispatcher) -> None:
+        """Unless it is paused for longer, by another hand."""
+        until_ns = self._paused_until_ns.get(agent)
+        if until_ns is None or self.now_ns() < until_ns:
+            return
+        del self._paused_until_ns[agent]
+        if agent.alive:
+            self.chronicle.agent_goes_on(name)
+            agent.resume()
+
+    def freeze(self, path: str, lasts_ns: int) -> None:
+        """An actor of each node handles nothing for a while: the one of that path, or any that health looks after."""
+        for name, node in self.nodes.items():
+            if not node.agent.runs or name in self.frozen:
+                continue  # nothing is to be seen of an actor there, or another one is looked after
+            frozen = Frozen.one_of(node.node.system, path, self.chance.bits())
+            if frozen is None:
+                continue
+            self._freeze(name, frozen, lasts_ns)
+
+    def _freeze(self, name: str, frozen: Frozen, lasts_ns: int) -> None:
+        self.note(f"freezes {frozen.path} of {name}")
+        self.frozen[name] = frozen
+        agent = self.nodes[name].agent
+
+        def wanted() -> None:
+            if frozen.wanted_ns is None:
+                frozen.wanted_ns = self.now_ns()
+                self.chronicle.sometimes.happened("frozen-actor-asked" if frozen.is_asked() else "frozen-actor-wanted")
+
+        agent.freeze(frozen.path, wanted)
+        self.after(lasts_ns, lambda: self._thaw(name, agent, frozen))
+
+    def _thaw(self, name: str, agent: MortalDispatcher, frozen: Frozen) -> None:
+        if self.frozen.get(name) is not frozen or frozen.thawed:
+            return  # it went with its agent, or all was healed
+        self.note(f"thaws {frozen.path} of {name}")
+        frozen.thaw()
+        agent.thaw()
+        self.after(CATCHES_UP_NS, lambda: self._forget(name, frozen))
+
+    def _forget(self, name: str, frozen: Frozen) -> None:
+        if self.frozen.get(name) is frozen:
+            del self.frozen[name]
+
+    def jump_clocks(self, by_ns: int) -> None:
+        """The time of day is another one, everywhere."""
+        self.note(f"the time of day jumps by {by_ns / 10**9:g} s")
+        self.chronicle.sometimes.happened("clock-jumped-back" if by_ns < 0 else "clock-jumped-forward")
+        self.dispatcher.wall_offset_ns += by_ns
+
+    def cut_network(self, name: str, lasts_ns: int) -> None:
+        """Nothing passes between a node and the API server for a while."""
+        self.note(f"cuts {name} off for {lasts_ns / 10**9:g} s")
+        self.chronicle.sometimes.happened("network-cut")
+        self.links[name].cut(lasts_ns)
+
+    def fill_disks(self, lasts_ns: int) -> None:
+        """Nothing more fits on any disk for a while."""
+        self.note("fills the disks")
+        self.chronicle.sometimes.happened("disk-full")
+        self._disks_full_until_ns = max(self._disks_full_until_ns, self.now_ns() + lasts_ns)
+        for name, node in self.nodes.items():
+            tree = node.host.tree
+            self._disk_sizes.setdefault(name, tree.capacity_bytes)
+            tree.capacity_bytes = tree.used_bytes
+        self.after(lasts_ns, self._empty_disks)
+
+    def _empty_disks(self) -> None:
+        """Unless they are full for longer."""
+        if self.now_ns() < self._disks_full_until_ns:
+            return
+        for name, capacity_bytes in self._disk_sizes.items():
+            self.nodes[name].host.tree.capacity_bytes = capacity_bytes
+        self._disk_sizes.clear()
+
+    def disk_deed(self, deed: str) -> None:
+        """An agent is about to do that to its disk."""
+        what, _, path = deed.partition(" ")
+        if what in ("unmount", "remove") and path.startswith(PODS_DIRECTORY):
+            self.chronicle.disk_deed(path.removeprefix(PODS_DIRECTORY).partition("/")[0], deed)
+
+    def api_outage(self, lasts_ns: int, *, forgets: bool = False) -> None:
+        """Nobody reaches the API server for a while."""
+        self.note("takes the API server away")
+        self.chronicle.sometimes.happened("api-outage")
+        for api in self.apis.values():
+            api.down(lasts_ns)
+        if forgets:
+            self.server.forget()
+
+    def runtime_outage(self, lasts_ns: int) -> None:
+        """Nobody reaches a runtime for a while."""
+        self.note("takes the runtimes away")
+        self.chronicle.sometimes.happened("runtime-outage")
+        self._runtimes_away_until_ns = max(self._runtimes_away_until_ns, self.now_ns() + lasts_ns)
+        for node in self.nodes.values():
+            node.cri.go_down()
+        self.after(lasts_ns, self._bring_runtimes_back)
+
+    def _bring_runtimes_back(self) -> None:
+        """Unless they are away for longer."""
+        if self.now_ns() >= self._runtimes_away_until_ns:
+            for node in self.nodes.values():
+                node.cri.come_back()
+
+    def heal(self) -> None:
+        """No more faults: from now on all must become as desired. An agent that is away comes back by itself."""
+        self.note("is healed")
+        self.healed = True
+        self.healed_ns = self._disks_full_until_ns = self._runtimes_away_until_ns = self.now_ns()
+        self._empty_disks()
+        for faults in (*self._faults, *self._api_faults):
+            faults.heal()
+        if self._mailboxes is not None:
+            self._mailboxes.heal()
+        for failing in self._failing:
+            failing.heal()
+        for link in self.links.values():
+            link.heal()
+        for name, node in self.nodes.items():
+            node.cri.come_back()
+            node.usage.taken.clear()
+            self.apis[name].come_back()
+            if name in self.frozen:
+                self._thaw(name, node.agent, self.frozen[name])
+            if node.agent in self._paused_until_ns:
+                self._paused_until_ns[node.agent] = self.now_ns()
+                self._resume_agent(name, node.agent)
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def moment(self) -> Moment:
+        """Where it stands now."""
+        trace = self.trace
+        return Moment(self.dispatcher.steps, self.now_ns(), trace.hash(), trace.last())
+
+    def _broken(self, invariant: str) -> None:
+        if invariant not in self.broken_at:
+            self.broken_at[invariant] = self.moment()
+
+    def sometimes(self) -> dict[str, int]:
+        """Every count, those of drawn faults included."""
+        counts = dict(self.chronicle.sometimes.counts)
+        counts["network-loss"] = sum(link.lost for link in self.links.values())
+        for drawn, names in ((self._faults, _RUNTIME_FAULTS), (self._api_faults, _API_FAULTS)):
+            for faults in drawn:
+                for kind, times in faults.counts.items():
+                    if kind in names:
+                        counts[names[kind]] += times
+        return counts
+
+
+_RUNTIME_FAULTS = {
+    "fail": "runtime-call-failed",
+    "lose": "runtime-call-lost",
+    "hang": "runtime-call-hung",
+    "slow_ns": "runtime-call-delayed",
+    "late_ns": "runtime-call-delayed",
+}
+_API_FAULTS = {"fail": "api-call-failed", "lose": "api-call-lost"}

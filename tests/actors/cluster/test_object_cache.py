@@ -1,0 +1,373 @@
+"""`ObjectCacheActor`: what pods refer to, as new as each strategy promises (spec 8.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from actors.cluster.object_cache import ObjectCacheActor, Strategy
+from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.messages.pods import FollowNode, NodeObserved
+from actors.messages.references import (
+    HoldObjects,
+    ObjectCacheStarted,
+    ObjectRef,
+    ObjectsChanged,
+    ObjectsRead,
+    ReadObjects,
+    ReleaseObjects,
+)
+from config.documents.codec import from_builtins
+from config.objects import ConfigMap, Node, ObjectMeta, Pod
+from runtime.api import ApiError, ObjectList
+from tests.actors.hand_api import HandApi, unreachable
+from tests.actors.recorders import Recorder
+
+SECOND_NS = 1_000_000_000
+MINUTE_NS = 60 * SECOND_NS
+MAP = ObjectRef("ConfigMap", "shop", "m")
+OTHER = ObjectRef("ConfigMap", "shop", "n")
+
+
+def not_found() -> ApiError:
+    return ApiError(404, "NotFound", 'configmaps "m" not found', "get configmaps shop/m")
+
+
+def config_map(version: int, *, immutable: bool | None = None, name: str = "m") -> ConfigMap:
+    meta = ObjectMeta(name=name, namespace="shop", uid="u", resource_version=str(version))
+    return ConfigMap(metadata=meta, data={"K": str(version)}, immutable=immutable)
+
+
+def pod(uid: str, name: str = "m", *, volume: bool = False) -> Pod:
+    spec: dict[str, Any] = {"containers": [{"name": "a", "image": "b"}]}
+    if volume:
+        spec["volumes"] = [{"name": "v", "configMap": {"name": name}}]
+    else:
+        spec["containers"][0]["envFrom"] = [{"configMapRef": {"name": name}}]
+    return from_builtins({"metadata": {"name": uid, "namespace": "shop", "uid": uid}, "spec": spec}, Pod)
+
+
+class World:
+    def __init__(self, strategy: Strategy, *, alone: bool = False) -> None:
+        self.api = HandApi()
+        self.dispatcher = SimulatedDispatcher(1)
+        self.system = ActorSystem(self.dispatcher)
+        sync_loop, self.started = Recorder.spawn_in(self.system, "sync-loop", ObjectCacheStarted)
+        volumes, self.volumes = Recorder.spawn_in(self.system, "volumes", ObjectsChanged)
+        self.reader, self.heard = Recorder.spawn_in(self.system, "reader", ObjectsRead, ObjectsChanged)
+        node, self.followed = Recorder.spawn_in(self.system, "node-status", FollowNode)
+        api = None if alone else self.api
+        self.cache = self.system.spawn(
+            ObjectCacheActor, api, strategy, MINUTE_NS, sync_loop, volumes, node, name="object-cache"
+        )
+        self.run()
+
+    def run(self, ns: int = 0) -> None:
+        self.dispatcher.run_for(ns)
+
+    def hold(self, *pods: Pod) -> None:
+        for each in pods:
+            self.cache.tell(HoldObjects(each))
+        self.run()
+
+    def read(self, *refs: ObjectRef, uid: str = "p") -> None:
+        self.cache.tell(ReadObjects(self.reader, "tag", refs or (MAP,), uid))
+        self.run()
+
+    def listed(self, *values: ConfigMap) -> None:
+        self.api.answer(ObjectList(values, "9"))
+        self.run()
+
+    def got(self) -> list[str]:
+        """What the reader heard since the last look: versions, reasons, and that something has changed."""
+        words = []
+        for message in self.heard:
+            if isinstance(message, ObjectsChanged):
+                words.append("changed")
+                continue
+            words += [value.metadata.resource_version or "" for value in message.objects.values()]
+            words += [failure.reason for failure in message.failures.values()]
+        self.heard.clear()
+        return words
+
+
+@pytest.fixture
+def worlds() -> Iterator[list[World]]:
+    made: list[World] = []
+    yield made
+    for world in made:
+        assert world.system.stop()
+
+
+@pytest.fixture
+def world(worlds: list[World]) -> World:
+    worlds.append(World(Strategy.WATCH))
+    return worlds[-1]
+
+
+# --- watch ----------------------------------------------------------------------------------------------------------
+
+
+def test_pods_that_refer_to_one_object_share_one_watch_until_the_last_has_ended(world: World):
+    world.hold(pod("p"), pod("q"), pod("p"))
+    assert [dict(call.query)["fieldSelector"] for call in world.api.calls] == ["metadata.name=m"]
+    world.listed(config_map(5))
+    watch = world.api.watches[0]
+    for uid in ("p", "q"):
+        assert not watch.closed
+        world.cache.tell(ReleaseObjects(uid))
+        world.run()
+    assert watch.closed
+
+
+def test_a_reading_waits_for_the_first_answer_and_the_next_does_not_wait(world: World):
+    world.hold(pod("p"))
+    world.read()
+    assert world.got() == []
+    world.listed(config_map(5))
+    assert world.got() == ["5"]
+    world.read()
+    assert world.got() == ["5"]
+    assert len(world.api.calls) == 1
+
+
+def test_a_reading_fails_a_second_after_the_server_has_not_answered(world: World):
+    world.hold(pod("p"))
+    world.read()
+    world.api.fail(unreachable())
+    world.run(SECOND_NS - 1)
+    assert world.got() == []
+    world.run(1)
+    [reason] = world.got()
+    assert "connection refused" in reason
+
+
+def test_a_reading_that_has_waited_its_turn_fails_with_the_first_refusal(world: World):
+    world.hold(pod("p"))
+    world.read()
+    world.run(5 * SECOND_NS)
+    assert world.got() == []
+    world.api.fail(unreachable())
+    world.run()
+    assert len(world.got()) == 1
+
+
+def test_a_reading_waits_ten_seconds_at_most_and_is_told_when_the_object_is_known_after_all(world: World):
+    world.hold(pod("p"))
+    world.read()
+    world.run(9 * SECOND_NS)
+    assert world.got() == []
+    world.run(SECOND_NS)
+    assert world.got() == ['couldn\'t read configmap "shop/m": no answer from the API server yet']
+    world.listed(config_map(5))
+    assert world.got() == ["changed"]
+    world.read()
+    assert world.got() == ["5"]
+
+
+def test_what_the_watch_tells_is_read_and_told(world: World):
+    world.hold(pod("p", volume=True), pod("q", "n"))
+    world.listed(config_map(5))
+    world.listed(config_map(5, name="n"))
+    world.read()
+    world.api.watches[0].say("MODIFIED", config_map(6), "10")
+    world.run()
+    assert world.volumes == [ObjectsChanged(frozenset({"p"}))]
+    world.read()
+    assert world.got() == ["5", "6"]
+
+
+def test_an_object_that_nobody_was_told_of_changes_in_silence(world: World):
+    world.hold(pod("p", volume=True))
+    world.listed(config_map(5))
+    world.api.watches[0].say("MODIFIED", config_map(6), "10")
+    world.run()
+    assert world.volumes == []
+
+
+def test_who_waits_for_an_object_that_is_not_there_hears_of_its_creation(world: World):
+    world.hold(pod("p"))
+    world.listed()
+    world.read()
+    assert world.got() == ['configmap "m" not found']
+    world.api.watches[0].say("ADDED", config_map(6), "10")
+    world.run()
+    assert world.got() == ["changed"]
+    world.read()
+    assert world.got() == ["6"]
+
+
+def test_an_object_that_is_deleted_is_gone(world: World):
+    world.hold(pod("p"))
+    world.listed(config_map(5))
+    world.api.watches[0].say("DELETED", config_map(5), "10")
+    world.read()
+    assert world.got() == ['configmap "m" not found']
+
+
+def test_an_immutable_object_is_followed_no_more_and_looked_at_again_for_a_later_pod(world: World):
+    world.hold(pod("p"))
+    world.listed(config_map(5, immutable=True))
+    assert world.api.watches == []
+    world.read()
+    world.hold(pod("q"))
+    assert len(world.api.calls) == 1
+    world.run(20 * SECOND_NS)
+    world.hold(pod("r"))
+    world.listed(config_map(8, immutable=True))
+    world.read()
+    assert world.got() == ["5", "8"]
+
+
+def test_what_nobody_asks_for_is_followed_no_more_unless_a_volume_shows_it(world: World):
+    world.hold(pod("p"), pod("q", "n", volume=True))
+    world.listed(config_map(5))
+    world.listed(config_map(5, name="n"))
+    world.read()
+    assert world.got() == ["5"]
+    world.run(5 * MINUTE_NS)
+    assert [watch.closed for watch in world.api.watches] == [False, False]
+    world.run(2 * MINUTE_NS)
+    assert [watch.closed for watch in world.api.watches] == [True, False]
+    world.read()
+    assert world.got() == []
+    world.listed(config_map(7))
+    assert world.got() == ["7"]
+
+
+def test_without_an_answer_what_was_seen_before_is_served(world: World):
+    world.hold(pod("p"))
+    world.listed(config_map(5))
+    world.run(7 * MINUTE_NS)
+    world.read()
+    world.api.fail(unreachable())
+    world.run(SECOND_NS)
+    assert world.got() == ["5"]
+
+
+def test_the_reason_of_a_failure_is_the_servers(world: World):
+    world.hold(pod("p"))
+    world.read()
+    world.api.fail(ApiError(403, "Forbidden", "no relationship found", "list configmaps"))
+    world.run(SECOND_NS)
+    [reason] = world.got()
+    assert "no relationship found" in reason
+
+
+def test_what_no_pod_holds_is_asked_for_once(world: World):
+    world.read()
+    assert [call.method for call in world.api.calls] == ["GET"]
+    world.api.answer(config_map(3))
+    world.run()
+    assert world.got() == ["3"]
+
+
+def test_a_pod_whose_references_change_holds_the_new_ones_only(world: World):
+    world.hold(pod("p"))
+    world.listed(config_map(5))
+    world.hold(pod("p", "n"))
+    assert world.api.watches[0].closed
+    assert dict(world.api.calls[-1].query)["fieldSelector"] == "metadata.name=n"
+
+
+def test_a_reading_ends_when_its_pod_lets_go(world: World):
+    world.hold(pod("p"))
+    world.read()
+    world.cache.tell(ReleaseObjects("p"))
+    world.run()
+    assert world.got() == ['no pod refers to configmap "shop/m" any more']
+
+
+# --- cache and get --------------------------------------------------------------------------------------------------
+
+
+def test_with_strategy_cache_an_answer_is_as_old_as_allowed_and_readings_share_a_flight(worlds: list[World]):
+    worlds.append(world := World(Strategy.CACHE))
+    world.hold(pod("p"))
+    world.read()
+    world.read()
+    world.api.answer(config_map(5))
+    world.run()
+    assert world.got() == ["5", "5"]
+    world.run(59 * SECOND_NS)
+    world.read()
+    assert world.got() == ["5"]
+    world.run(SECOND_NS)
+    world.read()
+    world.api.answer(config_map(6))
+    world.run()
+    assert world.got() == ["6"]
+    assert len(world.api.calls) == 2
+
+
+def test_the_node_may_be_told_how_old_an_answer_may_be(worlds: list[World]):
+    worlds.append(world := World(Strategy.CACHE))
+    node = Node(metadata=ObjectMeta(name="n", annotations={"node.alpha.kubernetes.io/ttl": "300"}))
+    assert world.followed == [FollowNode(world.cache)]
+    world.cache.tell(NodeObserved(node))
+    world.hold(pod("p"))
+    world.read()
+    world.api.answer(config_map(5))
+    world.run(299 * SECOND_NS)
+    world.read()
+    assert len(world.api.calls) == 1
+
+
+def test_a_cached_object_is_read_anew_for_a_new_pod_and_served_when_that_fails(worlds: list[World]):
+    worlds.append(world := World(Strategy.CACHE))
+    world.hold(pod("p"))
+    world.read()
+    world.api.answer(config_map(5))
+    world.hold(pod("q"))
+    world.read()
+    world.api.fail(unreachable())
+    world.run()
+    assert world.got() == ["5", "5"]
+
+
+def test_a_cached_object_that_is_deleted_is_gone(worlds: list[World]):
+    worlds.append(world := World(Strategy.CACHE))
+    world.hold(pod("p"))
+    for answer in (lambda: world.api.answer(config_map(5)), lambda: world.api.fail(not_found())):
+        world.read()
+        answer()
+        world.run(MINUTE_NS)
+    assert world.got() == ["5", 'configmap "m" not found']
+
+
+def test_with_strategy_get_every_reading_asks(worlds: list[World]):
+    worlds.append(world := World(Strategy.GET))
+    world.hold(pod("p"))
+    for version in (5, 6):
+        world.read()
+        world.api.answer(config_map(version))
+        world.run()
+    assert world.got() == ["5", "6"]
+
+
+# --- no server, restarts --------------------------------------------------------------------------------------------
+
+
+def test_without_an_api_server_every_reading_fails_at_once_and_says_why(worlds: list[World]):
+    worlds.append(world := World(Strategy.WATCH, alone=True))
+    world.hold(pod("p"))
+    world.read(MAP, OTHER)
+    reasons = world.got()
+    assert len(reasons) == 2
+    assert all("stands alone" in reason for reason in reasons)
+
+
+def test_a_cache_that_starts_asks_who_holds_what(world: World):
+    assert world.started == [ObjectCacheStarted()]
+
+
+def test_objects_of_one_reading_come_together(world: World):
+    world.hold(pod("p"), pod("q", "n"))
+    world.read(MAP, OTHER)
+    world.listed(config_map(5))
+    assert world.heard == []
+    world.listed()
+    [answer] = world.heard
+    assert (set(answer.objects), set(answer.failures)) == ({MAP}, {OTHER})

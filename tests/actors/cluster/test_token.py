@@ -1,0 +1,209 @@
+"""`TokenActor`: one flight per token, renewal in time, and the old one while there is no new one (spec 8.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from actors.cluster.token import TokenActor
+from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
+from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
+from actors.model.times import api_time
+from config.objects import ObjectMeta, Pod, PodSpec, TokenRequest, TokenRequestSpec, TokenRequestStatus
+from runtime.api import ApiError
+from tests.actors.hand_api import HandApi, unreachable
+from tests.actors.recorders import Recorder
+
+SECOND_NS = 1_000_000_000
+HOUR_S = 3600
+
+
+def pod(uid: str = "p", account: str | None = "builder") -> Pod:
+    meta = ObjectMeta(name=f"pod-{uid}", namespace="shop", uid=uid)
+    return Pod(metadata=meta, spec=PodSpec(service_account_name=account))
+
+
+class World:
+    def __init__(self, *, alone: bool = False) -> None:
+        self.api = HandApi()
+        self.dispatcher = SimulatedDispatcher(1)
+        self.system = ActorSystem(self.dispatcher)
+        self.reader, self.heard = Recorder.spawn_in(self.system, "reader", TokenIssued, TokenRefused)
+        self.tokens = self.system.spawn(TokenActor, None if alone else self.api, name="tokens")
+
+    def run(self, seconds: float = 0) -> None:
+        self.dispatcher.run_for(int(seconds * SECOND_NS))
+
+    def ask(self, tag: str = "t", audience: str = "", seconds: int = HOUR_S, who: Pod | None = None) -> None:
+        self.tokens.tell(RequestToken(self.reader, tag, who or pod(), audience, seconds))
+        self.run()
+
+    def issue(self, text: str, seconds: int = HOUR_S) -> None:
+        expires = api_time(self.dispatcher.wall_ns() + seconds * SECOND_NS)
+        status = TokenRequestStatus(expiration_timestamp=expires, token=text)
+        self.api.answer(TokenRequest(spec=TokenRequestSpec(expiration_seconds=seconds), status=status))
+        self.run()
+
+    def refuse(self, error: ApiError | None = None) -> None:
+        self.api.fail(error or unreachable())
+        self.run()
+
+    def got(self) -> list[str]:
+        words = [f"{m.tag}:{m.token}" if isinstance(m, TokenIssued) else f"{m.tag}!{m.reason}" for m in self.heard]
+        self.heard.clear()
+        return words
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    assert world.system.stop()
+
+
+def test_a_token_is_asked_for_the_pod_and_its_account(world: World):
+    world.ask(audience="vault", seconds=1200)
+    [call] = world.api.calls
+    assert (call.method, call.path) == ("POST", "/api/v1/namespaces/shop/serviceaccounts/builder/token")
+    assert call.body is not None
+    spec = msgspec.json.decode(call.body)["spec"]
+    assert spec == {
+        "audiences": ["vault"],
+        "expirationSeconds": 1200,
+        "boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "pod-p", "uid": "p"},
+    }
+
+
+def test_the_servers_own_audience_is_not_named_and_a_pod_without_account_has_the_default_one(world: World):
+    world.ask(who=pod(account=None))
+    [call] = world.api.calls
+    assert call.body is not None
+    assert "audiences" not in msgspec.json.decode(call.body)["spec"]
+    assert call.path.endswith("/serviceaccounts/default/token")
+
+
+def test_who_asks_for_a_token_in_the_making_waits_for_it_and_a_fresh_one_is_given_again(world: World):
+    world.ask("a")
+    world.ask("b")
+    world.ask("a")
+    world.issue("one")
+    assert sorted(world.got()) == ["a:one", "b:one"]
+    world.run(HOUR_S * 0.79)
+    world.ask("c")
+    assert world.got() == ["c:one"]
+    assert len(world.api.calls) == 1
+
+
+def test_pods_accounts_audiences_and_lifetimes_do_not_share_tokens(world: World):
+    world.ask()
+    world.ask(who=pod("q"))
+    world.ask(who=pod(account="other"))
+    world.ask(audience="vault")
+    world.ask(seconds=600)
+    assert len(world.api.calls) == 5
+
+
+def test_the_reader_is_told_when_to_ask_again_and_then_gets_another(world: World):
+    world.ask()
+    asked_ns = world.dispatcher.wall_ns()
+    world.issue("one")
+    [issued] = world.heard
+    assert 0.79 * HOUR_S <= (issued.refresh_wall_ns - asked_ns) / SECOND_NS <= 0.8 * HOUR_S
+    world.got()
+    world.run((issued.refresh_wall_ns - world.dispatcher.wall_ns()) / SECOND_NS)
+    world.ask()
+    world.issue("two")
+    assert world.got() == ["t:two"]
+
+
+def test_while_renewal_fails_the_old_one_is_given_until_it_has_expired(world: World):
+    world.ask()
+    world.issue("one")
+    world.run(HOUR_S * 0.85)
+    world.ask()
+    world.refuse()
+    last = world.heard[-1]
+    assert last.refresh_wall_ns > world.dispatcher.wall_ns()
+    assert world.got() == ["t:one", "t:one"]
+    world.run(HOUR_S * 0.2)
+    world.ask()
+    world.refuse()
+    [refused] = world.got()
+    assert refused.startswith("t!failed to fetch token: ")
+
+
+def test_a_server_that_refuses_is_left_alone_for_a_growing_while(world: World):
+    for failures in range(1, 5):
+        world.ask()
+        assert len(world.api.calls) == failures
+        world.refuse()
+        world.run(2 ** (failures - 1) * 0.99)
+        world.ask()
+        assert len(world.api.calls) == failures
+        world.run(2 ** (failures - 1) * 0.6)
+    assert all(text.startswith("t!failed to fetch token: ") for text in world.got())
+
+
+def test_an_answer_without_a_token_is_a_refusal(world: World):
+    world.ask()
+    world.api.answer(TokenRequest())
+    world.run()
+    assert world.got() == ["t!failed to fetch token: the API server has sent no token, or none with a time of expiry"]
+
+
+def test_the_tokens_of_a_pod_end_with_it(world: World):
+    world.ask()
+    world.issue("one")
+    world.ask(audience="vault")
+    world.tokens.tell(ReleaseObjects("p"))
+    world.run()
+    world.issue("late")
+    assert world.got() == ["t:one", "t!the pod has ended"]
+    world.ask()
+    assert len(world.api.calls) == 3
+
+
+def test_a_token_that_nobody_renews_is_forgotten(world: World):
+    world.ask()
+    world.issue("one", seconds=600)
+    world.run(600 + 120)
+    assert world.dispatcher.run_until_idle() is None
+    world.ask()
+    assert len(world.api.calls) == 2
+
+
+def test_a_node_that_stands_alone_has_no_tokens():
+    world = World(alone=True)
+    world.ask()
+    [text] = world.got()
+    assert "stands alone" in text
+    assert world.system.stop()
+
+
+@pytest.mark.parametrize(
+    ("lifetime_s", "draw", "used_s"),
+    [
+        (3600, 0.0, 2880),
+        (3600, 0.999999, 2870),
+        (600, 0.0, 480),
+        (7 * 24 * 3600, 0.0, 24 * 3600),
+        (10, 0.999999, 7),
+    ],
+)
+def test_when_a_token_is_renewed(lifetime_s: int, draw: float, used_s: int):
+    expires_ns = 1_000_000 * SECOND_NS
+    at_ns = refresh_ns(expires_ns, lifetime_s * SECOND_NS, draw)
+    assert (at_ns - (expires_ns - lifetime_s * SECOND_NS)) / SECOND_NS == pytest.approx(used_s, abs=0.01)
+
+
+@pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (5000, 60)])
+def test_pauses_grow_to_a_minute(failures: int, seconds: int):
+    assert back_off_ns(failures, 0.0) == seconds * SECOND_NS
+    assert back_off_ns(failures, 0.99) <= 1.5 * seconds * SECOND_NS
+
+
+def test_a_token_does_not_show_itself():
+    assert "word" not in repr(Token("word", 1, 1))

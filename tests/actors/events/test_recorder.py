@@ -1,0 +1,79 @@
+"""`EventRecorderActor`: what is kept, what is counted, what is said."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from actors.events.recorder import KEPT, EventRecorderActor, sentence
+from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
+from actors.messages.events import RecordedEvent, RecordEvent
+from actors.messages.pods import ListEvents
+
+SECOND_NS = 1_000_000_000
+
+
+def event(message: str = "hello", kind: str = "Normal", name: str = "web") -> RecordEvent:
+    return RecordEvent("Pod", "u", "default", name, kind, "Said", message, "spec.containers{c}")
+
+
+class World:
+    def __init__(self) -> None:
+        self.dispatcher = SimulatedDispatcher(1)
+        self.system = ActorSystem(self.dispatcher)
+        self.recorder: ActorRef = self.system.spawn(EventRecorderActor, name="events")
+
+    def tell(self, *events: RecordEvent) -> None:
+        for each in events:
+            self.recorder.tell(each)
+        self.dispatcher.run_for(SECOND_NS)
+
+    def kept(self) -> tuple[RecordedEvent, ...]:
+        events: tuple[RecordedEvent, ...] = self.recorder.ask(ListEvents())
+        return events
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    assert world.system.stop()
+
+
+def test_equal_events_are_one_with_a_count_and_the_last_comes_last(world: World):
+    world.tell(event("a"))
+    world.tell(event("b"))
+    world.tell(event("a"))
+    b, a = world.kept()
+    assert (b.event.message, b.count) == ("b", 1)
+    assert (a.event.message, a.count) == ("a", 2)
+    assert a.last_wall_ns - a.first_wall_ns == 2 * SECOND_NS
+
+
+def test_only_the_last_events_are_kept(world: World):
+    world.tell(*(event(str(number)) for number in range(KEPT + 10)))
+    kept = world.kept()
+    assert len(kept) == KEPT
+    assert kept[0].event.message == "10"
+
+
+def test_what_repeats_is_said_less_and_less(world: World, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO):
+        world.tell(*(event("again", "Warning") for _ in range(100)), event("once"))
+    lines = [(record.levelname, record.message) for record in caplog.records]
+    assert lines[-1] == ("INFO", "Pod default/web spec.containers{c}: Said: once")
+    assert lines[6] == ("WARNING", "Pod default/web spec.containers{c}: Said: again (x64)")
+    assert len(lines) == 8
+
+
+def test_an_event_of_the_node_has_no_namespace():
+    recorded = RecordedEvent(RecordEvent("Node", "", "", "n1", "Normal", "Starting", "x"), 1, 0, 0)
+    assert sentence(recorded) == "Node n1: Starting: x"
+
+
+def test_a_flood_drops_events_and_says_how_many(world: World, caplog: pytest.LogCaptureFixture):
+    world.tell(*(event(str(number)) for number in range(EventRecorderActor.mailbox_capacity + 50)))
+    assert "50 events came too fast" in caplog.text
+    assert len(world.kept()) == KEPT

@@ -1,0 +1,159 @@
+"""Which images may go, in which order, and when a file system is too full: as tables (spec 6.5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.images.gc_rules import (
+    GcLimits,
+    Life,
+    bytes_over,
+    candidates,
+    forms,
+    is_over,
+    needed_by,
+    observed,
+    too_old,
+    used_percent,
+)
+from actors.images.names import short_form
+from config.kubelet import KubeletConfiguration
+from runtime.cri.messages import Container, Image, ImageSpec
+from runtime.stats.readings import FsReading
+
+DIGEST = f"sha256:{'d' * 64}"
+ID = f"sha256:{'a' * 64}"
+NOBODY: frozenset[str] = frozenset()
+
+
+def image(name: str, *tags: str, pinned: bool = False, size: int = 100) -> Image:
+    return Image(id=name, repo_tags=tags, pinned=pinned, size=size)
+
+
+def whole(capacity: int, available: int) -> FsReading:
+    return FsReading(0, capacity, available, capacity - available, 0, 0, 0)
+
+
+BUSYBOX = Image(
+    id=ID,
+    repo_tags=("docker.io/library/busybox:latest", "registry.test:5000/tools/box:1"),
+    repo_digests=(f"docker.io/library/busybox@{DIGEST}",),
+)
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("busybox", True),
+        ("busybox:latest", True),
+        ("library/busybox", True),
+        ("docker.io/busybox", True),
+        ("docker.io/library/busybox:latest", True),
+        ("index.docker.io/library/busybox", True),
+        (f"busybox@{DIGEST}", True),
+        (f"busybox:whatever@{DIGEST}", True),
+        ("registry.test:5000/tools/box:1", True),
+        ("tools/box:1", True),
+        (ID, True),
+        ("a" * 64, True),
+        ("busybox:1.36", False),
+        ("otherbusybox", False),
+        ("registry.test:5000/tools/box", False),
+        ("registry.test:5000/busybox", False),
+        (f"busybox@sha256:{'e' * 64}", False),
+        ("b" * 64, False),
+        ("", False),
+        ("No Name At All!", False),
+    ],
+)
+def test_an_image_is_known_by_every_name_that_a_pod_may_write(named: str, meant: bool) -> None:
+    assert (short_form(named) in forms(BUSYBOX)) is meant
+
+
+def test_a_container_needs_what_it_was_made_from_however_the_runtime_says_it() -> None:
+    by_id = Container(id="1", image_id=ID)
+    by_reference = Container(id="2", image_ref=ID)
+    by_name = Container(id="3", image=ImageSpec(image="docker.io/library/busybox:latest"))
+    for container in (by_id, by_reference, by_name):
+        assert not needed_by([container]).isdisjoint(forms(BUSYBOX))
+    assert needed_by([Container(id="4")]) == NOBODY
+
+
+def test_what_is_in_use_is_used_now_and_what_was_is_remembered() -> None:
+    images = [image("new"), image("used"), image("idle")]
+    lives = observed({"idle": Life(1, 5), "gone": Life(1)}, images, {"used:latest", "used"}, 10)
+    assert lives == {"new": Life(10), "used": Life(10, 10), "idle": Life(1, 5)}
+
+
+def test_what_the_first_look_finds_was_there_before_and_may_be_of_any_age() -> None:
+    assert observed(None, [image("a")], {"a:1"}, 10) == {"a": Life(10, was_there=True)}
+    lives = observed({"a": Life(10, was_there=True)}, [image("a"), image("b")], {"a"}, 20)
+    assert lives == {"a": Life(10, 20, was_there=True), "b": Life(20)}
+    both = [image("a"), image("b")]
+    assert candidates(both, lives, NOBODY, 25, 20) == []
+    assert candidates(both, lives, NOBODY, 25, 20, urgent=True) == [image("a")]
+    assert candidates(both, lives, NOBODY, 40, 20) == both[::-1]
+
+
+@pytest.mark.parametrize(
+    ("lives", "order"),
+    [
+        ({"a": Life(1, 30), "b": Life(1, 20), "c": Life(1, 10)}, "cba"),
+        ({"a": Life(1, 10), "b": Life(5), "c": Life(4)}, "cba"),
+        ({"a": Life(3, 10), "b": Life(2, 10), "c": Life(1, 10)}, "cba"),
+        ({"a": Life(1), "b": Life(1), "c": Life(1)}, "abc"),
+    ],
+    ids=["oldest use first", "never used before used", "then first seen", "then by id"],
+)
+def test_the_order_in_which_images_go(lives: dict[str, Life], order: str) -> None:
+    found = candidates([image("b"), image("a"), image("c")], lives, NOBODY, 100, 0)
+    assert "".join(each.id for each in found) == order
+
+
+@pytest.mark.parametrize(
+    ("one", "life", "needed", "goes"),
+    [
+        (image("x", "r/x:1"), Life(0, 50), NOBODY, True),
+        (image("x", "r/x:1"), Life(80), NOBODY, True),
+        (image("x", "r/x:1"), Life(81), NOBODY, False),
+        (image("x", "r/x:1", pinned=True), Life(0), NOBODY, False),
+        (image("x", "r/x:1"), Life(0), frozenset({"r/x:1"}), False),
+        (image("x", "r/x:1"), Life(0), frozenset({"x:1"}), False),
+        (image("x", "r/x:1"), Life(0), frozenset({"x"}), False),
+        (image("x", "r/x:1"), Life(0), frozenset({"x:2", "y"}), True),
+    ],
+    ids=["used before", "just old enough", "too young", "pinned", "by name", "by short name", "by id", "others"],
+)
+def test_what_may_go(one: Image, life: Life, needed: frozenset[str], goes: bool) -> None:
+    assert bool(candidates([one], {"x": life}, needed, 100, 20)) is goes
+
+
+@pytest.mark.parametrize(
+    ("life", "max_age_ns", "goes"),
+    [
+        (Life(0, 39), 60, True),
+        (Life(0, 40), 60, False),
+        (Life(39), 60, True),
+        (Life(40), 60, False),
+        (Life(0), 0, False),
+    ],
+    ids=["not used for long", "used lately", "never used", "not here for long", "no maximum"],
+)
+def test_what_is_too_old(life: Life, max_age_ns: int, goes: bool) -> None:
+    assert bool(too_old([image("x")], {"x": life}, 100, max_age_ns)) is goes
+
+
+@pytest.mark.parametrize(
+    ("available", "percent", "over", "to_free"),
+    [(160, 84, False, 40), (150, 85, True, 50), (0, 100, True, 200), (200, 80, False, 0), (1000, 0, False, -800)],
+)
+def test_when_a_file_system_is_too_full_and_by_how_much(available: int, percent: int, over: bool, to_free: int) -> None:
+    limits = GcLimits.of(KubeletConfiguration())
+    full = whole(1000, available)
+    assert (used_percent(full), is_over(full, limits), bytes_over(full, limits.low_percent)) == (percent, over, to_free)
+
+
+def test_a_high_threshold_of_100_is_none() -> None:
+    limits = GcLimits.of(KubeletConfiguration(image_gc_high_threshold_percent=100))
+    assert not limits.by_space
+    assert not is_over(whole(1000, 0), limits)

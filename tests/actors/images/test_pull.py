@@ -1,0 +1,332 @@
+"""`ImagePullActor`: one flight per image, one answer per question, limits, back-off and calling off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.images.pull import ImagePullActor, PullLimits
+from actors.kernel import ActorRef, ActorStopped, ActorSystem, Promise, SimulatedDispatcher, kept
+from actors.messages.events import RecordEvent
+from actors.messages.images import ImagePulled, ImagePullFailed, PullImage
+from actors.messages.node import ImagesChanged
+from actors.messages.pods import ListPulls, PullInProgress
+from config.credentials.docker_config import Credential, RegistryEntry
+from config.objects import ObjectMeta, Pod
+from runtime.cri import CriError, StatusCode
+from runtime.cri.messages import Image, ImageStatusResponse, PullImageResponse
+from runtime.cri.verbs import PULL_IMAGE
+from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
+from tests.actors.recorders import Recorder
+
+SECOND_NS = 1_000_000_000
+
+
+class Registry:
+    """The image service of a runtime: every pull waits until the test ends it."""
+
+    def __init__(self) -> None:
+        self.pulls: list[tuple[str, Promise[PullImageResponse]]] = []
+        self.shown: list[str] = []
+        """Who each pull was made as, empty for nobody."""
+
+    def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Promise[Any]:
+        if verb is PULL_IMAGE:
+            promise: Promise[PullImageResponse] = Promise()
+            self.pulls.append((request.image.image, promise))
+            self.shown.append("" if request.auth is None else request.auth.username)
+            return promise
+        return kept(ImageStatusResponse(image=Image(size=77)))
+
+    def stream(self, *_: Any) -> Any:
+        raise AssertionError("nobody streams here")
+
+
+class World:
+    def __init__(self, limits: PullLimits, docker_config: DockerConfigFiles | None = None) -> None:
+        self.dispatcher = SimulatedDispatcher(1)
+        self.system = ActorSystem(self.dispatcher)
+        self.registry = Registry()
+        events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
+        node, self.node = Recorder.spawn_in(self.system, "node", ImagesChanged)
+        self.images = self.system.spawn(
+            ImagePullActor, self.registry, events, limits, node, docker_config, name="images"
+        )
+        self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
+
+    def ask(self, pod: str, image: str, container: str = "web", secrets: Sequence[str] = ()) -> list[Any]:
+        if pod not in self.workers:
+            self.workers[pod] = Recorder.spawn_in(self.system, pod, ImagePulled, ImagePullFailed)
+        ref, answers = self.workers[pod]
+        meta = ObjectMeta(name=pod, namespace="default", uid=pod)
+        credentials = tuple(Credential(name) for name in secrets)
+        place = f"spec.containers{{{container}}}"
+        self.images.tell(PullImage(ref, Pod(metadata=meta), container, image, place, credentials))
+        self.run(0)
+        return answers
+
+    def run(self, ns: int) -> None:
+        self.dispatcher.run_for(ns)
+
+    def stopped(self, pod: str) -> ActorStopped:
+        """What is told to who watches the worker of that pod when it has stopped."""
+        ref, _ = self.workers[pod]
+        return ActorStopped(ref, ref.path)
+
+    def pulling(self) -> list[str]:
+        return [image for image, promise in self.registry.pulls if not promise.done()]
+
+    def end(self, image: str, error: str | None = None) -> None:
+        promise = next(p for name, p in self.registry.pulls if name == image and not p.done())
+        if error is None:
+            promise.set_result(PullImageResponse(image_ref="sha256:1"))
+        else:
+            promise.set_exception(CriError(StatusCode.UNKNOWN, error, "PullImage"))
+        self.run(0)
+
+    def said(self, pod: str) -> list[str]:
+        return [f"{event.reason}: {event.message}" for event in self.events if event.uid == pod]
+
+
+def limits(at_once: int = 1_000, per_second: int = 0) -> PullLimits:
+    return PullLimits.of(False, at_once, per_second, 1)
+
+
+@pytest.fixture
+def worlds() -> Iterator[list[World]]:
+    made: list[World] = []
+    yield made
+    for world in made:
+        assert world.system.stop()
+
+
+@pytest.fixture
+def world(worlds: list[World]) -> World:
+    worlds.append(World(limits()))
+    return worlds[-1]
+
+
+def test_pods_that_want_one_image_share_one_pull_and_are_all_answered(world: World):
+    answers = [world.ask(pod, image) for pod, image in (("a", "nginx"), ("b", "nginx:latest"))]
+    world.ask("a", "nginx", container="side")
+    assert world.pulling() == ["nginx:latest"]
+    world.run(2 * SECOND_NS)
+    world.end("nginx:latest")
+    assert answers[0] == [ImagePulled("nginx", "web"), ImagePulled("nginx", "side")]
+    assert answers[1] == [ImagePulled("nginx:latest", "web")]
+    assert world.said("b") == [
+        'Pulling: Pulling image "nginx:latest"',
+        'Pulled: Successfully pulled image "nginx:latest" in 2s (2s including waiting). Image size: 77 bytes.',
+    ]
+    assert world.events[0].field_path == "spec.containers{web}"
+
+
+def test_who_publishes_the_images_of_the_node_hears_of_each_that_has_come_and_of_no_other(world: World):
+    world.ask("a", "nginx")
+    world.ask("b", "redis")
+    world.end("redis:latest", error="no such image")
+    assert world.node == []
+    world.end("nginx:latest")
+    assert world.node == [ImagesChanged()]
+
+
+def test_a_worker_that_asks_again_keeps_its_place_and_gets_one_answer(world: World):
+    world.ask("a", "nginx")
+    answers = world.ask("a", "nginx")
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+    assert len(world.said("a")) == 2
+
+
+def test_an_image_that_hangs_holds_up_no_other_when_pulls_are_parallel(world: World):
+    world.ask("a", "huge")
+    answers = world.ask("b", "nginx")
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+
+
+@pytest.mark.parametrize(("pull_limits", "at_once"), [(PullLimits.of(True, None, 0, 10), 1), (limits(2), 2)])
+def test_no_more_pulls_than_allowed_are_in_the_air_and_the_others_follow_in_order(
+    worlds: list[World], pull_limits: PullLimits, at_once: int
+):
+    worlds.append(world := World(pull_limits))
+    names = [f"image{n}:1" for n in range(5)]
+    for name in names:
+        world.ask(f"pod of {name}", name)
+    for done in range(5):
+        assert world.pulling() == names[done : done + at_once]
+        world.end(names[done])
+
+
+def test_pulls_begin_no_faster_than_the_rate_and_none_fails_for_it(worlds: list[World]):
+    worlds.append(world := World(limits(per_second=2)))
+    answers = [world.ask(f"pod{n}", f"image{n}") for n in range(5)]
+    assert len(world.pulling()) == 1
+    world.run(SECOND_NS)
+    assert len(world.pulling()) == 3
+    world.run(SECOND_NS)
+    assert len(world.pulling()) == 5
+    assert answers == [[]] * 5
+
+
+def test_a_failure_backs_off_per_pod_and_image(world: World):
+    answers = world.ask("a", "nginx")
+    world.end("nginx:latest", "manifest unknown")
+    assert answers == [ImagePullFailed("nginx", "web", "ErrImagePull", "manifest unknown", 10 * SECOND_NS)]
+    assert world.said("a")[1:] == [
+        'Failed: Failed to pull image "nginx": manifest unknown',
+        "Failed: Error: ErrImagePull",
+    ]
+    world.run(5 * SECOND_NS)
+    world.ask("a", "nginx")
+    assert world.pulling() == []
+    assert answers[-1].reason == "ImagePullBackOff"
+    assert answers[-1].message == 'Back-off pulling image "nginx": ErrImagePull: manifest unknown'
+    assert answers[-1].retry_at_ns == 10 * SECOND_NS
+    assert world.said("a")[-2:] == ['BackOff: Back-off pulling image "nginx"', "Failed: Error: ImagePullBackOff"]
+    world.ask("b", "nginx")
+    assert world.pulling() == ["nginx:latest"], "another pod has not failed yet"
+    world.run(5 * SECOND_NS)
+    world.ask("a", "nginx")
+    world.end("nginx:latest", "RegistryUnavailable: down")
+    assert (answers[-1].reason, answers[-1].retry_at_ns) == ("RegistryUnavailable", 30 * SECOND_NS)
+
+
+def test_a_success_ends_the_back_off(world: World):
+    answers = world.ask("a", "nginx")
+    world.end("nginx:latest", "x")
+    world.run(10 * SECOND_NS)
+    world.ask("a", "nginx")
+    world.end("nginx:latest")
+    world.ask("a", "nginx")
+    world.end("nginx:latest", "x")
+    assert answers[-1].retry_at_ns == 20 * SECOND_NS
+
+
+def test_a_name_nobody_could_pull_asks_no_runtime(world: World):
+    (answer,) = world.ask("a", "Nginx")
+    assert answer.reason == "InvalidImageName"
+    assert world.registry.pulls == []
+
+
+def test_a_pull_that_nobody_waits_for_is_called_off(worlds: list[World]):
+    worlds.append(world := World(PullLimits.of(True, None, 0, 10)))
+    world.ask("a", "huge")
+    world.ask("b", "huge")
+    world.ask("b", "nginx")
+    world.images.tell(world.stopped("a"))
+    world.run(0)
+    assert world.pulling() == ["huge:latest"]
+    world.images.tell(world.stopped("b"))
+    answers = world.ask("c", "other")
+    assert world.pulling() == ["other:latest"]
+    world.end("other:latest")
+    assert answers == [ImagePulled("other", "web")]
+    assert world.workers["a"][1] == []
+
+
+def test_who_comes_when_a_pull_has_just_been_called_off_gets_the_image(world: World):
+    world.ask("a", "huge")
+    worker, answers = Recorder.spawn_in(world.system, "late", ImagePulled, ImagePullFailed)
+    world.run(0)
+    pod = Pod(metadata=ObjectMeta(name="late", uid="late"))
+    world.images.tell(world.stopped("a"))
+    world.images.tell(PullImage(worker, pod, "web", "huge", ""))
+    world.run(0)
+    world.end("huge:latest")
+    assert answers == [ImagePulled("huge", "web")]
+
+
+def test_pulls_can_be_listed(world: World):
+    world.ask("a", "nginx")
+    world.run(3 * SECOND_NS)
+    world.ask("b", "nginx")
+    pulls: tuple[PullInProgress, ...] = world.images.ask(ListPulls())
+    assert [msgspec.structs.astuple(pull) for pull in pulls] == [
+        ("nginx:latest", 3 * SECOND_NS, True, ("default/a", "default/b"))
+    ]
+
+
+# --- credentials ----------------------------------------------------------------------------------------------------
+
+
+class NodeFiles:
+    """The node's own docker configuration."""
+
+    def __init__(self, *names: str) -> None:
+        self.entries = tuple(RegistryEntry("index.docker.io", Credential(name)) for name in names)
+        self.error: OSError | None = None
+
+    def read(self) -> NodeCredentials:
+        if self.error is not None:
+            raise self.error
+        return NodeCredentials(self.entries)
+
+
+def test_credentials_are_tried_in_order_until_one_is_taken(world: World):
+    answers = world.ask("a", "nginx", secrets=("one", "two", "three"))
+    world.end("nginx:latest", "denied")
+    assert world.registry.shown == ["one", "two"]
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+
+
+def test_when_no_credential_is_taken_every_refusal_is_told_once(world: World):
+    answers = world.ask("a", "nginx", secrets=("one", "two"))
+    world.end("nginx:latest", "denied")
+    world.end("nginx:latest", "expired")
+    assert [answer.message for answer in answers] == ["[denied, expired]"]
+    assert world.registry.shown == ["one", "two"]
+
+
+def test_pods_with_other_credentials_do_not_share_a_pull(world: World):
+    first = world.ask("a", "nginx", secrets=("mine",))
+    second = world.ask("b", "nginx", secrets=("yours",))
+    third = world.ask("c", "nginx", secrets=("mine",))
+    assert world.registry.shown == ["mine", "yours"]
+    world.end("nginx:latest")
+    assert (first, second, third) == ([ImagePulled("nginx", "web")], [], [ImagePulled("nginx", "web")])
+
+
+def test_a_pod_whose_secrets_change_while_it_waits_joins_another_flight(world: World):
+    world.ask("a", "nginx", secrets=("old",))
+    answers = world.ask("a", "nginx", secrets=("new",))
+    assert len(world.pulling()) == 1
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+    assert world.registry.shown == ["old", "new"]
+
+
+def test_credentials_of_the_node_come_after_those_of_the_pod(worlds: list[World]):
+    worlds.append(world := World(limits(), NodeFiles("node", "mine")))
+    world.ask("a", "nginx", secrets=("mine",))
+    world.end("nginx:latest", "denied")
+    world.end("nginx:latest", "denied")
+    assert world.registry.shown == ["mine", "node"]
+
+
+def test_credentials_for_another_registry_are_not_shown(worlds: list[World]):
+    worlds.append(world := World(limits(), NodeFiles("node")))
+    world.ask("a", "r.example.com/app:1")
+    assert world.registry.shown == [""]
+
+
+def test_a_disk_that_fails_holds_up_no_pull(worlds: list[World]):
+    files = NodeFiles("node")
+    files.error = OSError("stale file handle")
+    worlds.append(world := World(limits(), files))
+    answers = world.ask("a", "nginx")
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+    assert world.registry.shown == [""]
+
+
+def test_a_pull_for_nobody_ends_between_two_tries(world: World):
+    world.ask("a", "nginx", secrets=("one", "two"))
+    world.images.tell(world.stopped("a"))
+    world.run(0)
+    assert world.pulling() == []
+    assert world.registry.shown == ["one"]

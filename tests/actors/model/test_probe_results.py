@@ -1,0 +1,41 @@
+"""Which verdicts of probes are news: those that change what is decided, or shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.model.probe_results import NO_RESULTS, ProbeResults, say_the_same
+
+NOTHING_YET = ProbeResults(active=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (NOTHING_YET, ProbeResults(active=True)),
+        (NOTHING_YET, ProbeResults(active=True, readiness={"a": False})),
+        (NOTHING_YET, ProbeResults(active=True, liveness={"a": True})),
+        (
+            ProbeResults(active=True, readiness={"a": True, "b": False}),
+            ProbeResults(active=True, readiness={"a": True}),
+        ),
+    ],
+)
+def test_what_nobody_said_and_what_goes_without_saying_are_the_same(one: ProbeResults, other: ProbeResults):
+    assert say_the_same(one, other)
+    assert say_the_same(other, one)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        NO_RESULTS,
+        ProbeResults(active=True, readiness={"a": True}),
+        ProbeResults(active=True, liveness={"a": False}),
+        ProbeResults(active=True, startup={"a": True}),
+        ProbeResults(active=True, startup={"a": False}),
+    ],
+)
+def test_ready_dead_started_and_never_started_are_news(other: ProbeResults):
+    assert not say_the_same(NOTHING_YET, other)
+    assert not say_the_same(other, NOTHING_YET)

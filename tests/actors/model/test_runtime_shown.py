@@ -1,0 +1,91 @@
+"""What the runtime tells of a pod, put together, and whether it is news."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.model.runtime_shown import GONE, LOOK, Shown, both, is_behind, news_in, shown_by
+from runtime.cri.enums import ContainerEventType, ContainerState, PodSandboxState
+from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
+
+CREATED, RUNNING = ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_RUNNING
+EXITED, UNKNOWN = ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN
+DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
+NOT_READY = PodSandboxState.SANDBOX_NOTREADY
+STATES = (CREATED, RUNNING, EXITED, UNKNOWN, GONE)
+
+
+@pytest.mark.parametrize(
+    ("told", "seen", "news"),
+    [
+        ({}, {}, ""),
+        ({"a": RUNNING}, {"a": RUNNING}, ""),
+        ({"a": CREATED}, {"a": RUNNING}, ""),
+        ({"a": RUNNING}, {"a": EXITED, "b": RUNNING}, ""),
+        ({"a": EXITED}, {"a": RUNNING}, "a"),
+        ({"a": RUNNING}, {}, "a"),
+        ({"a": UNKNOWN}, {"a": RUNNING}, "a"),
+        ({"a": UNKNOWN}, {"a": EXITED}, "a"),
+        ({"a": UNKNOWN}, {"a": UNKNOWN}, ""),
+        ({"a": RUNNING}, {"a": UNKNOWN}, "a"),
+        ({"a": GONE}, {}, ""),
+        ({"a": GONE}, {"a": EXITED}, "a"),
+        ({"a": LOOK}, {"a": EXITED}, "a"),
+        ({"a": RUNNING, "b": EXITED}, {"a": RUNNING, "b": RUNNING}, "b"),
+        ({"a": EXITED, "b": EXITED}, {"a": RUNNING}, "ab"),
+    ],
+)
+def test_who_has_seen_as_far_as_is_told_need_not_look(told: Shown, seen: Shown, news: str):
+    assert news_in(told, seen.get) == tuple(news)
+
+
+@pytest.mark.parametrize(
+    ("seen", "told", "behind"),
+    [
+        (RUNNING, EXITED, True),
+        (EXITED, GONE, True),
+        (EXITED, RUNNING, False),
+        (EXITED, EXITED, False),
+        (UNKNOWN, EXITED, False),
+        (RUNNING, UNKNOWN, False),
+        (RUNNING, LOOK, False),
+        (None, RUNNING, False),
+    ],
+)
+def test_less_is_seen_than_was_told(seen: int | None, told: int, behind: bool):
+    assert is_behind(seen, told) == behind
+
+
+_SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for state in STATES]))
+
+
+@given(_SHOWN, _SHOWN, _SHOWN)
+def test_no_news_is_lost_where_two_words_become_one(first: Shown, second: Shown, there: Shown):
+    seen = {each: state for each, state in there.items() if state != GONE}
+    together = both(second, first)
+    if not news_in(together, seen.get):
+        for word in (first, second):
+            # That something was made which is gone by now is no news.
+            assert not news_in({each: state for each, state in word.items() if together[each] != GONE}, seen.get)
+    assert both(first, second) == together
+
+
+def test_an_event_tells_of_all_containers_and_the_sandbox_of_its_pod():
+    event = ContainerEventResponse(
+        container_id="a",
+        pod_sandbox_status=PodSandboxStatus(id="s", state=NOT_READY),
+        containers_statuses=(ContainerStatus(id="a", state=RUNNING), ContainerStatus(id="b", state=EXITED)),
+    )
+    assert shown_by(event) == {"a": RUNNING, "b": EXITED, "s": NOT_READY}
+
+
+def test_what_was_deleted_is_gone_whatever_else_the_event_says():
+    statuses = (ContainerStatus(id="a", state=EXITED),)
+    event = ContainerEventResponse(container_id="a", container_event_type=DELETED, containers_statuses=statuses)
+    assert shown_by(event) == {"a": GONE}
+
+
+def test_an_event_that_leaves_its_own_container_out_tells_nothing():
+    assert shown_by(ContainerEventResponse(container_id="a")) is None

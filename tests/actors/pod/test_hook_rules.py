@@ -1,0 +1,63 @@
+"""What a lifecycle hook asks for (spec 3.11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.model.identity import PORTS
+from actors.pod.hook_rules import ExecHook, Hook, HookImpossibleError, HttpHook, SleepHook, hook_of, known_by_notes
+from config.objects import (
+    ContainerPort,
+    ExecAction,
+    HTTPGetAction,
+    HTTPHeader,
+    LifecycleHandler,
+    SleepAction,
+    TCPSocketAction,
+)
+from tests.actors.pod_pictures import SECOND_NS, container, seen
+
+WEB = container("a", ports=(ContainerPort(name="web", container_port=8080),))
+
+
+def http(**fields: object) -> LifecycleHandler:
+    return LifecycleHandler(http_get=HTTPGetAction(**fields))  # type: ignore[arg-type]  # a table of fields
+
+
+@pytest.mark.parametrize(
+    ("handler", "expected"),
+    [
+        (LifecycleHandler(exec=ExecAction(command=("a", "$(B)"))), ExecHook(("a", "$(B)"))),
+        (LifecycleHandler(sleep=SleepAction(seconds=3)), SleepHook(3 * SECOND_NS)),
+        (LifecycleHandler(sleep=SleepAction(seconds=0)), SleepHook(0)),
+        (http(port=80), HttpHook("http://10.0.0.7:80/")),
+        (http(port="web", path="x?y"), HttpHook("http://10.0.0.7:8080/x?y")),
+        (http(port=443, scheme="HTTPS", host="h", path="/p"), HttpHook("https://h:443/p")),
+        (
+            http(port=80, http_headers=(HTTPHeader(name="A", value="b"),)),
+            HttpHook("http://10.0.0.7:80/", (("A", "b"),)),
+        ),
+    ],
+)
+def test_what_is_done(handler: LifecycleHandler, expected: Hook) -> None:
+    assert hook_of(WEB, handler, "10.0.0.7") == expected
+
+
+@pytest.mark.parametrize(
+    ("handler", "ip", "why"),
+    [
+        (LifecycleHandler(tcp_socket=TCPSocketAction(port=80)), "10.0.0.7", "tcpSocket is not supported"),
+        (LifecycleHandler(), "10.0.0.7", "says nothing of what to do"),
+        (http(port="admin"), "10.0.0.7", "admin"),
+        (http(port=80), "", "no address"),
+    ],
+)
+def test_what_cannot_be_done_says_why(handler: LifecycleHandler, ip: str, why: str) -> None:
+    with pytest.raises(HookImpossibleError, match=why):
+        hook_of(WEB, handler, ip)
+
+
+def test_where_the_spec_is_lost_the_container_knows_its_ports() -> None:
+    known = known_by_notes(seen("a", notes={PORTS: '[{"name":"web","containerPort":8080}]'}))
+    assert hook_of(known, http(port="web"), "10.0.0.7") == HttpHook("http://10.0.0.7:8080/")
+    assert known_by_notes(seen("a", notes={PORTS: "{"})).ports == ()

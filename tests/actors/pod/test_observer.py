@@ -1,0 +1,263 @@
+"""How a worker looks at its pod on the simulated runtime: what it sees, what it asks for, and what a failure leaves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from actors.kernel import Actor, ActorSystem, Message, Pending, Promise, broken, handles
+from actors.model.runtime_shown import Shown
+from actors.pod.observer import Look, PodObserver
+from runtime.cri import Cri, CriError, StatusCode
+from runtime.cri import messages as m
+from runtime.cri import verbs as v
+from runtime.cri.enums import ContainerState
+from tests.simulation.cri.pods import SECOND, Pods
+
+STATUSES = ("PodSandboxStatus", "ContainerStatus")
+
+
+class TakeALook(Message, frozen=True):
+    """Ask: what there is of the pod. `everything`: anything may have changed; `doubt`: these may have."""
+
+    everything: bool = True
+    doubt: tuple[str, ...] = ()
+
+
+class Told(Message, frozen=True):
+    """Ask: whether this is news."""
+
+    shown: Shown
+
+
+class Looker(Actor):
+    def __init__(self, cri: Cri) -> None:
+        super().__init__()
+        self._observer = PodObserver(self, cri, "uid-pod")
+
+    @handles(Told)
+    def told(self, message: Told) -> bool:
+        return self._observer.told(message.shown)
+
+    @handles(TakeALook)
+    async def look(self, message: TakeALook) -> Look | CriError:
+        if message.everything:
+            self._observer.doubt_all()
+        for each in message.doubt:
+            self._observer.doubt(each)
+        try:
+            await self._observer.look()
+        except CriError as failure:
+            assert all(status.id for part in self._observer.seen() for status in part)
+            return failure
+        return self._observer.seen()
+
+
+class Counted:
+    """A runtime that counts what it is asked; `fails`, `hangs`: ids whose status call does."""
+
+    def __init__(self, cri: Cri) -> None:
+        self._cri = cri
+        self.asked: Counter[str] = Counter()
+        self.fails: set[str] = set()
+        self.hangs: set[str] = set()
+
+    def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Pending[Any]:
+        self.asked[verb.name] += 1
+        if getattr(request, "container_id", "") in self.fails:
+            return broken(CriError(StatusCode.UNKNOWN, "no such shim", verb.name))
+        if getattr(request, "container_id", "") in self.hangs:
+            return Promise()
+        return self._cri.call(verb, request, timeout_ns=timeout_ns)
+
+    def stream(self, *_: Any) -> Any:
+        raise AssertionError("nobody streams here")
+
+    def statuses(self) -> int:
+        """Status calls since the last time."""
+        count = sum(self.asked[name] for name in STATUSES)
+        self.asked.clear()
+        return count
+
+
+class World(Pods):
+    def __init__(self) -> None:
+        super().__init__()
+        self.system = ActorSystem(self.dispatcher)
+        self.counted = Counted(self.cri)
+        self.looker = self.system.spawn(Looker, self.counted, name="looker")
+
+    def look(self, *doubt: str, everything: bool = True) -> tuple[list[str], list[str]]:
+        """The states of sandboxes and of containers."""
+        found = self.looker.ask(TakeALook(everything, doubt))
+        assert isinstance(found, tuple), found
+        sandboxes, containers = found
+        return (
+            ["READY" if each.ready else "NOTREADY" for each in sandboxes],
+            [ContainerState(each.state).name.removeprefix("CONTAINER_") for each in containers],
+        )
+
+    def remove(self, container: str) -> None:
+        self.ask(v.REMOVE_CONTAINER, m.RemoveContainerRequest(container_id=container))
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    assert world.system.stop()
+
+
+def test_a_pod_that_is_not_there_is_nothing(world: World):
+    assert world.look() == ([], [])
+    assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1}
+
+
+def test_only_the_pods_own_sandboxes_and_containers_are_seen(world: World):
+    world.run(world.sandbox())
+    world.run(world.sandbox("other"), "other")
+    assert world.look() == (["READY"], ["RUNNING"])
+
+
+def test_what_has_not_changed_its_state_is_not_asked_for_again(world: World):
+    sandbox = world.sandbox()
+    first = world.run(sandbox)
+    world.run(sandbox, name="side")
+    world.look()
+    assert world.counted.statuses() == 3
+    world.look()
+    assert world.counted.statuses() == 0
+    world.cri.kill_container(first)
+    assert world.look() == (["READY"], ["EXITED", "RUNNING"])
+    assert world.counted.statuses() == 1
+    world.cri.lose_sandbox(sandbox)
+    assert world.look() == (["NOTREADY"], ["EXITED", "RUNNING"])
+    assert world.counted.statuses() == 0, "that a sandbox has ended is all there is to know of it, and the list says it"
+
+
+def test_what_was_removed_is_forgotten(world: World):
+    container = world.run(world.sandbox())
+    world.look()
+    world.cri.kill_container(container)
+    world.look()
+    world.remove(container)
+    assert world.look() == (["READY"], [])
+
+
+def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World):
+    world.counted.fails = set()
+    container = world.run(world.sandbox())
+    listed = world.ask(v.LIST_CONTAINERS, m.ListContainersRequest())
+    world.cri.kill_container(container)
+    world.remove(container)
+    call = world.counted.call
+
+    def stale(verb: Any, request: Any, *, timeout_ns: int | None = None) -> Any:
+        if verb is v.LIST_CONTAINERS:
+            promise: Promise[Any] = Promise()
+            promise.set_result(listed)
+            return promise
+        return call(verb, request, timeout_ns=timeout_ns)
+
+    world.counted.call = stale  # type: ignore[method-assign]
+    assert world.look() == (["READY"], [])
+
+
+def test_what_nobody_doubts_is_not_looked_at(world: World):
+    container = world.run(world.sandbox())
+    world.look(everything=False)
+    world.counted.asked.clear()
+    world.cri.kill_container(container)
+    assert world.look(everything=False) == (["READY"], ["RUNNING"]), "who looks at the runtime tells of it"
+    assert not world.counted.asked
+
+
+def test_what_is_in_doubt_is_looked_at_and_nothing_else(world: World):
+    sandbox = world.sandbox()
+    first = world.run(sandbox)
+    second = world.run(sandbox, name="side")
+    world.look()
+    world.counted.asked.clear()
+    for container in (first, second):
+        world.cri.kill_container(container)
+    assert world.look(first, everything=False) == (["READY"], ["EXITED", "RUNNING"])
+    assert world.counted.asked == {"ContainerStatus": 1}
+    world.cri.lose_sandbox(sandbox)
+    assert world.look(sandbox, second, everything=False) == (["NOTREADY"], ["EXITED", "EXITED"])
+    assert world.counted.asked == {"ContainerStatus": 2, "PodSandboxStatus": 1}
+    world.remove(first)
+    assert world.look(first, everything=False) == (["NOTREADY"], ["EXITED"])
+    assert "ListContainers" not in world.counted.asked
+
+
+def test_news_of_what_was_never_seen_is_a_reason_to_list_everything(world: World):
+    sandbox = world.sandbox()
+    first = world.run(sandbox)
+    world.look()
+    second = world.run(sandbox, name="side")
+    world.counted.asked.clear()
+    assert not world.looker.ask(Told({first: ContainerState.CONTAINER_RUNNING}))
+    assert world.look(everything=False) == (["READY"], ["RUNNING"])
+    assert world.looker.ask(Told({second: ContainerState.CONTAINER_RUNNING}))
+    assert world.look(everything=False) == (["READY"], ["RUNNING", "RUNNING"])
+    assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
+
+
+def test_news_of_what_has_been_seen_is_a_reason_to_look_at_that(world: World):
+    container = world.run(world.sandbox())
+    world.look()
+    world.cri.kill_container(container)
+    world.counted.asked.clear()
+    assert world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
+    assert world.look(everything=False) == (["READY"], ["EXITED"])
+    assert world.counted.asked == {"ContainerStatus": 1}
+    assert not world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
+
+
+def test_a_look_at_one_that_fails_leaves_everything_in_doubt(world: World):
+    container = world.run(world.sandbox())
+    world.look()
+    world.cri.kill_container(container)
+    world.counted.fails = {container}
+    assert "no such shim" in str(world.looker.ask(TakeALook(False, (container,))))
+    world.counted.fails = set()
+    world.counted.asked.clear()
+    assert world.look(everything=False) == (["READY"], ["EXITED"])
+    assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
+
+
+def test_a_look_that_fails_raises_and_keeps_what_it_has_found(world: World):
+    sandbox = world.sandbox()
+    containers = [world.run(sandbox, name=f"c{number}") for number in range(5)]
+    world.counted.fails = {containers[3]}
+    assert "no such shim" in str(world.looker.ask(TakeALook()))
+    assert world.counted.statuses() == 5
+    world.counted.fails = set()
+    assert world.look() == (["READY"], ["RUNNING"] * 5)
+    assert world.counted.statuses() == 2
+
+
+def test_after_a_failed_look_the_order_is_that_of_the_list(world: World):
+    sandbox = world.sandbox()
+    first, second = world.run(sandbox, name="a"), world.run(sandbox, name="b")
+    world.counted.fails = {first}
+    world.looker.ask(TakeALook())
+    world.counted.fails = set()
+    found = world.looker.ask(TakeALook())
+    listed = [each.id for each in world.list()]
+    assert sorted(listed) == sorted([first, second])
+    assert [each.id for each in found[1]] == listed
+
+
+def test_a_status_that_hangs_holds_up_this_look_only(world: World):
+    container = world.run(world.sandbox())
+    world.counted.hangs = {container}
+    answer = world.looker.ask(TakeALook(), block=False)
+    world.advance(60 * SECOND)
+    other = world.system.spawn(Looker, world.cri, name="other")
+    found = other.ask(TakeALook())
+    assert [each.id for each in found[1]] == [container]
+    assert not answer.done()

@@ -1,0 +1,24 @@
+"""How soon a pass follows one that did something."""
+
+from __future__ import annotations
+
+from actors.pod.passes_in_a_row import FIRST_PAUSE_NS, SANDBOX_PASSES, PassesInARow
+
+
+def pauses(row: PassesInARow, passes: int, containers: int = 1) -> list[int]:
+    return [row.pause_ns(containers) // FIRST_PAUSE_NS for _ in range(passes)]
+
+
+def test_what_a_pod_of_many_containers_needs_to_come_to_life_is_done_at_once():
+    assert pauses(PassesInARow(), 12 + SANDBOX_PASSES, containers=12) == [0] * (12 + SANDBOX_PASSES)
+
+
+def test_what_comes_to_nothing_is_done_again_after_a_pause_that_doubles_up_to_a_minute():
+    assert pauses(PassesInARow(), 14) == [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 64, 64, 64]
+
+
+def test_a_row_ends_with_a_pass_that_finds_nothing_to_do():
+    row = PassesInARow()
+    assert pauses(row, 7)[-1] == 4
+    row.ended()
+    assert pauses(row, 5) == [0, 0, 0, 0, 1]

@@ -1,0 +1,94 @@
+"""Crash loops: 10, 20, 40 seconds and on, over restarts of the agent (spec 2.1, 3.5)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from actors.model.identity import RESOURCES, resources_text
+from actors.model.observed import ObservedContainer
+from actors.pod_rules.backoff import back_off, back_off_message
+from config.kubelet.crash_loop import CrashLoopPeriods
+from config.objects import ResourceRequirements
+from tests.actors.pod_pictures import CREATED, EXITED, NOW_NS, PERIODS, SECOND_NS, UNKNOWN, container, pod, seen
+
+WEB = container("web")
+
+
+def loop(times: int, ran_ns: int = SECOND_NS, periods: CrashLoopPeriods = PERIODS, noted: bool = True) -> list[int]:
+    """The waits, in seconds, after each of so many ends of a container that is restarted as soon as it may be."""
+    waits, owed_ns = [], 0
+    for attempt in range(times):
+        last = seen("web", EXITED, attempt, 1, ended_ns=NOW_NS, back_off_ns=owed_ns, ran_ns=ran_ns)
+        wait = back_off(WEB, last if noted else _unmarked(last), periods, NOW_NS)
+        waits.append(max(0, wait.until_ns - NOW_NS) // SECOND_NS)
+        owed_ns = wait.next_delay_ns
+    return waits
+
+
+def _unmarked(last: ObservedContainer) -> ObservedContainer:
+    return msgspec.structs.replace(last, annotations={}, labels={})
+
+
+def test_the_first_end_is_forgiven_then_waits_double_up_to_the_most() -> None:
+    assert loop(9) == [0, 10, 20, 40, 80, 160, 300, 300, 300]
+
+
+def test_a_maximum_of_the_configuration_holds() -> None:
+    assert loop(5, periods=CrashLoopPeriods(5 * SECOND_NS, 15 * SECOND_NS)) == [0, 5, 10, 15, 15]
+
+
+def test_without_notes_the_restart_count_tells_the_same() -> None:
+    assert loop(9, noted=False) == loop(9)
+
+
+def test_an_absurd_restart_count_waits_the_most() -> None:
+    last = _unmarked(seen("web", EXITED, 2_000_000_000, 1, ended_ns=NOW_NS))
+    assert back_off(WEB, last, PERIODS, NOW_NS).delay_ns == 300 * SECOND_NS
+
+
+@pytest.mark.parametrize(("ran_s", "waits"), [(599, [0, 10, 20]), (600, [0, 10, 20]), (601, [0, 0, 0])])
+def test_whoever_ran_for_the_quiet_time_is_forgiven(ran_s: int, waits: list[int]) -> None:
+    assert loop(3, ran_ns=ran_s * SECOND_NS) == waits
+
+
+def test_the_wait_counts_from_the_end_of_the_container() -> None:
+    last = seen("web", EXITED, 1, 1, ended_ns=NOW_NS - 4 * SECOND_NS, back_off_ns=10 * SECOND_NS)
+    assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == NOW_NS + 6 * SECOND_NS
+    assert back_off(WEB, last, PERIODS, NOW_NS + 6 * SECOND_NS).until_ns == 0
+
+
+def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_the_delay() -> None:
+    last = seen("web", EXITED, 1, 1, ended_ns=NOW_NS + 9_000 * SECOND_NS, back_off_ns=10 * SECOND_NS)
+    assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == NOW_NS + 10 * SECOND_NS
+
+
+def test_another_image_begins_anew() -> None:
+    last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS)
+    wait = back_off(container("web", image="image:2"), last, PERIODS, NOW_NS)
+    assert (wait.until_ns, wait.next_delay_ns) == (0, 0)
+
+
+def test_other_resources_begin_anew_and_the_same_ones_do_not_spec_3_5() -> None:
+    given = container("web", resources=ResourceRequirements(limits={"memory": "64Mi"}, requests={"cpu": "1"}))
+    notes = {RESOURCES: resources_text(given)}
+    last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS, notes=notes)
+    assert back_off(given, last, PERIODS, NOW_NS).delay_ns == 160 * SECOND_NS
+    more = container("web", resources=ResourceRequirements(limits={"memory": "128Mi"}, requests={"cpu": "1"}))
+    assert back_off(more, last, PERIODS, NOW_NS).until_ns == 0
+    assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == 0
+
+
+@pytest.mark.parametrize("state", [CREATED, UNKNOWN])
+def test_what_has_not_ended_makes_nobody_wait_and_hands_its_debt_on(state) -> None:  # type: ignore[no-untyped-def]
+    wait = back_off(WEB, seen("web", state, 3, back_off_ns=20 * SECOND_NS), PERIODS, NOW_NS)
+    assert (wait.until_ns, wait.next_delay_ns) == (0, 20 * SECOND_NS)
+
+
+def test_a_container_that_never_was_owes_nothing() -> None:
+    assert back_off(WEB, None, PERIODS, NOW_NS).until_ns == 0
+
+
+def test_the_message_names_delay_container_and_pod() -> None:
+    text = back_off_message(pod("web"), "web", 10 * SECOND_NS)
+    assert text == "back-off 10s restarting failed container=web pod=web_shop(uid-1)"

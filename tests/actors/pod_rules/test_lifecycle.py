@@ -1,0 +1,246 @@
+"""The life of a pod: every rule of spec 2.6, walked without any worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.pod_lifecycle_page import page
+from actors.pod_rules import lifecycle
+from actors.pod_rules.lifecycle import (
+    BEGINNING,
+    TABLE,
+    CleanedUp,
+    ContainersStopped,
+    Desired,
+    Event,
+    IllegalTransitionError,
+    KillRequested,
+    NameFree,
+    NameTaken,
+    Orphaned,
+    PodLife,
+    Stage,
+    Synced,
+    advance,
+)
+from config.objects import PodStatus
+from tests.actors.pod_pictures import pod
+
+W, S, T, D, F = Stage.WAITING, Stage.SYNCING, Stage.TERMINATING, Stage.TERMINATED, Stage.FINISHED
+
+
+def walk(*events: Event, life: PodLife = BEGINNING) -> PodLife:
+    for moment, event in enumerate(events, 1):
+        life = advance(life, event, moment).life
+    return life
+
+
+@pytest.mark.parametrize(
+    ("events", "stage"),
+    [
+        pytest.param([Desired(created=True)], S, id="a desired pod is synced"),
+        pytest.param([Desired(), Synced()], S, id="a pod that is as desired stays synced"),
+        pytest.param([Desired(), Synced(terminal=True)], T, id="a final phase makes it terminating at once"),
+        pytest.param([Desired(), Desired(deleting=True)], T, id="a deletion timestamp makes it terminating"),
+        pytest.param([Desired(), Desired(over=True)], T, id="a final phase in its object makes it terminating"),
+        pytest.param([Desired(), KillRequested()], T, id="a kill makes it terminating"),
+        pytest.param([Orphaned()], T, id="a pod that only the runtime knows is terminating from the start"),
+        pytest.param([Desired(deleting=True)], T, id="a pod first seen deleting is ended, whatever ran before"),
+        pytest.param([Desired(over=True, nothing_runs=True)], D, id="first seen over with nothing running: cleaned up"),
+        pytest.param([Desired(over=True)], T, id="first seen over while something may run: ended first"),
+        pytest.param([KillRequested()], T, id="a kill before the first sync still ends what an old agent left"),
+        pytest.param([NameTaken(), Desired()], W, id="a static pod waits while its name is taken"),
+        pytest.param([NameTaken(), Desired(), NameFree()], S, id="a static pod starts when its name is free"),
+        pytest.param([NameTaken(), KillRequested()], F, id="a static pod ended before its turn is finished"),
+        pytest.param([Desired(), KillRequested(), ContainersStopped()], D, id="stopped containers make it terminated"),
+        pytest.param([Orphaned(), ContainersStopped()], F, id="an orphan is finished when it has stopped"),
+        pytest.param([Desired(), KillRequested(), ContainersStopped(), CleanedUp()], F, id="clean means finished"),
+        pytest.param([Desired(), KillRequested(), Desired()], T, id="an update does not bring it back"),
+        pytest.param([Desired(), KillRequested(), ContainersStopped(), Desired(created=True)], D, id="nor an addition"),
+    ],
+)
+def test_spec_2_6_stage(events: list[Event], stage: Stage) -> None:
+    assert walk(*events).stage is stage
+
+
+@pytest.mark.parametrize(
+    ("events", "grace"),
+    [
+        pytest.param([KillRequested(spec_grace_seconds=30)], 30, id="the spec's when nobody asks"),
+        pytest.param([KillRequested(grace_seconds=5, spec_grace_seconds=30)], 5, id="an override wins over the spec"),
+        pytest.param(
+            [Desired(deleting=True, deletion_grace_seconds=20, spec_grace_seconds=30)], 20, id="the deletion's"
+        ),
+        pytest.param(
+            [KillRequested(grace_seconds=50, deletion_grace_seconds=20)], 20, id="the least of override and deletion"
+        ),
+        pytest.param([KillRequested(grace_seconds=5), KillRequested(grace_seconds=50)], 5, id="it never grows"),
+        pytest.param([KillRequested(grace_seconds=50), KillRequested(grace_seconds=5)], 5, id="it shrinks"),
+        pytest.param([KillRequested(grace_seconds=0)], 1, id="never less than a second"),
+        pytest.param([KillRequested()], 1, id="a second when nothing at all is said"),
+        pytest.param([Orphaned()], 1, id="a second for what only the runtime knows"),
+    ],
+)
+def test_spec_2_6_grace(events: list[Event], grace: int) -> None:
+    assert walk(*events).grace_seconds == grace
+
+
+@pytest.mark.parametrize(
+    ("before", "event", "cancelled"),
+    [
+        pytest.param([Desired()], KillRequested(), True, id="becoming terminating cancels the sync"),
+        pytest.param([Desired()], Desired(deleting=True), True, id="so does a deletion"),
+        pytest.param([Desired()], Desired(), False, id="an update does not"),
+        pytest.param([Desired()], Synced(terminal=True), False, id="a sync that ended need not be cancelled"),
+        pytest.param([KillRequested(grace_seconds=30)], KillRequested(grace_seconds=5), True, id="less grace cancels"),
+        pytest.param([KillRequested(grace_seconds=5)], KillRequested(grace_seconds=30), False, id="more does not"),
+        pytest.param([KillRequested(grace_seconds=5)], KillRequested(grace_seconds=5), False, id="nor does the same"),
+    ],
+)
+def test_spec_2_6_cancelling_the_pass(before: list[Event], event: Event, cancelled: bool) -> None:
+    assert advance(walk(*before), event, 9).cancel_pass is cancelled
+
+
+@pytest.mark.parametrize("end", [[], [ContainersStopped()], [ContainersStopped(), CleanedUp()]])
+def test_spec_2_6_a_pod_brought_anew_while_it_ends_asks_for_a_restart(end: list[Event]) -> None:
+    life = walk(Desired(), KillRequested(), *end)
+    assert not life.restart_requested
+    assert walk(Desired(created=True), life=life).restart_requested
+
+
+def test_spec_2_6_an_orphan_that_is_desired_after_all_gets_a_life_of_its_own_later() -> None:
+    assert walk(Orphaned(), Desired()).restart_requested
+
+
+def test_spec_2_6_marks_are_kept_and_times_are_set_once() -> None:
+    life = walk(
+        Desired(static=True),
+        KillRequested(evicted=True, reason="Evicted", message="low on memory"),
+        KillRequested(removed=True),
+        ContainersStopped(),
+        CleanedUp(),
+    )
+    assert (life.static, life.evicted, life.deleted) == (True, True, True)
+    assert (life.reason, life.message) == ("Evicted", "low on memory")
+    times = (life.started_at_ns, life.terminating_at_ns, life.terminated_at_ns, life.finished_at_ns)
+    assert times == (1, 2, 4, 5)
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("event", [CleanedUp(), ContainersStopped(), Synced(), Orphaned(), NameTaken(), NameFree()])
+def test_spec_2_6_what_cannot_happen_is_refused_with_what_can(stage: Stage, event: Event) -> None:
+    life = msgspec.structs.replace(BEGINNING, stage=stage)
+    if (stage, type(event)) in TABLE:
+        advance(life, event, 1)
+        return
+    with pytest.raises(IllegalTransitionError, match=r"it can meet .*Desired"):
+        advance(life, event, 1)
+
+
+def test_spec_2_6_every_stage_hears_of_desire_and_of_the_order_to_end() -> None:
+    assert all((stage, kind) in TABLE for stage in Stage for kind in (Desired, KillRequested))
+
+
+def test_the_last_rule_of_every_event_is_unconditional() -> None:
+    assert all(rules[-1].when == "" and all(rule.when for rule in rules[:-1]) for rules in TABLE.values())
+
+
+_UNKNOWN_POD = [
+    (lifecycle.could_have_running_containers, True, False),
+    (lifecycle.should_be_finished, False, True),
+    (lifecycle.should_containers_be_terminating, False, True),
+    (lifecycle.should_runtime_be_removed, False, True),
+    (lifecycle.should_content_be_removed, False, True),
+]
+
+
+@pytest.mark.parametrize(("query", "before", "after"), _UNKNOWN_POD, ids=lambda each: getattr(each, "__name__", None))
+def test_spec_2_6_of_an_unknown_pod_the_sources_decide(query, before: bool, after: bool) -> None:  # type: ignore[no-untyped-def]
+    assert (query(None, False), query(None, True)) == (before, after)
+
+
+def test_spec_2_6_an_unknown_pod_is_not_known_to_end() -> None:
+    assert not lifecycle.is_known_terminated(None)
+    assert not lifecycle.is_termination_requested(None)
+    assert not lifecycle.is_terminating_under_name(None)
+
+
+_SYNCING = walk(Desired(static=True))
+_ENDING = walk(Desired(static=True), KillRequested())
+_ENDED = walk(Desired(static=True), KillRequested(), ContainersStopped())
+_DELETED = walk(Desired(), KillRequested(removed=True), ContainersStopped())
+_EVICTED = walk(Desired(), KillRequested(evicted=True))
+_FINISHED = walk(Desired(), KillRequested(), ContainersStopped(), CleanedUp())
+
+
+@pytest.mark.parametrize(
+    ("life", "answers"),
+    [
+        # known terminated, could run, finished, requested, terminating, runtime away, content away, name
+        pytest.param(_SYNCING, (0, 1, 0, 0, 0, 0, 0, 0), id="syncing"),
+        pytest.param(_ENDING, (0, 1, 0, 1, 1, 0, 0, 1), id="terminating"),
+        pytest.param(_ENDED, (1, 0, 0, 1, 1, 1, 0, 0), id="terminated"),
+        pytest.param(_DELETED, (1, 0, 0, 1, 1, 1, 1, 0), id="terminated and deleted"),
+        pytest.param(_EVICTED, (0, 1, 0, 1, 1, 0, 1, 0), id="evicted"),
+        pytest.param(_FINISHED, (1, 0, 1, 1, 1, 1, 0, 0), id="finished"),
+    ],
+)
+def test_spec_2_6_truth_table_of_queries(life: PodLife, answers: tuple[int, ...]) -> None:
+    assert (
+        lifecycle.is_known_terminated(life),
+        lifecycle.could_have_running_containers(life, True),
+        lifecycle.should_be_finished(life, True),
+        lifecycle.is_termination_requested(life),
+        lifecycle.should_containers_be_terminating(life, True),
+        lifecycle.should_runtime_be_removed(life, True),
+        lifecycle.should_content_be_removed(life, True),
+        lifecycle.is_terminating_under_name(life),
+    ) == answers
+
+
+def test_spec_2_6_events_are_made_from_the_pod() -> None:
+    deleting = pod(
+        "a",
+        meta={"deletion_timestamp": "2026-01-01T00:00:00Z", "deletion_grace_period_seconds": 7},
+        termination_grace_period_seconds=30,
+        status=PodStatus(phase="Failed"),
+    )
+    made = lifecycle.desired(deleting, created=True, nothing_runs=True)
+    assert made == Desired(True, True, True, True, False, 7, 30)
+    kill = lifecycle.kill_requested(deleting, grace_seconds=3, removed=True)
+    assert (kill.grace_seconds, kill.deletion_grace_seconds, kill.spec_grace_seconds) == (3, 7, 30)
+    assert lifecycle.kill_requested(None).spec_grace_seconds is None
+
+
+_EVENTS = st.one_of(
+    st.builds(Desired, created=st.booleans(), deleting=st.booleans(), over=st.booleans(), nothing_runs=st.booleans()),
+    st.builds(KillRequested, grace_seconds=st.none() | st.integers(0, 60), removed=st.booleans()),
+    st.builds(Synced, terminal=st.booleans()),
+    st.sampled_from([Orphaned(), NameTaken(), NameFree(), ContainersStopped(), CleanedUp()]),
+)
+
+
+@given(st.lists(_EVENTS, max_size=25))
+def test_spec_2_6_whatever_happens_a_life_only_goes_on_and_the_grace_only_shrinks(events: list[Event]) -> None:
+    order = list(Stage)
+    life = BEGINNING
+    for moment, event in enumerate(events):
+        try:
+            after = advance(life, event, moment).life
+        except IllegalTransitionError:
+            continue
+        assert order.index(after.stage) >= order.index(life.stage)
+        if life.grace_seconds is not None:
+            assert after.grace_seconds is not None
+            assert after.grace_seconds <= life.grace_seconds
+        life = after
+
+
+def test_the_page_in_docs_is_the_one_the_table_draws() -> None:
+    written = Path(__file__).parents[3] / "docs" / "pod-lifecycle.md"
+    assert written.read_text() == page(), "run: python -m actors.pod_lifecycle_page > docs/pod-lifecycle.md"

@@ -1,0 +1,319 @@
+"""The table of a probe's states, walked without any I/O. Names say the rule of spec 5 that they prove."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.probe_state_page import page
+from actors.probes.rules import ProbeKind, Terms
+from actors.probes.state import (
+    EVENTS,
+    TABLE,
+    Answered,
+    Due,
+    Ending,
+    Event,
+    Gone,
+    ProbeLife,
+    Running,
+    Stage,
+    advance,
+    beginning,
+    is_well,
+)
+from runtime.probes import Outcome
+
+SECOND = 10**9
+STARTUP, READINESS, LIVENESS = ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS
+GOOD, BAD, ODD = Outcome.SUCCESS, Outcome.FAILURE, Outcome.WARNING
+NONE, LATE = Outcome.UNKNOWN, Outcome.LATE
+BOTH = pytest.mark.parametrize("kind", [LIVENESS, READINESS])
+ALL = pytest.mark.parametrize("kind", list(ProbeKind))
+
+
+def probe(kind: ProbeKind, successes: int = 1, failures: int = 3) -> ProbeLife:
+    return beginning(Terms(kind, period_ns=10 * SECOND, successes=successes, failures=failures))
+
+
+def walk(life: ProbeLife, *events: Event) -> ProbeLife:
+    for event in events:
+        life = advance(life, event)
+    return life
+
+
+def running(kind: ProbeKind, **terms: int) -> ProbeLife:
+    """Its container runs, and the first check is due at 0."""
+    return walk(probe(kind, **terms), Running("c1", 0))
+
+
+def answers(life: ProbeLife, *outcomes: Outcome) -> ProbeLife:
+    """One check after the other, each at its due time, none repeated."""
+    for outcome in outcomes:
+        if life.stage is Stage.HELD:
+            break
+        life = walk(life, Due(life.due_ns))
+        life = walk(life, Answered(life.check, outcome, life.asked_at_ns, final=True))
+    return life
+
+
+def test_the_table_has_every_state_and_event_and_its_last_rule_always_holds() -> None:
+    assert set(TABLE) == {(stage, event) for stage in Stage for event in EVENTS}
+    for rules in TABLE.values():
+        assert rules[-1].holds(probe(READINESS), Gone())
+
+
+@pytest.mark.parametrize(("kind", "initial"), [(STARTUP, None), (READINESS, False), (LIVENESS, True)])
+def test_spec_5_initial_results_are_that_it_lives_and_is_not_ready_and_nobody_knows_whether_it_started(
+    kind: ProbeKind, initial: bool | None
+) -> None:
+    assert probe(kind).result is initial
+    assert running(kind).result is initial
+
+
+@ALL
+def test_spec_5_what_does_not_run_is_not_asked(kind: ProbeKind) -> None:
+    life = probe(kind)
+    assert walk(life, Gone(), Due(5)).stage is Stage.ABSENT
+    assert walk(running(kind), Gone()).stage is Stage.ABSENT
+    assert walk(running(kind), Due(0), Gone()).stage is Stage.ABSENT
+
+
+@BOTH
+def test_spec_5_startup_gates_the_others(kind: ProbeKind) -> None:
+    gated = walk(probe(kind), Running("c1", 5, gated=True))
+    assert walk(gated, Due(5)).stage is Stage.GATED
+    assert walk(gated, Running("c1", 7, gated=True)).stage is Stage.GATED
+    opened = walk(gated, Running("c1", 9))
+    assert (opened.stage, opened.due_ns) == (Stage.WAITING, 9)
+
+
+def test_spec_5_a_startup_probe_gates_not_itself() -> None:
+    assert walk(probe(STARTUP), Running("c1", 5, gated=True)).stage is Stage.WAITING
+
+
+@pytest.mark.parametrize(
+    ("kind", "successes", "failures", "outcomes", "result", "stage"),
+    [
+        (READINESS, 1, 3, [GOOD], True, Stage.WAITING),
+        (READINESS, 1, 3, [ODD], True, Stage.WAITING),
+        (READINESS, 3, 3, [GOOD, GOOD], False, Stage.WAITING),
+        (READINESS, 3, 3, [GOOD, GOOD, GOOD], True, Stage.WAITING),
+        (READINESS, 3, 3, [GOOD, GOOD, BAD, GOOD, GOOD], False, Stage.WAITING),
+        (READINESS, 2, 3, [GOOD, ODD], True, Stage.WAITING),
+        (READINESS, 1, 3, [GOOD, BAD, BAD], True, Stage.WAITING),
+        (READINESS, 1, 3, [GOOD, BAD, BAD, BAD], False, Stage.WAITING),
+        (READINESS, 1, 3, [GOOD, BAD, BAD, GOOD, BAD, BAD], True, Stage.WAITING),
+        (READINESS, 1, 3, [GOOD, BAD, NONE, BAD, NONE, BAD], False, Stage.WAITING),
+        (READINESS, 1, 1, [NONE] * 9, False, Stage.WAITING),
+        (LIVENESS, 1, 3, [BAD, BAD], True, Stage.WAITING),
+        (LIVENESS, 1, 3, [BAD, BAD, BAD], False, Stage.HELD),
+        (LIVENESS, 1, 1, [BAD], False, Stage.HELD),
+        (LIVENESS, 1, 3, [BAD, BAD, GOOD, BAD, BAD], True, Stage.WAITING),
+        (LIVENESS, 1, 1, [NONE] * 9, True, Stage.WAITING),
+        (LIVENESS, 1, 1, [LATE] * 9, True, Stage.WAITING),
+        (STARTUP, 1, 3, [BAD, BAD], None, Stage.WAITING),
+        (STARTUP, 1, 3, [BAD, BAD, GOOD], True, Stage.HELD),
+        (STARTUP, 1, 3, [BAD, BAD, BAD], False, Stage.HELD),
+        (STARTUP, 1, 3, [GOOD], True, Stage.HELD),
+        (STARTUP, 1, 1, [NONE] * 9, None, Stage.WAITING),
+    ],
+)
+def test_spec_5_a_verdict_needs_so_many_answers_of_one_kind_in_a_row(
+    kind: ProbeKind, successes: int, failures: int, outcomes: list[Outcome], result: bool | None, stage: Stage
+) -> None:
+    life = answers(running(kind, successes=successes, failures=failures), *outcomes)
+    assert (life.result, life.stage) == (result, stage)
+
+
+@ALL
+def test_spec_5_a_probe_that_has_decided_is_on_hold_until_the_container_changes(kind: ProbeKind) -> None:
+    held = answers(running(kind, failures=1), BAD)
+    if kind is READINESS:
+        assert held.stage is Stage.WAITING
+        return
+    assert walk(held, Due(10**12), Running("c1", 5)) == held
+    after = walk(held, Running("c2", 77))
+    assert (after.stage, after.result, after.due_ns) == (Stage.WAITING, kind.initial, 77)
+
+
+@ALL
+def test_spec_5_with_another_container_everything_begins_anew(kind: ProbeKind) -> None:
+    life = answers(running(kind, failures=3), BAD, BAD)
+    again = answers(walk(life, Running("c2", 0)), BAD)
+    assert (again.container_id, again.result, again.streak) == ("c2", kind.initial, 1)
+
+
+def test_spec_5_errors_are_retried_three_times_in_all_and_then_count_for_nothing() -> None:
+    life = walk(running(LIVENESS, failures=1), Due(0))
+    checks = []
+    while life.stage is Stage.CHECKING:
+        checks.append(life.check)
+        life = walk(life, Answered(life.check, NONE, 5))
+    assert checks == [1, 2, 3]
+    assert (life.stage, life.result, life.streak, life.due_ns) == (Stage.WAITING, True, 0, 10 * SECOND)
+
+
+def test_spec_5_what_this_node_was_too_slow_for_is_not_retried() -> None:
+    life = walk(running(LIVENESS, failures=1), Due(0), Answered(1, LATE, 5))
+    assert (life.stage, life.check, life.streak) == (Stage.WAITING, 1, 0)
+
+
+def test_spec_5_a_retry_that_answers_counts() -> None:
+    life = walk(running(LIVENESS, failures=1), Due(0), Answered(1, NONE, 5), Answered(2, BAD, 6))
+    assert life.result is False
+
+
+@ALL
+def test_spec_5_an_answer_to_an_earlier_check_meets_nobody(kind: ProbeKind) -> None:
+    life = walk(running(kind, failures=1), Due(0))
+    gone = walk(life, Running("c2", 0))
+    assert walk(gone, Answered(life.check, BAD, 5)) == gone
+    asked = walk(gone, Due(0))
+    assert asked.check != life.check
+    assert walk(asked, Answered(life.check, BAD, 5)) == asked
+
+
+@ALL
+def test_spec_5_a_check_without_an_answer_is_given_up_and_counts_for_nothing(kind: ProbeKind) -> None:
+    life = walk(running(kind, failures=1), Due(0))
+    given_up = walk(life, Due(30 * SECOND))
+    assert (given_up.stage, given_up.result, given_up.streak) == (Stage.WAITING, kind.initial, 0)
+    assert walk(given_up, Answered(life.check, BAD, 31 * SECOND)) == given_up
+
+
+def test_spec_5_due_times_are_a_grid_and_what_was_missed_is_not_made_up_for() -> None:
+    life = walk(running(READINESS), Due(3))
+    assert life.due_ns == 10 * SECOND
+    late = walk(life, Answered(1, GOOD, 4), Due(64 * SECOND))
+    assert late.due_ns == 70 * SECOND
+
+
+@pytest.mark.parametrize(("kind", "result"), [(STARTUP, None), (LIVENESS, True)])
+def test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_over_and_kill_nobody(
+    kind: ProbeKind, result: bool | None
+) -> None:
+    for life in (probe(kind), running(kind), walk(running(kind), Due(0)), answers(running(kind, failures=1), BAD)):
+        over = walk(life, Ending())
+        assert (over.stage, over.result) == (Stage.OVER, result)
+        assert walk(over, Running("c2", 0), Due(5), Answered(1, BAD, 6), Gone(), Ending()).stage is Stage.OVER
+
+
+def test_what_has_started_when_its_pod_ends_has_and_what_has_not_has_not() -> None:
+    started = walk(answers(running(STARTUP), GOOD), Ending())
+    assert (started.stage, started.result) == (Stage.OVER, True)
+    assert walk(started, Running("c1", 0)).result is True
+    assert walk(started, Running("c2", 0)).result is None
+    # An agent that is there only since the pod ends keeps to what was published.
+    assert walk(probe(STARTUP), Ending(), Running("c1", 0, kept=True)).result is True
+    assert walk(probe(STARTUP), Ending(), Running("c1", 0)).result is None
+
+
+def test_spec_5_of_a_pod_that_ends_readiness_is_asked_on() -> None:
+    life = answers(walk(running(READINESS), Ending()), GOOD)
+    assert (life.stage, life.result) == (Stage.WAITING, True)
+    assert answers(life, BAD, BAD, BAD).result is False
+
+
+def test_spec_5_readiness_of_before_is_kept_until_an_answer_says_something_else() -> None:
+    life = walk(probe(READINESS), Running("c1", 0, kept=True))
+    assert life.result is True
+    assert answers(life, BAD, BAD).result is True
+    assert answers(life, BAD, BAD, BAD).result is False
+    assert walk(life, Running("c2", 0)).result is False
+
+
+def test_spec_5_what_has_started_before_is_not_asked_again_whether_it_has() -> None:
+    life = walk(probe(STARTUP), Running("c1", 0, kept=True))
+    assert (life.stage, life.result) == (Stage.HELD, True)
+
+
+_EVENTS = st.one_of(
+    st.builds(
+        Running,
+        container_id=st.sampled_from(["c1", "c2"]),
+        due_ns=st.integers(0, 50 * SECOND),
+        gated=st.booleans(),
+    ),
+    st.just(Gone()),
+    st.builds(Due, now_ns=st.integers(0, 100 * SECOND)),
+    st.builds(
+        Answered,
+        check=st.integers(0, 4),
+        outcome=st.sampled_from(list(Outcome)),
+        now_ns=st.integers(0, 100 * SECOND),
+        final=st.booleans(),
+    ),
+    st.just(Ending()),
+)
+
+
+@given(st.sampled_from(list(ProbeKind)), st.lists(_EVENTS, max_size=30))
+def test_spec_5_whatever_happens_a_kill_takes_a_failed_check_of_the_very_container(
+    kind: ProbeKind, events: list[Event]
+) -> None:
+    life = probe(kind, failures=2)
+    failed: list[str] = []
+    ended = False
+    for event in events:
+        before, life = life, advance(life, event)
+        ended = ended or isinstance(event, Ending)
+        if isinstance(event, Answered) and event.outcome is BAD and before.stage is Stage.CHECKING:
+            failed.append(before.container_id)
+        if life.result is False and kind is not READINESS:
+            assert failed.count(life.container_id) >= 2
+            assert life.stage is Stage.HELD
+        assert not (ended and kind is not READINESS and life.stage is not Stage.OVER)
+        assert life.check >= before.check
+        assert (life.container_id == "") is (life.stage is Stage.ABSENT) or life.stage is Stage.OVER
+
+
+@given(
+    st.sampled_from(list(ProbeKind)),
+    st.integers(1, 3),
+    st.lists(st.sampled_from([GOOD, BAD, ODD]), max_size=8),
+    st.integers(0, 200 * SECOND),
+    st.lists(st.sampled_from([GOOD, BAD, ODD, LATE]), max_size=8),
+)
+def test_a_success_that_says_nothing_new_may_be_left_out_and_nothing_that_follows_is_another(
+    kind: ProbeKind, successes: int, outcomes: list[Outcome], now_ns: int, later: list[Outcome]
+) -> None:
+    short = answers(running(kind, successes=successes, failures=2), *outcomes)
+    if not is_well(short):
+        return
+    whole = walk(short, Due(now_ns), Answered(short.check + 1, GOOD, now_ns))
+    for outcome in [*later, GOOD]:
+        assert (whole.stage, whole.result) == (short.stage, short.result)
+        due_ns = whole.due_ns
+        whole, short = walk(whole, Due(due_ns)), walk(short, Due(due_ns))
+        assert whole.due_ns == short.due_ns, "both are on the same grid"
+        whole = walk(whole, Answered(whole.check, outcome, due_ns))
+        short = walk(short, Answered(short.check, outcome, due_ns))
+        if whole.stage is Stage.HELD:
+            break
+    assert (whole.stage, whole.result) == (short.stage, short.result)
+
+
+@ALL
+def test_a_success_that_may_change_a_verdict_is_not_left_out(kind: ProbeKind) -> None:
+    assert not is_well(probe(kind))
+    assert not is_well(running(kind))
+    assert not is_well(answers(running(kind), BAD))
+    well = answers(running(kind), GOOD)
+    assert is_well(well) is (kind is not STARTUP), "which has decided, and is asked no more"
+    assert not is_well(walk(well, Due(5)))
+
+
+def test_the_page_is_drawn_from_the_table() -> None:
+    written = Path(__file__).parents[3] / "docs" / "probe-states.md"
+    assert written.read_text() == page(), "run: python -m actors.probe_state_page > docs/probe-states.md"
+
+
+def test_nothing_new_is_the_very_same_probe() -> None:
+    life = running(READINESS)
+    assert advance(life, Running("c1", 99)) is life
+    assert msgspec.structs.replace(life) is not life

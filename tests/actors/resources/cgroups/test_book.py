@@ -1,0 +1,147 @@
+"""The book of cgroups: what is made and removed when, over any order of events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.messages.admission import MakeCgroup
+from actors.model.allocation import allocation_of
+from actors.resources.cgroups.book import CgroupBook, Member
+from actors.resources.cgroups.limits import Demand
+from config.pods.identity import QosClass
+from tests.actors.pod_pictures import pod
+from tests.actors.recorders import Recorder
+
+WORKER, _ = Recorder.spawn_in(ActorSystem(SimulatedDispatcher(1)), "worker")
+SOME = Member(QosClass.BURSTABLE, Demand(100, 1000))
+
+
+def request(uid: str) -> MakeCgroup:
+    desired = pod("app", meta={"uid": uid})
+    return MakeCgroup(WORKER, desired, allocation_of(desired))
+
+
+def uids(turn: tuple[MakeCgroup, ...]) -> tuple[str, ...]:
+    return tuple(each.pod.metadata.uid for each in turn)
+
+
+def test_one_turn_at_a_time_in_the_order_of_coming() -> None:
+    book = CgroupBook()
+    for uid in "abc":
+        book.want(request(uid))
+    assert uids(book.begin_making(2)) == ("a", "b")
+    assert book.begin_making(2) == ()
+    book.made()
+    assert uids(book.begin_making(2)) == ("c",)
+
+
+def test_a_pod_that_comes_again_waits_until_its_old_cgroup_is_gone() -> None:
+    book = CgroupBook()
+    book.put("a", SOME)
+    assert book.leave("a")
+    assert book.begin_removing(9) == ("a",)
+    book.want(request("a"))
+    assert book.begin_making(9) == ()
+    book.removed(())
+    assert uids(book.begin_making(9)) == ("a",)
+
+
+def test_a_pod_that_comes_again_before_its_turn_keeps_its_cgroup() -> None:
+    book = CgroupBook()
+    book.put("a", SOME)
+    book.leave("a")
+    book.want(request("a"))
+    assert book.begin_removing(9) == ()
+
+
+def test_a_pod_that_ends_while_its_cgroup_is_made_loses_it_after_that() -> None:
+    book = CgroupBook()
+    book.want(request("a"))
+    book.begin_making(9)
+    assert book.leave("a")
+    assert book.begin_removing(9) == ()
+    assert not book.put("a", SOME), "it has ended meanwhile"
+    book.made()
+    assert book.begin_removing(9) == ("a",)
+
+
+def test_nothing_is_removed_of_a_pod_of_which_nothing_is_known() -> None:
+    book = CgroupBook()
+    assert not book.leave("a")
+    book.found.add("a")
+    assert book.leave("a")
+
+
+def test_what_could_not_be_removed_has_its_turn_again() -> None:
+    book = CgroupBook()
+    book.expel(("a", "b"))
+    book.begin_removing(9)
+    book.removed(("b",))
+    assert book.begin_removing(9) == ("b",)
+
+
+def test_strangers_are_those_of_whom_nobody_here_has_spoken() -> None:
+    book = CgroupBook()
+    book.put("member", SOME)
+    book.want(request("wanted"))
+    book.expel(("leaving",))
+    everyone = ("member", "wanted", "leaving", "known", "stranger")
+    assert book.strangers(everyone, {"known"}) == ("stranger",)
+    assert book.forgotten({"known"}) == ("member",)
+
+
+def test_what_was_under_way_when_the_owner_failed_is_done_once_more() -> None:
+    book = CgroupBook()
+    book.want(request("a"))
+    book.expel(("b",))
+    book.begin_making(9)
+    book.begin_removing(9)
+    book.recover()
+    assert uids(book.begin_making(9)) == ("a",)
+    assert book.begin_removing(9) == ("b",)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["want", "leave", "make", "made", "fail", "remove", "removed", "recover"]),
+            st.sampled_from("abcd"),
+        )
+    )
+)
+def test_nothing_is_made_and_removed_at_once_and_sums_are_those_of_the_members(steps: list[tuple[str, str]]) -> None:
+    book, making, removing = CgroupBook(), (), ()
+    members: dict[str, int] = {}
+    for step, uid in steps:
+        if step == "want":
+            book.want(request(uid))
+        elif step == "leave":
+            book.leave(uid)
+            members.pop(uid, None)
+        elif step == "make":
+            making = uids(book.begin_making(2)) or making
+        elif step in ("made", "fail"):
+            for each in making:
+                if step == "made" and book.put(each, SOME):
+                    members[each] = 1
+                elif step == "fail":
+                    book.put_off(request(each))
+            book.made()
+            making = ()
+            book.try_again()
+        elif step == "remove":
+            removing = book.begin_removing(2) or removing
+        elif step == "removed":
+            book.removed([uid for uid in removing if uid == "b"])
+            removing = ()
+        else:
+            book.recover()
+            making = removing = ()
+        assert not set(making) & set(removing)
+        demand: Any = book.sum_of(QosClass.BURSTABLE)
+        assert demand == Demand(100 * len(members), 1000 * len(members))

@@ -1,0 +1,37 @@
+"""The book of what a node has given away, on its way to the disk and back."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.model.allocation import Allocation, Book
+
+_ALLOCATIONS = st.builds(
+    Allocation,
+    uid=st.sampled_from("abcd"),
+    namespace=st.just("default"),
+    name=st.text(max_size=3),
+    requests=st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 10**12), max_size=2),
+    ports=st.lists(st.tuples(st.just("TCP"), st.just(""), st.integers(1, 9)), max_size=2, unique=True).map(tuple),
+)
+_DEEDS = st.lists(st.one_of(_ALLOCATIONS, st.sampled_from("abcd"), st.none()), max_size=12)
+
+
+@given(_DEEDS, st.sets(st.sampled_from("abcd")))
+def test_what_is_written_is_what_the_pods_have_now_whenever_it_is_written(
+    deeds: list[Allocation | str | None], without: set[str]
+):
+    book = Book()
+    for deed in deeds:
+        if isinstance(deed, Allocation):
+            book.put(deed)
+        elif deed is not None:
+            book.remove(deed)
+        else:
+            book.written()
+    read = Book.read(book.written())
+    assert {each.uid: each for each in read} == {each.uid: each for each in book}
+    assert read.used("cpu") == book.used("cpu")
+    left_out = Book.read(book.written(without))
+    assert {each.uid for each in left_out} == {each.uid for each in book} - without

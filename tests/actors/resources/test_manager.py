@@ -1,0 +1,251 @@
+"""`ResourceManagerActor`: who is told what, and when (spec 10.14 to 10.16). The rules have tables of their own."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
+from actors.messages.admission import (
+    AdmissionWaits,
+    AdmitPod,
+    AllocationReleased,
+    PodAdmitted,
+    PodRejected,
+    ResourceManagerStarted,
+)
+from actors.messages.events import RecordEvent
+from actors.messages.node import NodePressureObserved
+from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
+from actors.resources.abilities import Abilities
+from actors.resources.manager import ResourceManagerActor
+from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
+from simulation.host.file_tree import FileTree
+from simulation.host.host import SimulatedAllocationFile
+from tests.actors.recorders import Recorder
+
+SECOND_NS = 1_000_000_000
+ROOT = "/var/lib/actorlet"
+CRITICAL = 2_000_000_000
+
+
+def node(cpu: str = "4", pods: str = "10", labels: dict[str, str] | None = None) -> Node:
+    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": pods}
+    return Node(metadata=ObjectMeta(name="n1", labels=labels or {}), status=NodeStatus(allocatable=allocatable))
+
+
+def pod(uid: str, cpu: str = "1", **spec: Any) -> Pod:
+    resources = ResourceRequirements(requests={"cpu": cpu})
+    meta = ObjectMeta(name=uid, namespace="shop", uid=uid)
+    return Pod(metadata=meta, spec=PodSpec(containers=(Container(name="app", resources=resources),), **spec))
+
+
+class Scene:
+    """The actor with a disk of its own, and a recorder in place of each worker."""
+
+    def __init__(self, tree: FileTree | None = None, first: Node | None = None, seed: int = 1) -> None:
+        self.tree = tree or FileTree()
+        self.dispatcher = SimulatedDispatcher(seed)
+        self.system = ActorSystem(self.dispatcher)
+        self.events: list[Any]
+        events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
+        loop, self.loop = Recorder.spawn_in(self.system, "loop", ResourceManagerStarted)
+        file = SimulatedAllocationFile(self.tree, ROOT)
+        self.manager = self.system.spawn(ResourceManagerActor, file, "n1", Abilities(), events, loop, name="resources")
+        self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
+        if first is not None:
+            self.tell(NodeObserved(first))
+
+    def tell(self, *messages: Any) -> None:
+        for message in messages:
+            self.manager.tell(message)
+        self.dispatcher.run_for(SECOND_NS // 100)
+
+    def ask(self, desired: Pod, **fields: Any) -> list[Any]:
+        """Ask for the pod; all that its worker was told so far."""
+        uid = desired.metadata.uid
+        if uid not in self.workers:
+            kinds = (PodAdmitted, PodRejected, AdmissionWaits, TerminatePod)
+            self.workers[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", *kinds)
+        ref, told = self.workers[uid]
+        self.tell(AdmitPod(ref, desired, **fields))
+        return told
+
+    def told(self, uid: str) -> list[str]:
+        return [type(message).__name__ for message in self.workers[uid][1]]
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene(first=node())
+
+
+def test_pods_are_taken_while_there_is_room_and_again_when_one_has_ended(scene: Scene) -> None:
+    for uid in ("a", "b"):
+        assert scene.ask(pod(uid, "2")) == [PodAdmitted()]
+    [refused] = scene.ask(pod("c", "1m"))
+    assert isinstance(refused, PodRejected)
+    assert refused.reason == "OutOfcpu"
+    scene.tell(AllocationReleased("a"))
+    assert scene.ask(pod("d", "2")) == [PodAdmitted()]
+
+
+def test_a_question_that_is_asked_again_gets_the_same_answer(scene: Scene) -> None:
+    scene.ask(pod("a", "3"))
+    assert scene.ask(pod("a", "3")) == [PodAdmitted(), PodAdmitted()]
+
+
+def test_a_pod_that_is_resized_keeps_its_place_and_is_counted_as_it_is_now(scene: Scene) -> None:
+    scene.ask(pod("a", "1"))
+    assert scene.ask(pod("a", "3"), runs=True) == [PodAdmitted(), PodAdmitted()]
+    [refused] = scene.ask(pod("b", "2"))
+    assert isinstance(refused, PodRejected)
+    scene.ask(pod("a", "1"), runs=True)
+    scene.tell(AllocationReleased("b"))
+    assert scene.ask(pod("c", "3")) == [PodAdmitted()]
+
+
+def test_nothing_is_refused_before_the_node_is_known() -> None:
+    scene = Scene()
+    told = scene.ask(pod("a"))
+    assert [type(message) for message in told] == [AdmissionWaits]
+    scene.tell(NodeObserved(node()))
+    assert told[-1] == PodAdmitted()
+
+
+def test_a_pod_that_wants_room_on_the_disk_waits_until_the_disk_is_measured(scene: Scene) -> None:
+    wants = Pod(
+        metadata=ObjectMeta(name="a", namespace="shop", uid="a"),
+        spec=PodSpec(
+            containers=(Container(name="app", resources=ResourceRequirements(requests={"ephemeral-storage": "1Gi"})),)
+        ),
+    )
+    assert [type(message) for message in scene.ask(wants)] == [AdmissionWaits]
+    allocatable = {"cpu": "4", "pods": "10", "ephemeral-storage": "10Gi"}
+    scene.tell(NodeObserved(Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(allocatable=allocatable))))
+    assert scene.told("a")[-1] == "PodAdmitted"
+
+
+def test_what_runs_is_taken_even_where_there_is_no_room_and_before_the_node_is_known() -> None:
+    scene = Scene()
+    assert scene.ask(pod("a", "9"), runs=True) == [PodAdmitted()]
+    scene.tell(NodeObserved(node()))
+    [refused] = scene.ask(pod("b"))
+    assert isinstance(refused, PodRejected), "what runs is counted"
+
+
+def test_the_next_agent_knows_what_was_given_away_before_it_has_heard_of_the_pods() -> None:
+    tree = FileTree()
+    scene = Scene(tree, node())
+    scene.ask(pod("a", "3"))
+    after = Scene(tree, node())
+    [refused] = after.ask(pod("b", "2"))
+    assert isinstance(refused, PodRejected)
+    assert after.ask(pod("a", "3")) == [PodAdmitted()], "it was taken before, and is taken without a look"
+    after.tell(KnownPods(frozenset({"b"})))
+    assert [type(told) for told in after.ask(pod("c", "2"))] == [PodRejected], "its worker says that a is still there"
+
+
+def test_what_went_while_no_agent_was_there_is_given_back() -> None:
+    tree = FileTree()
+    Scene(tree, node()).ask(pod("a", "3"))
+    after = Scene(tree, node())
+    after.tell(KnownPods(frozenset()))
+    assert after.ask(pod("b", "4")) == [PodAdmitted()]
+
+
+def test_a_book_that_cannot_be_read_is_begun_anew(caplog: pytest.LogCaptureFixture) -> None:
+    tree = FileTree()
+    SimulatedAllocationFile(tree, ROOT).save(b"{torn")
+    scene = Scene(tree, node())
+    assert scene.ask(pod("a")) == [PodAdmitted()]
+    assert "all is counted anew" in caplog.text
+
+
+def test_a_disk_that_keeps_nothing_holds_up_no_pod() -> None:
+    scene = Scene(first=node())
+    scene.tree.fail(ROOT, errno.ENOSPC)
+    assert scene.ask(pod("a")) == [PodAdmitted()]
+    scene.tree.heal(ROOT)
+    scene.dispatcher.run_for(31 * SECOND_NS)
+    after = Scene(scene.tree, node())
+    [refused] = after.ask(pod("b", "4"))
+    assert isinstance(refused, PodRejected), "it was kept when the disk was better"
+
+
+def test_a_node_under_pressure_turns_pods_away(scene: Scene) -> None:
+    scene.tell(NodePressureObserved(disk=True))
+    [refused] = scene.ask(pod("a"))
+    assert refused == PodRejected("Evicted", "The node had condition: [DiskPressure]. ")
+    scene.tell(NodePressureObserved())
+    assert scene.ask(pod("b")) == [PodAdmitted()]
+
+
+def test_others_make_way_for_a_critical_pod_which_starts_when_they_have_ended(scene: Scene) -> None:
+    scene.ask(pod("small", "1"))
+    scene.ask(pod("large", "3"))
+    told = scene.ask(pod("critical", "2", priority=CRITICAL))
+    assert [type(message) for message in told] == [AdmissionWaits]
+    assert "shop/large" in told[0].text
+    end = scene.workers["large"][1][-1]
+    assert (end.evicted, end.reason) == (True, "Preempting")
+    assert [event.reason for event in scene.events] == ["Preempting"]
+    assert scene.told("small") == ["PodAdmitted"]
+    assert [type(message) for message in scene.ask(pod("sneaky", "1"))] == [PodRejected], "the room is promised"
+    scene.tell(AllocationReleased("large"))
+    assert told[-1] == PodAdmitted()
+
+
+def test_a_pod_that_is_to_make_way_and_whose_worker_nobody_knew_yet_ends_as_soon_as_that_asks() -> None:
+    tree = FileTree()
+    Scene(tree, node()).ask(pod("large", "4"))
+    after = Scene(tree, node())
+    told = after.ask(pod("critical", "2", priority=CRITICAL))
+    assert [type(message) for message in told] == [AdmissionWaits]
+    after.ask(pod("large", "4"), runs=True)
+    assert "TerminatePod" in after.told("large")
+    after.tell(AllocationReleased("large"))
+    assert told[-1] == PodAdmitted()
+
+
+def test_a_critical_pod_that_goes_while_others_make_way_leaves_the_room_to_others(scene: Scene) -> None:
+    scene.ask(pod("large", "4"))
+    scene.ask(pod("critical", "2", priority=CRITICAL))
+    scene.tell(AllocationReleased("critical"), AllocationReleased("large"))
+    assert scene.ask(pod("next", "4")) == [PodAdmitted()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("come"), st.integers(0, 30), st.integers(0, 3000), st.booleans()),
+            st.tuples(st.just("go"), st.integers(0, 30), st.just(0), st.just(False)),
+        ),
+        max_size=40,
+    ),
+    st.integers(0, 100),
+)
+def test_the_sum_of_what_is_given_away_never_passes_what_there_is(story: list[tuple[str, int, int, bool]], seed: int):
+    """Over random arrivals and departures; victims end at once, as `go` of the story or when they are told to."""
+    scene = Scene(first=node(pods="6"), seed=seed)
+    there: dict[str, int] = {}
+    for verb, number, millis, critical in story:
+        uid = f"p{number}"
+        if verb == "come" and uid not in scene.workers:
+            scene.ask(pod(uid, f"{millis}m", **({"priority": CRITICAL} if critical else {})))
+            there[uid] = millis
+        elif verb == "go" and uid in scene.workers:
+            scene.tell(AllocationReleased(uid))
+            there.pop(uid, None)
+        for name in list(there):
+            if "TerminatePod" in scene.told(name):
+                del there[name]
+                scene.tell(AllocationReleased(name))
+        given_away = [there[name] for name in there if scene.told(name)[-1] == "PodAdmitted"]
+        assert sum(given_away) <= 4000
+        assert len(given_away) <= 6

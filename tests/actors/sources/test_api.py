@@ -1,0 +1,280 @@
+"""Pods of the API server: known as a whole after a list, told by what has changed in between, lost never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.kernel import ActorSystem, SimulatedDispatcher
+from actors.messages.events import RecordEvent
+from actors.messages.pods import (
+    ListProblems,
+    PodChanged,
+    PublishAgain,
+    ReadAgain,
+    SourceChanged,
+    SourceReady,
+    StorageStarted,
+)
+from actors.sources.api import ECHO_NS, SETTLE_NS, ApiSourceActor, is_echo
+from actors.sources.merge import NOTHING, merge, merge_changes
+from actors.sources.storage import StorageActor
+from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
+from config.pods.identity import CONFIG_SEEN, CONFIG_SOURCE
+from runtime.api import ObjectList
+from tests.actors.hand_api import HandApi, gone, unreachable
+from tests.actors.recorders import Recorder, only
+
+SECOND_NS = 1_000_000_000
+
+
+def pod(name: str, image: str = "i:1", version: str = "1", **meta: Any) -> Pod:
+    return Pod(
+        metadata=ObjectMeta(name=name, namespace="default", uid=f"uid-{name}", resource_version=version, **meta),
+        spec=PodSpec(containers=(Container(name="web", image=image),)),
+        status=PodStatus(phase="Pending"),
+    )
+
+
+def with_phase(one: Pod, phase: str) -> Pod:
+    return msgspec.structs.replace(one, status=PodStatus(phase=phase))
+
+
+def with_condition(one: Pod, kind: str) -> Pod:
+    assert one.status is not None
+    conditions = (PodCondition(type=kind, status="True"),)
+    return msgspec.structs.replace(one, status=msgspec.structs.replace(one.status, conditions=conditions))
+
+
+class World:
+    def __init__(self) -> None:
+        self.api = HandApi()
+        self.dispatcher = SimulatedDispatcher(1)
+        self.system = ActorSystem(self.dispatcher)
+        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", PodChanged, SourceReady, StorageStarted)
+        events, _ = Recorder.spawn_in(self.system, "events", RecordEvent)
+        self.storage = self.system.spawn(StorageActor, sync_loop, events, ("api",), name="storage")
+        self.source = self.system.spawn(ApiSourceActor, self.storage, self.api, "n1", name="source-api")
+        self.run()
+
+    def run(self, ns: int = SECOND_NS // 10) -> None:
+        self.dispatcher.run_for(ns)
+
+    def heard(self) -> list[tuple[str, str]]:
+        """What the sync loop was told since the last time."""
+        heard = [(each.operation.value, each.pod.metadata.name) for each in only(self.told, PodChanged)]
+        self.told.clear()
+        return heard
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    world.system.stop()
+
+
+def test_only_pods_bound_to_this_node_are_asked_for(world: World):
+    assert dict(world.api.calls[0].query)["fieldSelector"] == "spec.nodeName=n1"
+
+
+def test_before_the_first_list_the_source_has_not_spoken(world: World):
+    world.api.fail(unreachable())
+    world.run()
+    assert only(world.told, SourceReady) == []
+    (problem,) = world.source.ask(ListProblems())
+    assert "connection refused" in str(problem)
+    world.run(2 * SECOND_NS)
+    world.api.answer(ObjectList((), "1"))
+    world.run()
+    assert only(world.told, SourceReady) == [SourceReady("api", True)]
+    assert world.source.ask(ListProblems()) == ()
+
+
+def test_each_change_reaches_the_sync_loop_for_what_it_is(world: World):
+    world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
+    world.run()
+    assert world.heard() == [("ADD", "a"), ("ADD", "b")]
+    watch = world.api.watches[0]
+    watch.say("MODIFIED", with_phase(pod("a"), "Running"), "6")
+    watch.say("MODIFIED", pod("b", "i:2"), "7")
+    watch.say("ADDED", pod("c"), "8")
+    world.run(ECHO_NS)
+    assert sorted(world.heard()) == [("ADD", "c"), ("RECONCILE", "a"), ("UPDATE", "b")]
+    watch.say("MODIFIED", pod("c", deletion_timestamp="2026-11-21T00:00:00Z"), "9")
+    watch.say("DELETED", pod("b", "i:2"), "10")
+    world.run()
+    assert sorted(world.heard()) == [("DELETE", "c"), ("REMOVE", "b")]
+
+
+def test_a_pod_that_came_and_went_during_an_outage_is_told(world: World):
+    world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
+    world.run(2 * SECOND_NS)
+    world.heard()
+    world.api.watches[0].end(gone())
+    world.run()
+    world.api.answer(ObjectList((pod("b"), pod("c")), "50"))
+    world.run()
+    assert world.heard() == [("REMOVE", "a"), ("ADD", "c")]
+
+
+def test_a_storage_that_was_restarted_asks_for_the_whole_set(world: World):
+    world.api.answer(ObjectList((pod("a"),), "5"))
+    world.run()
+    world.heard()
+    world.storage.tell(SourceChanged("api", (object(),), frozenset(), world.source))  # type: ignore[arg-type]
+    world.run()  # it has failed, and has come back knowing nothing
+    world.run(2 * SECOND_NS)
+    world.storage.tell(PublishAgain())
+    world.api.watches[0].say("ADDED", pod("b"), "6")
+    world.run()
+    assert sorted(world.heard()) == [("ADD", "a"), ("ADD", "b")]
+
+
+def test_changes_of_one_moment_are_told_as_one(world: World):
+    world.api.answer(ObjectList((), "5"))
+    world.run()
+    merges: list[SourceChanged] = []
+    original = StorageActor._handlers[SourceChanged]
+    handlers = {**StorageActor._handlers, SourceChanged: lambda self, m: (merges.append(m), original(self, m))}
+    StorageActor._handlers, kept = handlers, StorageActor._handlers
+    try:
+        for number in range(100):
+            world.api.watches[0].say("ADDED", pod(f"p{number}"), str(6 + number))
+        world.run()
+    finally:
+        StorageActor._handlers = kept
+    assert len(world.heard()) == 100
+    assert len(merges) < 20
+
+
+def test_a_new_pod_is_told_a_moment_after_it_was_seen_in_its_newest_form(world: World):
+    world.api.answer(ObjectList((pod("a"),), "5"))
+    world.run()
+    world.heard()
+    watch = world.api.watches[0]
+    watch.say("ADDED", pod("b"), "6")
+    world.run(SETTLE_NS // 2)
+    watch.say("MODIFIED", pod("b", "i:2"), "7")
+    watch.say("MODIFIED", pod("a", "i:2"), "8")
+    watch.say("ADDED", pod("c"), "9")
+    world.run(SETTLE_NS // 4)
+    assert world.heard() == [("UPDATE", "a")], "who is known does not wait for who is new"
+    world.run(SETTLE_NS // 4)
+    (told,) = only(world.told, PodChanged)
+    assert (told.operation.value, told.pod.spec.containers[0].image) == ("ADD", "i:2")
+    assert world.heard() == [("ADD", "b")]
+    world.run(SETTLE_NS)
+    assert world.heard() == [("ADD", "c")]
+
+
+GATED = msgspec.structs.replace(
+    pod("a"), spec=msgspec.structs.replace(pod("a").spec, readiness_gates=(PodReadinessGate(condition_type="x"),))
+)
+MARK = "2026-11-21T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "waits"),
+    [
+        (pod("a"), pod("a", version="2"), True),
+        (pod("a"), with_phase(pod("a"), "Running"), True),
+        (pod("a"), with_phase(pod("a", "i:2"), "Running"), False),
+        (pod("a"), with_phase(pod("a", labels={"x": "y"}), "Running"), False),
+        (pod("a"), pod("a", deletion_timestamp=MARK), False),
+        (pod("a"), with_phase(pod("a"), "Failed"), False),
+        (pod("a", deletion_timestamp=MARK), with_phase(pod("a", deletion_timestamp=MARK), "Failed"), True),
+        (pod("a"), with_condition(pod("a"), "Ready"), True),
+        (pod("a"), with_condition(pod("a"), "example.com/theirs"), False),
+        (GATED, with_phase(GATED, "Running"), False),
+    ],
+)
+def test_only_what_nobody_waits_for_is_an_echo(before: Pod, now: Pod, waits: bool):
+    assert is_echo(before, now) is waits
+
+
+def test_statuses_that_nobody_waits_for_are_told_together_in_their_newest_form(world: World):
+    world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
+    world.run()
+    world.heard()
+    watch = world.api.watches[0]
+    watch.say("MODIFIED", with_phase(pod("a"), "Running"), "6")
+    world.run(ECHO_NS // 4)
+    watch.say("MODIFIED", with_phase(pod("b"), "Running"), "7")
+    watch.say("MODIFIED", with_condition(with_phase(pod("a"), "Running"), "Ready"), "8")
+    world.run(ECHO_NS // 2)
+    assert world.heard() == []
+    world.run(ECHO_NS // 4)
+    told = only(world.told, PodChanged)
+    assert {each.pod.metadata.name: len(each.pod.status.conditions) for each in told} == {"a": 1, "b": 0}
+    world.heard()
+    world.run(2 * ECHO_NS)
+    assert world.heard() == []
+
+
+def test_the_echo_of_a_pod_that_goes_or_changes_meanwhile_is_not_told(world: World):
+    world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
+    world.run()
+    world.heard()
+    watch = world.api.watches[0]
+    watch.say("MODIFIED", with_phase(pod("a"), "Running"), "6")
+    watch.say("MODIFIED", with_phase(pod("b"), "Running"), "7")
+    world.run(ECHO_NS // 4)
+    watch.say("DELETED", with_phase(pod("a"), "Running"), "8")
+    watch.say("MODIFIED", with_phase(pod("b", "i:2"), "Running"), "9")
+    world.run(2 * ECHO_NS)
+    assert sorted(world.heard()) == [("REMOVE", "a"), ("UPDATE", "b")]
+
+
+def test_a_new_pod_that_goes_at_once_is_never_told(world: World):
+    world.api.answer(ObjectList((), "5"))
+    world.run()
+    watch = world.api.watches[0]
+    watch.say("ADDED", pod("a"), "6")
+    watch.say("DELETED", pod("a"), "7")
+    world.run(SECOND_NS)
+    assert world.heard() == []
+
+
+def test_a_new_pod_is_told_once_when_the_whole_set_is_told_meanwhile(world: World):
+    world.api.answer(ObjectList((), "5"))
+    world.run()
+    watch = world.api.watches[0]
+    watch.say("ADDED", pod("a"), "6")
+    world.run(0)
+    world.source.tell(ReadAgain())
+    world.run(SECOND_NS)
+    assert world.heard() == [("ADD", "a")]
+
+
+def test_merging_changes_is_merging_the_whole_set():
+    first = merge(NOTHING, "api", (pod("a"), pod("b"), pod("c")), 1).desire
+    now = (with_phase(pod("a"), "Running"), pod("c", "i:2"), pod("d"))
+    whole = merge(first, "api", now, 2)
+    part = merge_changes(first, "api", now, ["uid-b"], 2)
+    assert sorted(map(str, whole.changes)) == sorted(map(str, part.changes))
+    first.take("api", part)
+    assert whole.desire == first
+
+
+def test_a_pod_keeps_its_first_seen_time_and_says_where_it_comes_from():
+    first = merge(NOTHING, "api", (pod("a"),), 1).desire
+    changed = merge_changes(first, "api", (pod("a", "i:2", annotations={CONFIG_SOURCE: "file"}),), (), 2)
+    annotations = changed.changes[0].pod.metadata.annotations
+    assert annotations[CONFIG_SOURCE] == "api"
+    assert annotations[CONFIG_SEEN] == first.sources["api"]["uid-a"].pod.metadata.annotations[CONFIG_SEEN]
+
+
+def test_a_pod_that_is_deleted_at_once_goes_in_its_last_form_which_says_how_fast_it_is_to_end(world: World):
+    world.api.answer(ObjectList((pod("a"),), "5"))
+    world.run()
+    world.heard()
+    marked = pod("a", deletion_timestamp="2026-01-01T00:00:00Z", deletion_grace_period_seconds=0)
+    world.api.watches[0].say("MODIFIED", marked, "6")
+    world.api.watches[0].say("DELETED", marked, "7")
+    world.run()
+    last = only(world.told, PodChanged)[-1]
+    assert (last.operation.name, last.pod.metadata.deletion_grace_period_seconds) == ("REMOVE", 0)

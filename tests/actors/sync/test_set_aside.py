@@ -1,0 +1,69 @@
+"""Which pods the sync loop leaves alone, and until when."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.messages.pods import Operation, PodChanged
+from actors.sync.set_aside import TRIES_NS, SetAside
+from config.objects import ObjectMeta, Pod, PodSpec, PodStatus
+
+FIRST = Pod(metadata=ObjectMeta(name="web", namespace="shop", uid="u"), spec=PodSpec(node_name="here"))
+SAME = Pod(metadata=FIRST.metadata, spec=FIRST.spec, status=PodStatus(phase="Pending"))
+OTHER = Pod(metadata=FIRST.metadata, spec=PodSpec(node_name="there"))
+FAULT = ValueError("a fault of the program")
+
+
+def change(pod: Pod, operation: Operation = Operation.ADD) -> PodChanged:
+    return PodChanged(operation, pod, "api")
+
+
+def after(*changes: PodChanged) -> SetAside:
+    """The book after a failure at each of these."""
+    book = SetAside()
+    for each in changes:
+        book.failed(each, FAULT)
+    return book
+
+
+@pytest.mark.parametrize(
+    ("failed", "met", "held"),
+    [
+        pytest.param((), change(FIRST), False, id="never failed"),
+        pytest.param((change(FIRST),), change(FIRST), True, id="failed"),
+        pytest.param((change(FIRST),), change(SAME, Operation.RECONCILE), True, id="whatever its status says"),
+        pytest.param((change(FIRST),), change(OTHER, Operation.UPDATE), False, id="it has changed"),
+        pytest.param((change(FIRST),), change(FIRST, Operation.REMOVE), False, id="it goes"),
+        pytest.param((change(FIRST, Operation.REMOVE),), change(FIRST), True, id="it came back after its end failed"),
+    ],
+)
+def test_a_pod_is_left_alone_in_the_form_in_which_it_has_failed(
+    failed: tuple[PodChanged, ...], met: PodChanged, held: bool
+):
+    assert after(*failed).holds(met) == held
+
+
+def test_it_is_tried_after_a_second_after_a_minute_and_every_ten_minutes_then():
+    book = SetAside()
+    waits = [book.failed(change(each), FAULT).try_in_ns for each in (FIRST, SAME, FIRST, FIRST)]
+    assert waits == [*TRIES_NS, TRIES_NS[-1]]
+    assert book.failed(change(OTHER), FAULT).try_in_ns == TRIES_NS[0], "in another form it is another pod"
+
+
+def test_what_is_tried_again_is_the_newest_that_there_is_to_do():
+    book = after(change(FIRST, Operation.UPDATE))
+    book.holds(change(SAME, Operation.RECONCILE))
+    trouble = book.troubles["u"]
+    assert trouble.change == change(SAME), "whoever meets it knows nothing of it"
+    ending = book.failed(change(SAME, Operation.REMOVE), FAULT)
+    assert (ending.change.operation, ending.failures) == (Operation.REMOVE, 2)
+
+
+def test_a_pod_that_did_no_harm_is_forgotten_unless_it_has_failed_once_more_meanwhile():
+    book = after(change(FIRST))
+    trouble = book.troubles["u"]
+    book.failed(change(FIRST), FAULT)
+    book.met(trouble)
+    assert book.form_of("u") == FIRST
+    book.met(book.troubles["u"])
+    assert (book.form_of("u"), book.troubles) == (None, {})

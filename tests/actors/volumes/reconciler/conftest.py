@@ -1,0 +1,16 @@
+"""A world that is stopped when a test is through with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.actors.volumes.reconciler.worlds import World
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    assert world.system.stop()

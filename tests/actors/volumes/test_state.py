@@ -1,0 +1,130 @@
+"""The states of directories, volumes and devices: the table, walked without any I/O."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.volume_state_page import page
+from actors.volumes.state import (
+    ABSENT,
+    TABLE,
+    UNMAKE_MAX_LOST,
+    Event,
+    Failed,
+    Found,
+    IllegalTransitionError,
+    Late,
+    LostEnded,
+    MakeBegun,
+    Stage,
+    Succeeded,
+    ThingLife,
+    UnmakeBegun,
+    advance,
+    is_under_way,
+    is_usable,
+    may_make,
+    may_unmake,
+)
+
+UNCERTAIN = ThingLife(Stage.UNCERTAIN)
+HUNG = ThingLife(Stage.UNCERTAIN, 1)
+
+
+def walk(*events: Event, start: ThingLife = ABSENT) -> ThingLife:
+    life = start
+    for event in events:
+        life = advance(life, event)
+    return life
+
+
+@pytest.mark.parametrize(
+    ("start", "events", "end"),
+    [
+        (ABSENT, (MakeBegun(), Succeeded()), ThingLife(Stage.MADE)),
+        (ABSENT, (MakeBegun(), Failed()), UNCERTAIN),
+        (ABSENT, (MakeBegun(), Late()), HUNG),
+        (ABSENT, (Found(),), UNCERTAIN),
+        (ABSENT, (MakeBegun(), Succeeded(), UnmakeBegun(), Succeeded()), ABSENT),
+        (ThingLife(Stage.MADE), (MakeBegun(), Failed()), ThingLife(Stage.MADE)),
+        (ThingLife(Stage.MADE), (MakeBegun(), Late()), ThingLife(Stage.MADE, 1)),
+        (ThingLife(Stage.MADE), (MakeBegun(), Late(), LostEnded()), ThingLife(Stage.MADE)),
+        (ThingLife(Stage.MADE), (UnmakeBegun(), Failed()), UNCERTAIN),
+        (UNCERTAIN, (MakeBegun(), Succeeded()), ThingLife(Stage.MADE)),
+        (UNCERTAIN, (UnmakeBegun(), Succeeded()), ABSENT),
+        (HUNG, (UnmakeBegun(), Succeeded()), ThingLife(Stage.ABSENT, 1)),
+        (HUNG, (UnmakeBegun(), Succeeded(), LostEnded()), UNCERTAIN),
+        (HUNG, (UnmakeBegun(), LostEnded(), Succeeded()), UNCERTAIN),
+        (HUNG, (UnmakeBegun(), LostEnded(), Late()), HUNG),
+        (HUNG, (UnmakeBegun(), Late()), ThingLife(Stage.UNCERTAIN, 2)),
+    ],
+)
+def test_a_thing_goes_where_the_table_says(start: ThingLife, events: tuple[Event, ...], end: ThingLife):
+    assert walk(*events, start=start) == end
+
+
+@pytest.mark.parametrize(
+    ("life", "event"),
+    [
+        (HUNG, MakeBegun()),
+        (ThingLife(Stage.ABSENT, 1), MakeBegun()),
+        (ThingLife(Stage.MADE, 1), MakeBegun()),
+        (ThingLife(Stage.UNCERTAIN, 2), UnmakeBegun()),
+        (ABSENT, UnmakeBegun()),
+        (ThingLife(Stage.MAKING), UnmakeBegun()),
+        (ThingLife(Stage.MADE), Succeeded()),
+    ],
+)
+def test_what_must_not_be_is_refused(life: ThingLife, event: Event):
+    with pytest.raises(IllegalTransitionError):
+        advance(life, event)
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_what_may_begin_is_what_the_table_takes(stage: Stage, lost: int):
+    life = ThingLife(stage, lost)
+    for may, begun in ((may_make, MakeBegun()), (may_unmake, UnmakeBegun())):
+        try:
+            advance(life, begun)
+        except IllegalTransitionError:
+            assert not may(life)
+        else:
+            assert may(life)
+
+
+EVENTS: tuple[Event, ...] = (MakeBegun(), UnmakeBegun(), Succeeded(), Failed(), Late(), LostEnded(), Found())
+
+
+@given(st.lists(st.sampled_from(EVENTS), max_size=40))
+def test_on_every_way_calls_are_counted_and_never_too_many_run(events: list[Event]):
+    life, running = ABSENT, 0
+    for event in events:
+        if isinstance(event, LostEnded) and life.lost == 0:
+            continue
+        try:
+            after = advance(life, event)
+        except IllegalTransitionError:
+            continue
+        running += isinstance(event, (MakeBegun, UnmakeBegun))
+        running -= isinstance(event, (Succeeded, Failed, LostEnded))
+        life = after
+        assert running == life.lost + is_under_way(life)
+        assert running <= UNMAKE_MAX_LOST + 1
+        assert not (life == ABSENT and running), "nothing is forgotten while a call runs"
+        assert not (is_usable(life) and isinstance(event, Found) and life.stage is Stage.ABSENT)
+
+
+def test_every_stage_is_left_again():
+    assert {stage for stage, _ in TABLE} == set(Stage)
+    for stage in Stage:
+        assert any(rule.target is not stage for (of, _), rules in TABLE.items() if of is stage for rule in rules)
+
+
+def test_the_page_is_drawn_from_the_table():
+    written = Path(__file__).parents[3] / "docs" / "volume-states.md"
+    assert written.read_text() == page(), "run: python -m actors.volume_state_page > docs/volume-states.md"

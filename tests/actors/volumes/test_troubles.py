@@ -1,0 +1,154 @@
+"""Volumes while everything goes wrong, in an order drawn by a seed: in the end every file is what it should be."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from actors.kernel import Actor, ActorRef, ActorSystem, SimulatedDispatcher, handles
+from actors.messages.events import RecordEvent
+from actors.messages.pods import KnownPods
+from actors.messages.references import ObjectRef, ObjectsChanged, ObjectsRead, TokenIssued
+from actors.messages.volumes import (
+    ReleaseVolumes,
+    RenewVolumes,
+    VolumeReconcilerStarted,
+    VolumesPrepared,
+    VolumesReleased,
+)
+from actors.volumes.contents import ContentSources
+from actors.volumes.reconciler import VolumeReconcilerActor
+from config.objects import ConfigMap, ConfigMapVolumeSource, Pod, Volume
+from tests.actors.recorders import Recorder, only
+from tests.actors.volumes.test_contents import (
+    LABELS,
+    SECOND_NS,
+    TOKEN,
+    Cluster,
+    Disk,
+    Objects,
+    Tokens,
+    Worker,
+    pod_with,
+)
+
+PODS = 12
+NAMES = ("one", "two", "three")
+
+
+class Workers(Actor):
+    """Stands where the sync loop would: passes on that everybody is to ask again."""
+
+    def __init__(self, workers: dict[str, ActorRef]) -> None:
+        super().__init__()
+        self.workers = workers
+
+    @handles(VolumeReconcilerStarted)
+    def started(self, _: VolumeReconcilerStarted) -> None:
+        for worker in self.workers.values():
+            worker.tell(RenewVolumes())
+
+
+class World:
+    def __init__(self, seed: int) -> None:
+        self.chance = Random(seed)
+        self.dispatcher = SimulatedDispatcher(seed)
+        self.system = ActorSystem(self.dispatcher)
+        self.cluster = Cluster()
+        self.disk = Disk()
+        self.pods: dict[str, Pod] = {}
+        self.refers: dict[str, str] = {}
+        self.workers: dict[str, ActorRef] = {}
+        self.answers: dict[str, list[VolumesPrepared | VolumesReleased]] = {}
+        events, _ = Recorder.spawn_in(self.system, "events", RecordEvent)
+        loop = self.system.spawn(Workers, self.workers, name="sync-loop")
+        objects = self.system.spawn(Objects, self.cluster, name="objects")
+        tokens = self.system.spawn(Tokens, self.cluster, name="tokens")
+        sources = ContentSources(objects, tokens)
+        self.actor = self.system.spawn(VolumeReconcilerActor, self.disk, events, sources, loop, name="volumes")
+        self.issue()
+
+    def issue(self) -> None:
+        now_ns = self.dispatcher.wall_ns()
+        number = self.chance.randrange(1_000_000)
+        self.cluster.token = TokenIssued(
+            None, f"token {number}", now_ns + 3600 * SECOND_NS, now_ns + self.chance.randrange(5, 60) * SECOND_NS
+        )
+
+    def add(self, number: int) -> None:
+        uid = f"u{number}"
+        name = self.chance.choice(NAMES)
+        volume = Volume(name="cfg", config_map=ConfigMapVolumeSource(name=name))
+        self.pods[uid] = pod_with(volume, TOKEN, LABELS, uid=uid, labels={"n": "0"})
+        self.refers[uid] = name
+        self.answers[uid] = []
+        self.workers[uid] = self.system.spawn(
+            Worker, self.pods, uid, self.actor, self.answers[uid], name=f"worker-{uid}"
+        )
+
+    def trouble(self) -> None:
+        """One thing happens."""
+        deed = self.chance.randrange(9)
+        if deed <= 1:
+            ref = ObjectRef("ConfigMap", "ns", self.chance.choice(NAMES))
+            self.cluster.objects[ref] = ConfigMap(data={f"key{self.chance.randrange(3)}": str(self.chance.random())})
+            self.tell_changed()
+        elif deed == 2:
+            self.cluster.objects.pop(ObjectRef("ConfigMap", "ns", self.chance.choice(NAMES)), None)
+            self.tell_changed()
+        elif deed == 3:
+            self.cluster.away = self.chance.choice(("", "timeout"))
+        elif deed == 4:
+            self.cluster.silent = self.chance.random() < 0.3
+        elif deed == 5:
+            self.issue()
+        elif deed == 6:
+            uid = self.chance.choice(sorted(self.pods))
+            cfg, token, labels = self.pods[uid].spec.volumes
+            number = str(self.chance.randrange(100))
+            self.pods[uid] = pod_with(cfg, token, labels, uid=uid, labels={"n": number})
+            self.workers[uid].tell(RenewVolumes())
+        elif deed == 7:
+            # An answer that is none: the actor fails, and everything that it knew is lost.
+            self.actor.tell(ObjectsRead("nonsense", {}, {}))
+        elif len(self.pods) > PODS // 2:
+            uid = self.chance.choice(sorted(self.pods))
+            del self.pods[uid]
+            self.actor.tell(ReleaseVolumes(self.workers.pop(uid), uid))
+
+    def tell_changed(self) -> None:
+        if self.chance.random() < 0.8:  # the others are found out by looking again
+            self.actor.tell(ObjectsChanged(frozenset(self.pods)))
+
+    def run(self, seconds: float) -> None:
+        self.dispatcher.run_for(int(seconds * SECOND_NS))
+
+    def read(self, uid: str, path: str) -> str:
+        return self.disk.tree.read(f"/root/pods/{uid}/volumes/kubernetes.io~{path}").decode()
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_in_the_end_every_file_is_what_it_should_be(seed: int):
+    world = World(seed)
+    for number in range(PODS):
+        world.add(number)
+    for _ in range(60):
+        world.trouble()
+        world.run(world.chance.choice((0, 0.01, 1, 20)))
+    world.cluster.away, world.cluster.silent = "", False
+    for name in NAMES:
+        world.cluster.objects[ObjectRef("ConfigMap", "ns", name)] = ConfigMap(data={"end": f"of {name}"})
+    world.issue()
+    # A release that the actor has forgotten is one of a pod that nobody knows.
+    world.actor.tell(KnownPods(frozenset(world.pods)))
+    world.run(400)
+    assert world.disk.list_uids() == tuple(sorted(world.pods))
+    token = world.cluster.token
+    for uid, pod in world.pods.items():
+        assert only(world.answers[uid], VolumesPrepared)[-1].error == "", uid
+        assert world.disk.tree.names_in(f"/root/pods/{uid}/volumes/kubernetes.io~configmap/cfg") == ["end"]
+        assert world.read(uid, "configmap/cfg/end") == f"of {world.refers[uid]}"
+        assert world.read(uid, "projected/token/token") == getattr(token, "token", "")
+        assert world.read(uid, "downward-api/down/labels") == f'n="{pod.metadata.labels["n"]}"'
+    assert world.system.stop()

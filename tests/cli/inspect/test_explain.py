@@ -1,0 +1,81 @@
+"""`actorlet explain` of a real agent on a simulated runtime: in words, as JSON, and of pods that are not there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.cli.run.test_command import Agent, ask, directory
+
+__all__ = ["directory"]
+
+CRASHES = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: crashes
+  annotations: {simulated.actorlet.dev/run-for: 100ms, simulated.actorlet.dev/exit-code: "7"}
+spec:
+  containers: [{name: main, image: busybox}]
+"""
+
+
+def explained(directory: Path, wanted: str, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """What is told of a pod, as soon as that holds; each question takes a process, which is patience enough."""
+    document: dict[str, Any] = {}
+    for _ in range(100):
+        done = ask("explain", directory, wanted, "--output", "json")
+        if done.returncode == 0:
+            document = json.loads(done.stdout)
+            if holds(document):
+                return document
+    raise AssertionError(document)
+
+
+def in_words(directory: Path, wanted: str, phrase: str) -> str:
+    """What is told in words, as soon as the phrase is in it: a pod that crashes runs for a moment now and then."""
+    text = ""
+    for _ in range(100):
+        text = ask("explain", directory, wanted).stdout
+        if phrase in text:
+            return text
+    raise AssertionError(text)
+
+
+def test_a_pod_in_trouble_is_explained_in_words_and_as_json(directory: Path) -> None:
+    (directory / "manifests/crashes.yaml").write_text(CRASHES)
+    agent = Agent(directory)
+    try:
+        document = explained(directory, "crashes", lambda told: told["waits"] and told["status"] == "CrashLoopBackOff")
+        assert (document["namespace"], document["name"], document["stage"]) == ("default", "crashes-n", "syncing")
+        assert [wait["reason"] for wait in document["waits"]] == ["CrashLoopBackOff"]
+        assert document["waits"][0]["until"] > document["asked"]
+        text = in_words(directory, "default/crashes-n", "CrashLoopBackOff: back-off ")
+        assert ask("explain", directory, document["uid"]).stdout.startswith("default/crashes-n  ")
+        assert text.startswith("default/crashes-n  CrashLoopBackOff, syncing since ")
+        assert "container main ended with exit code 7 (Error)" in text
+        assert re.search(r"Why it is not Running now\n  container main: CrashLoopBackOff: back-off \d+s ", text)
+        assert "What comes next\n  container main: it is started again in " in text
+        well = explained(directory, "web", lambda told: told["status"] == "Running" and not told["waits"])
+        assert well["why"] == []
+        words = ask("explain", directory, "web").stdout
+        assert "Why it is not Running" not in words
+        (directory / "manifests/crashes.yaml").unlink()
+        gone = explained(directory, document["uid"], lambda told: told["gone"])
+        assert gone["status"] == "Gone"
+        missing = ask("explain", directory, "wbe-n")
+        assert (missing.returncode, missing.stderr) == (
+            1,
+            "actorlet: there is no pod wbe-n; did you mean default/web-n?\n",
+        )
+    finally:
+        assert agent.end() == 0
+
+
+def test_where_no_agent_runs_the_command_says_so(tmp_path: Path) -> None:
+    done = ask("explain", tmp_path, "web")
+    assert done.returncode == 1
+    assert "no agent runs on" in done.stderr

@@ -1,0 +1,60 @@
+"""What an agent shows of itself while the actor that knows the pods does not answer: never that there are none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.inspect.local_views import EXPLAIN, PODS, questions_of, views_of
+from cli.inspect.pods import refusal_in
+from cli.run.node_server import NodeWindow
+from runtime.http_server.local_endpoint import Answer, Reply
+from tests.simulation.node.worlds import SECOND, World, manifest
+
+
+@pytest.fixture
+def world() -> World:
+    made = World({"web.yaml": manifest("web")}).start()
+    made.run(20 * SECOND)
+    return made
+
+
+def silence(world: World) -> None:
+    """Who publishes the pods says nothing any more."""
+    ref = world.node.node.system.find("/node/status-manager")
+    assert ref is not None
+    ref.stop()
+    world.run(SECOND)
+
+
+def words(reply: Reply) -> str:
+    """What `actorlet pods` and `actorlet explain` tell of it."""
+    return refusal_in(Answer(reply.body, reply.status, 0))
+
+
+def test_a_list_of_no_pods_says_that_there_are_none_and_nothing_else_does(world: World) -> None:
+    view = views_of(world.node.node)[PODS]
+    assert [each["metadata"]["name"] for each in json.loads(view().body)["items"]] == ["web-node"]
+    silence(world)
+    reply = view()
+    assert reply.status == 503
+    assert words(reply).startswith("which pods there are is not known now")
+
+
+def test_a_pod_that_is_remembered_is_explained_and_of_others_it_is_not_said_that_there_are_none(world: World) -> None:
+    explain = questions_of(world.node.node)[EXPLAIN]
+    assert (explain("web").status, explain("other").status) == (200, 404)
+    silence(world)
+    assert (explain("web").status, explain("other").status) == (200, 503)
+    assert words(explain("other")).startswith("which pods there are is not known now")
+
+
+def test_an_observer_goes_on_seeing_the_pods_of_before(world: World) -> None:
+    window = NodeWindow(world.node.node)
+    before = {key: part for key, part in window.look().items() if key.startswith("pod/")}
+    assert len(before) == 1
+    silence(world)
+    for _ in range(2):
+        after = window.look()
+        assert {key: part for key, part in after.items() if key.startswith("pod/")} == before

@@ -1,0 +1,149 @@
+"""How a node asks for its first certificate, over HTTP: what it asks for outlives the agent that asked."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cli.run.joining import BootstrapCredentials, JoiningEnded, join_with_bootstrap
+from cli.run.node_start import open_lines
+from cli.simulated.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
+from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
+from config.credentials.kubeconfig import Pem, kubeconfig_document
+from config.kubelet import KubeletConfiguration
+from config.objects import (
+    CertificateSigningRequest,
+    CertificateSigningRequestCondition,
+    CertificateSigningRequestStatus,
+)
+from config.start_configuration import StartConfiguration
+from runtime.api import Api, ApiError, list_objects, update
+from runtime.api.access import read_access
+from runtime.io.event_loop import LoopThread
+from runtime.state.certificate_keys import CLIENT, LocalCertificateKeys, current_file
+from runtime.state.config_files import configuration_of_command_line
+from simulation.apiserver.tls import Authority
+
+NODE = "worker-1"
+HOUR = timedelta(hours=1)
+LOOKS = 300
+"""One after the other, until what is approved has been signed."""
+
+
+@dataclass
+class Joining:
+    """A node that has nothing but bootstrap credentials, and somebody who may approve."""
+
+    start: StartConfiguration
+    loop: LoopThread
+    admin: Api
+    directory: Path
+
+    def join(self, *, waits: bool) -> bool:
+        """As an agent does at its start. `waits` False: it ends when nobody has approved at the first look."""
+        looks = iter(range(LOOKS if waits else 0))
+        return join_with_bootstrap(self.start, NODE, self.loop, time.time_ns(), lambda _: next(looks, None) is not None)
+
+    def requests(self) -> tuple[CertificateSigningRequest, ...]:
+        return self.admin.call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10).items
+
+    def decide(self, request: CertificateSigningRequest, kind: str) -> None:
+        condition = CertificateSigningRequestCondition(type=kind, status="True", reason="ByTest", message="so")
+        status = CertificateSigningRequestStatus(conditions=(condition,))
+        decided = msgspec.structs.replace(request, status=status)
+        self.admin.call(update(CERTIFICATE_SIGNING_REQUESTS, "", decided, subresource="approval")).result(10)
+
+    @property
+    def key(self) -> Path:
+        return self.directory / "pki" / "kubelet-client.key.tmp"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedApi]:
+    place = tmp_path_factory.mktemp("api")
+    options = ApiServerOptions(
+        str(place / "keys"), str(place / "admin.kubeconfig"), node_authorizer=True, nodes=(NODE,)
+    )
+    (place / "keys").mkdir()
+    with embedded_api(options) as made:
+        yield made
+
+
+@pytest.fixture
+def joining(served: EmbeddedApi, tmp_path: Path) -> Iterator[Joining]:
+    flags = (
+        f"--kubeconfig={tmp_path}/kubelet.conf",
+        f"--bootstrap-kubeconfig={served.node_kubeconfigs[NODE]}",
+        f"--cert-dir={tmp_path}/pki",
+    )
+    with (
+        closing(LoopThread("test")) as loop,
+        closing(open_lines(read_access(served.kubeconfig), loop, KubeletConfiguration())) as lines,
+    ):
+        yield Joining(configuration_of_command_line(flags), loop, lines.main, tmp_path)
+
+
+def test_an_agent_that_begins_again_waits_for_the_request_of_the_one_before(joining: Joining) -> None:
+    """Whoever approves it, in an hour or after a restart of the machine, has let the node in."""
+    assert not joining.join(waits=False)
+    (request,) = joining.requests()
+    assert request.metadata.name.startswith("node-csr-")
+    assert joining.key.stat().st_mode & 0o777 == 0o600
+    assert not joining.join(waits=False)
+    joining.decide(request, "Approved")
+    assert joining.join(waits=True)
+    assert [each.metadata.uid for each in joining.requests()] == [request.metadata.uid]
+    assert not joining.key.exists()
+    assert (joining.directory / "pki" / "kubelet-client-current.pem").exists()
+
+
+def test_after_a_denial_the_next_agent_asks_anew(joining: Joining) -> None:
+    before = {each.metadata.name for each in joining.requests()}
+    assert not joining.join(waits=False)
+    (asked,) = (each for each in joining.requests() if each.metadata.name not in before)
+    assert asked.spec.signer_name == "kubernetes.io/kube-apiserver-client-kubelet"
+    joining.decide(asked, "Denied")
+    with pytest.raises(JoiningEnded, match=f"request {asked.metadata.name} for a certificate was denied: ByTest: so"):
+        joining.join(waits=True)
+    assert not joining.join(waits=False)
+    assert len(joining.requests()) == len(before) + 2
+
+
+def test_the_credentials_of_the_bootstrap_are_read_each_time(joining: Joining) -> None:
+    """The token of the first start has long ended when they are needed again: somebody writes another."""
+    path = joining.directory / "bootstrap.conf"
+    given = Path(joining.start.node.bootstrap_kubeconfig)
+    start = replace(joining.start, node=msgspec.structs.replace(joining.start.node, bootstrap_kubeconfig=str(path)))
+    with closing(BootstrapCredentials(start, joining.loop)) as credentials:
+        with pytest.raises(ValueError, match="No such file"):
+            credentials.api()
+        path.write_bytes(given.read_bytes())
+        first = credentials.api()
+        assert len(joining.requests()) == len(first.call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10).items)
+        path.write_text(re.sub("token: .*", "token: old", path.read_text()))
+        with pytest.raises(ApiError, match="Unauthorized"):
+            credentials.api().call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10)
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_what_has_ended_is_not_valid_wherever_it_stands(joining: Joining, inline: bool) -> None:
+    wall_ns = time.time_ns()
+    keys = LocalCertificateKeys(str(joining.directory), CLIENT)
+    signed = Authority(wall_ns).sign(keys.request("system:node:x", ()), server=False, wall_ns=wall_ns, lasts=HOUR)
+    keys.accept(signed.encode())
+    file = current_file(str(joining.directory), CLIENT)
+    own = Pem(data=Path(file).read_text()) if inline else Pem(path=file)
+    kubeconfig = Path(joining.start.node.kubeconfig)
+    kubeconfig.write_bytes(kubeconfig_document("https://127.0.0.1:1", client_certificate=own, client_key=own))
+    ask = partial(join_with_bootstrap, joining.start, NODE, joining.loop, pause=lambda _: False)
+    assert ask(wall_ns=wall_ns)
+    assert not ask(wall_ns=wall_ns + 2 * 3600 * 10**9)

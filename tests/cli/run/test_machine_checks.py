@@ -1,0 +1,57 @@
+"""The machine is looked at before anything is changed, and prepared as far as rights go."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from cli.run import machine_checks
+from cli.run.machine_checks import look_at_machine, prepare_machine
+from cli.run.node_start import this_machine
+from config.kubelet import KubeletConfiguration
+from runtime.host.kernel_parameters import LocalKernelParameters
+
+QUIET = {"fail_cgroup_v1": False, "fail_swap_on": False}
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> LocalKernelParameters:
+    """One whose memory is not promised freely, and that has few other parameters."""
+    (tmp_path / "sys/vm").mkdir(parents=True)
+    (tmp_path / "sys/vm/overcommit_memory").write_text("0\n")
+    (tmp_path / "sys/vm/panic_on_oom").write_text("0\n")
+    return LocalKernelParameters(str(tmp_path / "sys"))
+
+
+def test_a_protected_kernel_is_named_and_left_as_it_is(kernel: LocalKernelParameters, tmp_path: Path) -> None:
+    configuration = KubeletConfiguration(protect_kernel_defaults=True, **QUIET)
+    found = look_at_machine(configuration, this_machine().facts, str(tmp_path), kernel)
+    assert [str(each) for each in found.faults] == [
+        "$.protectKernelDefaults: vm.overcommit_memory is 0 on this machine, not 1; run `sysctl -w "
+        "vm.overcommit_memory=1`, or set it to false and let the agent do so"
+    ]
+    assert kernel.get("vm.overcommit_memory") == 0
+
+
+def test_reservations_are_compared_with_this_machine(kernel: LocalKernelParameters, tmp_path: Path) -> None:
+    configuration = KubeletConfiguration(kube_reserved={"memory": "4Pi", "ephemeral-storage": "4Pi"}, **QUIET)
+    found = look_at_machine(configuration, this_machine().facts, str(tmp_path / "to be made"), kernel)
+    told = [str(each) for each in found.faults]
+    assert ["4Pi of memory are reserved" in told[0], "4Pi of ephemeral-storage are reserved" in told[1]] == [True, True]
+
+
+def test_the_kernel_is_set_and_what_cannot_be_is_a_warning(
+    kernel: LocalKernelParameters, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The tests' own process stays as it is.
+    monkeypatch.setattr(machine_checks, "set_oom_score", lambda score: "Permission denied")
+    configuration = KubeletConfiguration(max_open_files=1, **QUIET)
+    found = look_at_machine(configuration, this_machine().facts, str(tmp_path), kernel)
+    assert found.faults == ()
+    with caplog.at_level(logging.INFO, "actorlet.run"):
+        prepare_machine(configuration, found, kernel)
+    assert kernel.get("vm.overcommit_memory") == 1
+    assert "vm.overcommit_memory is 1 now, it was 0" in caplog.text
+    assert "oomScoreAdj -999 cannot be set: Permission denied" in caplog.text

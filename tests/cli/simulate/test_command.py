@@ -1,0 +1,257 @@
+"""`actorlet simulate`: its report, its exit status, its complaints, and how it is interrupted."""
+
+from __future__ import annotations
+
+import gc
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.file_errors import write_whole
+from cli.simulate.command import main
+from cli.simulate.play_watch import few_collections
+from simulation.play.saved_run import read_saved_run
+from simulation.world.world import World
+
+FIELDS = {
+    "seed": int,
+    "pods": int,
+    "nodes": int,
+    "virtual_seconds": float,
+    "wall_seconds": float,
+    "messages": int,
+    "peak_rss_bytes": int,
+    "trace_hash": str,
+    "violations": list,
+    "sometimes": dict,
+    "startup_seconds": dict,
+    "converged": bool,
+}
+IMPOSSIBLE = (
+    "about: a start that takes no time\npods: [{name: a, count: 2, arrives: [0s, 0s], startsWithin: 1ms}]\nlasts: 5s\n"
+)
+NEVER = "about: nobody is killed\npods: [{name: a, count: 1}]\nlasts: 20s\nreaches: [agent-killed]\n"
+
+
+def test_the_report_has_every_field_and_twice_the_same_trace(capsys: pytest.CaptureFixture[str]):
+    assert main(["--pods", "10", "--seeds", "7..8", "--json"]) == 0
+    assert main(["--pods", "10", "--seed", "7", "--json"]) == 0
+    first, other, again = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert {name: type(value) for name, value in first.items()} == FIELDS
+    assert (first["seed"], first["pods"], first["nodes"], first["converged"]) == (7, 10, 10, True)
+    assert first["violations"] == []
+    assert set(first["startup_seconds"]) == {"p50", "p90", "p99"}
+    assert first["trace_hash"] == again["trace_hash"] != other["trace_hash"]
+
+
+@pytest.fixture
+def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "impossible.yaml"
+    file.write_text(IMPOSSIBLE)
+    return file
+
+
+def test_a_violation_is_told_saved_and_shown_again_by_one_command(impossible: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([str(impossible), "--seed", "3", "--failures", "."]) == 1
+    out = capsys.readouterr().out
+    assert "VIOLATION starts-in-time" in out
+    assert "the last of what had happened then:" in out
+    assert "again: actorlet replay impossible-seed-3.failed.yaml" in out
+    assert read_saved_run(Path("impossible-seed-3.failed.yaml").read_bytes()).scenario.pod_count() == 1
+
+
+def test_for_a_program_failures_go_to_standard_error(impossible: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([str(impossible), "--seeds", "3..4", "--json"]) == 1
+    said = capsys.readouterr()
+    assert [json.loads(line)["seed"] for line in said.out.splitlines()] == [3, 4]
+    assert "again: actorlet replay impossible-seed-3.failed.yaml" in said.err
+    # The second fails alike, and is not shrunk once more.
+    assert f"again: actorlet simulate {impossible} --seed 4 --trace trace.txt" in said.err
+    assert len(list(Path().glob("*.failed.yaml"))) == 1
+
+
+def test_what_cannot_be_saved_here_is_saved_elsewhere(
+    impossible: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir("/proc")
+    assert main([str(impossible), "--for", "3s"]) == 1
+    out = capsys.readouterr().out
+    assert "it could not be saved: ./impossible-seed-1.failed.yaml: No such file or directory" in out
+    (found,) = tmp_path.glob("actorlet-failed-*/impossible-seed-1.failed.yaml")
+    assert f"again: actorlet replay {found}" in out
+    assert read_saved_run(found.read_bytes()).seed == 1
+
+
+def test_where_nothing_can_be_saved_the_seed_is_told(
+    impossible: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(tempfile, "tempdir", "/proc")
+    monkeypatch.chdir("/proc")
+    assert main([str(impossible), "--for", "3s"]) == 1
+    out = capsys.readouterr().out
+    assert "it could not be saved: ./impossible-seed-1.failed.yaml: No such file or directory" in out
+    assert f"again: actorlet simulate {impossible} --seed 1 --for 3s --trace trace.txt" in out
+
+
+def test_a_file_whose_name_begins_with_a_dot_or_a_dash_is_saved_so_that_it_can_be_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    for name, saved in ((".yaml", "scenario-seed-1.failed.yaml"), ("-x.yaml", "./-x-seed-1.failed.yaml")):
+        Path(name).write_text(IMPOSSIBLE)
+        assert main([f"./{name}"]) == 1
+        assert f"again: actorlet replay {saved}\n" in capsys.readouterr().out
+        assert Path(saved).exists()
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
+    (tmp_path / "run").write_bytes(b"before")
+    with pytest.raises(TypeError):
+        write_whole(str(tmp_path / "run"), None)  # type: ignore[arg-type]
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("run", b"before")]
+
+
+def test_a_trace_that_does_not_fit_ends_and_the_play_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["everyday", "--pods", "5", "--for", "10s", "--trace", "/dev/full"]) == 0
+    said = capsys.readouterr()
+    assert "all became as desired" in said.out
+    told = "actorlet simulate: --trace /dev/full: No space left on device: the trace ends before its end\n"
+    assert said.err.count(told) == 1
+
+
+def test_several_seeds_are_counted_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "short.yaml"
+    file.write_text("about: one pod\npods: [{name: a, count: 1, lives: [5s, 5s]}]\nlasts: 10s\n")
+    assert main([str(file), "--seeds", "1..3"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("3 seeds, all held; sometimes: ")
+    assert "never: " in last
+    assert "agent-killed" in last
+
+
+def test_a_rare_state_that_no_seed_has_reached_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "never.yaml"
+    file.write_text(NEVER)
+    assert main([str(file), "--seeds", "1..2", "--json"]) == 1
+    assert "no seed reached agent-killed" in capsys.readouterr().err
+
+
+def test_the_trace_is_a_line_for_each_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "trace.txt"
+    assert main(["--pods", "5", "--nodes", "2", "--json", "--trace", str(file)]) == 0
+    lines = [line for line in file.read_text().splitlines() if line.split()[1] != "world"]
+    assert len(lines) == json.loads(capsys.readouterr().out)["messages"]
+    assert {line.split()[1].partition("/")[0] for line in lines} == {"node-0", "node-1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["no-such-one"], "there is no scenario 'no-such-one'; there are"),
+        (["/no/such/file.yaml"], "simulate: /no/such/file.yaml: No such file or directory"),
+        (
+            ["one-hung-pod", "--pods", "1", "--trace", "/no/such/directory/trace"],
+            "--trace: /no/such/directory/trace: No",
+        ),
+    ],
+)
+def test_what_cannot_be_played_is_said_in_one_line(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_a_fault_of_a_scenario_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "mine.yaml"
+    file.write_text("about: x\npods: [{name: a, count: many}]\n")
+    assert main([str(file)]) == 2
+    assert f"{file}: Expected `int`, got `str` - at `$.pods[0].count`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--seeds", "3..1"], "'3..1' is no A..B with A <= B"),
+        (["--seeds", "3"], "'3' is no A..B with A <= B"),
+        (["--seed", "3..9"], "'3..9' is no whole number; several are --seeds 1..200"),
+        (["--for", "soon"], "soon"),
+        (["--nodes", "0"], "'0' is no number from 1 to 1000"),
+        (["--failures", "/no/such/directory"], "/no/such/directory: No such file or directory"),
+    ],
+)
+def test_a_wrong_option_is_refused(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert told in capsys.readouterr().err
+    assert ended.value.code == 2
+
+
+def test_an_interrupt_ends_it_soon_and_in_order():
+    command = [sys.executable, "-m", "cli.main", "simulate", "--pods", "1", "--seeds", "1..100000", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["seed"] == 1
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert error.endswith("actorlet simulate: interrupted\n")
+    assert all(json.loads(line)["seed"] >= 1 for line in out.splitlines())
+
+
+def test_while_a_failure_is_shrunk_no_world_is_kept_that_is_over(impossible: Path, monkeypatch: pytest.MonkeyPatch):
+    begin, alive, counts = World.__init__, weakref.WeakSet[World](), list[int]()
+
+    def counted(world: World, *args: Any, **named: Any) -> None:
+        alive.add(world)
+        counts.append(len(alive))
+        begin(world, *args, **named)
+
+    monkeypatch.setattr(World, "__init__", counted)
+    assert main([str(impossible), "--seed", "3", "--failures", "."]) == 1
+    assert len(counts) > 5
+    assert max(counts) == 1, "the one that is played"
+
+
+class Ring:
+    """What only a look for rings frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_rings_are_looked_for_when_there_are_as_many_objects_more_as_one_says():
+    rings: weakref.WeakSet[Ring] = weakref.WeakSet()
+    with few_collections(10_000):
+        for _ in range(50_000):
+            rings.add(Ring())
+        assert len(rings) < 20_000
+
+
+def test_what_is_there_at_the_end_is_not_looked_through_at_once_but_with_the_next_look_at_all():
+    rings: weakref.WeakSet[Ring] = weakref.WeakSet()
+    with few_collections():
+        rings.add(Ring())
+    made = [[number] for number in range(3 * gc.get_threshold()[0])]
+    assert made
+    assert len(rings) == 1
+    with few_collections():
+        assert not rings
+
+
+def test_a_play_does_not_wait_for_what_speaks_http_or_grpc():
+    program = (
+        "import sys; from cli.main import main; main(['simulate', '--pods', '1', '--nodes', '1', '--quiet']); "
+        "print(sorted({'aiohttp', 'grpc', 'asyncio', 'prometheus_client', 'ssl'} & set(sys.modules)))"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,30 @@
+"""The embedded API server of commands: nothing of it is left, whatever else is where it lived."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli.simulated.embedded_api import ApiServerOptions, embedded_api
+from runtime.api.access import read_access
+
+
+def test_a_run_leaves_nothing_where_others_keep_their_files(tmp_path: Path) -> None:
+    (tmp_path / "pods").mkdir()
+    (tmp_path / "kubeconfig").write_text("of an earlier run")
+    options = ApiServerOptions(str(tmp_path / "apiserver"), str(tmp_path / "kubeconfig"), nodes=("n1",))
+    with embedded_api(options) as api:
+        assert read_access(api.kubeconfig).cluster.server == api.url
+        assert Path(api.node_kubeconfigs["n1"]).is_file()
+        for path in tmp_path.rglob("*"):
+            assert path.is_dir() or path.suffix == ".crt" or path.stat().st_mode & 0o077 == 0, path
+    assert [path.name for path in tmp_path.iterdir()] == ["pods"]
+
+
+def test_no_two_runs_have_the_same_secrets(tmp_path: Path) -> None:
+    tokens = set()
+    for name in ("a", "b"):
+        options = ApiServerOptions(str(tmp_path / name), str(tmp_path / f"{name}.kubeconfig"))
+        with embedded_api(options) as api:
+            tokens.add(read_access(api.kubeconfig).user.token)
+    assert len(tokens) == 2
+    assert all(len(token) >= 32 for token in tokens)

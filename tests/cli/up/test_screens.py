@@ -1,0 +1,61 @@
+"""How a node is shown: what a person is to copy is there, whole, in every form."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from rich.console import Console
+
+from actors.kernel import SystemReport
+from cli.up.progress import Look, Progress
+from cli.up.screens import JsonScreen, LineScreen, LiveScreen
+from tests.cli.inspect.test_tables import actor
+from tests.config.pods_made import pod, running
+
+PATH = "/tmp/actorlet-with-a-name-that-is-longer-than-the-terminal-is-wide/kubeconfig"
+LOOK = Look((pod({"phase": "Running", "containerStatuses": [running("c0")]}),), (), (), SystemReport((), (), (), 0), 0)
+OUTCOME = Progress(True, True, ())
+
+
+def live(kubeconfig: str) -> str:
+    console = Console(file=io.StringIO(), width=60, height=30)
+    with console.capture() as captured:
+        console.print(LiveScreen(console, "a node", kubeconfig).drawn(LOOK, OUTCOME))
+    return captured.get()
+
+
+def test_the_live_table_has_it_below_the_title() -> None:
+    lines = [line.rstrip() for line in live(PATH).splitlines()]
+    assert lines[0] == "a node"
+    assert "".join(lines[1 : lines.index("")]).replace(" ", "") == f"exportKUBECONFIG={PATH}"
+    assert "KUBECONFIG" not in live("")
+
+
+def test_it_fits_a_small_screen_however_long_the_title_is() -> None:
+    console = Console(file=io.StringIO(), width=40, height=24)
+    actors = tuple(actor(f"/node/actor-{number}") for number in range(30))
+    look = Look(LOOK.pods, (), (), SystemReport(actors, (), (), 0), 0)
+    with console.capture() as captured:
+        console.print(LiveScreen(console, "a node " * 20, PATH, f"http://{PATH}").drawn(look, OUTCOME))
+    lines = captured.get().splitlines()
+    assert len(lines) < 24
+    assert lines[-2].startswith("... and")
+    assert not lines[-1]
+
+
+def test_lines_begin_with_it() -> None:
+    out = io.StringIO()
+    with LineScreen(out, "a node", PATH) as screen:
+        screen.show(LOOK, OUTCOME)
+    assert out.getvalue().splitlines()[:3] == ["a node", f"export KUBECONFIG={PATH}", "pod default/web: 1/1 Running"]
+
+
+def test_json_has_it_in_every_document() -> None:
+    out = io.StringIO()
+    with JsonScreen(out, False, PATH) as screen:
+        screen.show(LOOK, OUTCOME)
+    assert json.loads(out.getvalue())["kubeconfig"] == PATH
+    with JsonScreen(out := io.StringIO(), False) as screen:
+        screen.show(LOOK, OUTCOME)
+    assert "kubeconfig" not in json.loads(out.getvalue())

@@ -1,0 +1,274 @@
+"""A manifest becomes the pods that this node runs, or errors that a person can act on."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.objects import Toleration
+from config.pods.manifests import BYTES_AT_MOST, Origin, ReadManifest, read_manifest
+from config.values.fnv import fnv1a_128
+
+FILE = Origin.file("/etc/manifests/web.yaml")
+URL = Origin.url("http://config.example/pods")
+
+
+def manifest(name: str = "web", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": "app", "image": "nginx:1"}], **spec},
+    }
+
+
+def read(document: object, origin: Origin = FILE, node: str = "node-1", **options: bool) -> ReadManifest:
+    return read_manifest(json.dumps(document).encode(), origin, node, **options)
+
+
+def test_a_pod_gets_its_identity_from_node_and_origin() -> None:
+    (pod,) = read(manifest(), node="Node-1".lower()).pods
+    assert pod.metadata.name == "web-node-1"
+    assert pod.metadata.namespace == "default"
+    assert len(pod.metadata.uid) == 32
+    assert pod.metadata.annotations == {"kubernetes.io/config.hash": pod.metadata.uid}
+    assert pod.spec.node_name == "node-1"
+    assert pod.status is not None
+    assert pod.status.phase == "Pending"
+    assert pod.spec.restart_policy == "Always"
+
+
+def test_only_pods_from_files_tolerate_everything_that_evicts() -> None:
+    tolerated = Toleration(operator="Exists", effect="NoExecute")
+    assert read(manifest()).pods[0].spec.tolerations == (tolerated,)
+    assert read(manifest(tolerations=[{"operator": "Exists", "effect": "NoExecute"}])).pods[0].spec.tolerations == (
+        tolerated,
+    )
+    assert read(manifest(), URL).pods[0].spec.tolerations == ()
+
+
+def test_what_the_person_says_about_uid_and_namespace_is_kept() -> None:
+    document = manifest()
+    document["metadata"] |= {"uid": "mine", "namespace": "shop"}
+    (pod,) = read(document).pods
+    assert (pod.metadata.uid, pod.metadata.namespace) == ("mine", "shop")
+    assert pod.metadata.annotations["kubernetes.io/config.hash"] == "mine"
+
+
+def test_the_uid_changes_with_manifest_node_and_origin_and_with_nothing_else() -> None:
+    def uid(document: object, origin: Origin = FILE, node: str = "node-1") -> str:
+        return read(document, origin, node).pods[0].metadata.uid
+
+    base = uid(manifest())
+    assert base == uid(dict(reversed(manifest().items())))
+    assert base == read_manifest(yaml.safe_dump(manifest()).encode(), FILE, "node-1").pods[0].metadata.uid
+    others = [
+        uid(manifest(hostNetwork=True)),
+        uid(manifest(unheardOf=1)),
+        uid(manifest(), node="node-2"),
+        uid(manifest(), Origin.file("/etc/manifests/other.yaml")),
+        uid(manifest(), URL),
+    ]
+    assert len({base, *others}) == 6
+    assert uid(manifest(), URL, "node-1") == uid(manifest(), URL, "node-2")
+
+
+def test_the_uid_of_a_manifest_is_the_same_in_every_version_of_the_program() -> None:
+    assert read(manifest()).pods[0].metadata.uid == "e3814e980020acd8f0415657e9249c82"
+
+
+@pytest.mark.parametrize(
+    ("data", "digest"),
+    [
+        (b"", "6c62272e07bb014262b821756295c58d"),
+        (b"a", "d228cb696f1a8caf78912b704e4a8964"),
+        (b"foobar", "343e1662793c64bf6f0d3597ba446f18"),
+    ],
+)
+def test_the_hash_is_fnv_1a_with_128_bits(data: bytes, digest: str) -> None:
+    assert fnv1a_128(data) == digest
+
+
+@pytest.mark.parametrize("kind", ["PodList", "List"])
+def test_lists_of_pods_give_all_their_pods(kind: str) -> None:
+    got = read({"apiVersion": "v1", "kind": kind, "items": [manifest("a"), manifest("b")]})
+    assert [pod.metadata.name for pod in got.pods] == ["a-node-1", "b-node-1"]
+    assert got.errors == ()
+
+
+def test_items_of_a_pod_list_need_not_say_what_they_are() -> None:
+    bare = {key: value for key, value in manifest().items() if key not in ("kind", "apiVersion")}
+    assert len(read({"apiVersion": "v1", "kind": "PodList", "items": [bare]}).pods) == 1
+    assert read({"apiVersion": "v1", "kind": "List", "items": [bare]}).errors[0].path == "$.items[0].kind"
+
+
+def test_an_empty_list_is_no_error() -> None:
+    assert read({"apiVersion": "v1", "kind": "PodList", "items": []}) == ReadManifest()
+
+
+def test_one_bad_pod_discards_its_whole_list() -> None:
+    got = read({"apiVersion": "v1", "kind": "PodList", "items": [manifest("a"), manifest("B!")]})
+    assert got.pods == ()
+    assert [error.path for error in got.errors] == ["$.items[1].metadata.name"]
+
+
+def test_two_pods_of_a_list_cannot_have_one_name() -> None:
+    got = read({"apiVersion": "v1", "kind": "List", "items": [manifest("a"), manifest("a")]})
+    assert [error.path for error in got.errors] == ["$.items[1].metadata.name"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "reason", "line"),
+    [
+        ("", "$", "it is empty", None),
+        ("# only words", "$", "it is empty", None),
+        ("hello", "$", "no object of the API", 1),
+        ("a: [", "$", "not YAML at line", None),
+        ("kind: Pod\nmetadata: {name: a}", "$.apiVersion", "is required", 1),
+        ("apiVersion: v1\nmetadata: {name: a}", "$.kind", "is required", 1),
+        ("apiVersion: apps/v1\nkind: Deployment", "$.kind", "apps/v1 Deployment cannot be run by a node", 2),
+        ("apiVersion: v1\nkind: List\nitems: 3", "$.items", "must be a list", 3),
+        ("apiVersion: v1\nkind: List\nitems:\n- kind: Service", "$.items[0].kind", "a Service cannot be run", 4),
+        ("kind: Pod\n---\nkind: Service", "$", "it has 2 documents (Pod, Service)", None),
+        ("apiVersion: v1\nkind: Pod\nspec:\n  a: 1\n  a: 2", "$.spec.a", "given twice, first in line 4", 5),
+        ("apiVersion: v1\nkind: Pod\nspec:\n  containers: 3", "$.spec.containers", "must be a list", 4),
+        ("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: 3", "$.spec.containers[0].image", "text", 5),
+    ],
+)
+def test_what_cannot_be_run_is_told_with_place_and_reason(text: str, path: str, reason: str, line: int | None) -> None:
+    got = read_manifest(text.encode(), FILE, "node-1")
+    assert got.pods == ()
+    assert got.errors[0].path == path
+    assert reason in got.errors[0].reason
+    if line is not None:
+        assert got.errors[0].line == line
+
+
+def test_all_errors_come_at_once_and_say_file_line_path_reason_and_remedy() -> None:
+    text = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  restartPolicy: Sometimes
+  containers:
+  - name: app
+    image: nginx
+    volumeMounts:
+    - {name: data, mountPath: /data}
+"""
+    got = read_manifest(text.encode(), FILE, "node-1")
+    assert [str(error) for error in got.errors] == [
+        "/etc/manifests/web.yaml:5: $.spec.restartPolicy: 'Sometimes' is not supported;"
+        " use one of Always, OnFailure, Never",
+        "/etc/manifests/web.yaml:10: $.spec.containers[0].volumeMounts[0].name:"
+        " there is no volume 'data' in $.spec.volumes; add it to $.spec.volumes",
+    ]
+
+
+def test_a_manifest_without_a_name_is_refused() -> None:
+    document = manifest()
+    del document["metadata"]["name"]
+    assert [error.path for error in read(document).errors] == ["$.metadata.name"]
+
+
+def test_fields_that_are_not_known_are_kept_and_told() -> None:
+    got = read(manifest(newPolicy={"a": 1}))
+    assert len(got.pods) == 1
+    assert [warning.path for warning in got.warnings] == ["$.spec.newPolicy"]
+
+
+def test_a_manifest_beyond_ten_mebibytes_is_refused_unread() -> None:
+    got = read_manifest(b"#" * (BYTES_AT_MOST + 1), FILE, "node-1")
+    assert "more than 10 MiB" in got.errors[0].reason
+
+
+CONTAINER = {"name": "app", "image": "nginx:1"}
+
+
+def secret_variable(kind: str) -> dict[str, Any]:
+    return {**CONTAINER, "env": [{"name": "A", "valueFrom": {kind: {"name": "n", "key": "k"}}}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"serviceAccountName": "robot"}, "$.spec.serviceAccountName"),
+        ({"serviceAccount": "robot"}, "$.spec.serviceAccount"),
+        ({"imagePullSecrets": [{"name": "s"}]}, "$.spec.imagePullSecrets[0]"),
+        ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, "$.spec.resourceClaims[0]"),
+        ({"volumes": [{"name": "v", "secret": {"secretName": "s"}}]}, "$.spec.volumes[0]"),
+        ({"volumes": [{"name": "v", "configMap": {"name": "c"}}]}, "$.spec.volumes[0]"),
+        ({"volumes": [{"name": "v", "csi": {"driver": "d.example"}}]}, "$.spec.volumes[0]"),
+        ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}, "$.spec.volumes[0]"),
+        ({"volumes": [{"name": "v", "azureFile": {"secretName": "s", "shareName": "h"}}]}, "$.spec.volumes[0]"),
+        ({"volumes": [{"name": "v", "glusterfs": {"endpoints": "e", "path": "p"}}]}, "$.spec.volumes[0]"),
+        (
+            {"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]},
+            "$.spec.volumes[0].projected.sources[0]",
+        ),
+        (
+            {"volumes": [{"name": "v", "projected": {"sources": [{"configMap": {"name": "c"}}]}}]},
+            "$.spec.volumes[0].projected.sources[0]",
+        ),
+        ({"containers": [secret_variable("secretKeyRef")]}, "$.spec.containers[0].env[0].valueFrom.secretKeyRef"),
+        ({"containers": [secret_variable("configMapKeyRef")]}, "$.spec.containers[0].env[0].valueFrom.configMapKeyRef"),
+        (
+            {"containers": [{**CONTAINER, "envFrom": [{"secretRef": {"name": "s"}}]}]},
+            "$.spec.containers[0].envFrom[0].secretRef",
+        ),
+    ],
+)
+def test_a_static_pod_cannot_lean_on_the_api_server(spec: dict[str, Any], path: str) -> None:
+    assert [error.path for error in read(manifest(**spec)).errors] == [path]
+    with_gate_off = read(manifest(**spec), prevent_api_references=False).errors
+    assert [error.path for error in with_gate_off] == ([path] if "resourceClaims" in spec else [])
+
+
+def test_a_static_pod_may_use_its_own_fields_in_a_volume() -> None:
+    source = {"downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}}
+    assert read(manifest(volumes=[{"name": "v", "projected": {"sources": [source]}}])).errors == ()
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_pods_or_errors_and_never_both(data: bytes) -> None:
+    got = read_manifest(data, FILE, "node-1")
+    assert bool(got.pods) != bool(got.errors)
+
+
+def break_one_thing(document: Any, at: list[int], value: object) -> None:
+    """Replace what is at a place of the document that `at` chooses."""
+    while isinstance(document, (dict, list)) and document:
+        keys = list(document) if isinstance(document, dict) else list(range(len(document)))
+        key = keys[at.pop() % len(keys)] if at else keys[0]
+        if not at or not isinstance(document[key], (dict, list)):
+            document[key] = value
+            return
+        document = document[key]
+
+
+values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.just([]) | st.just({})
+
+
+@given(st.lists(st.integers(0, 50), max_size=8), values)
+def test_a_pod_broken_anywhere_is_still_read_or_refused_with_a_path(at: list[int], value: object) -> None:
+    document = manifest(
+        volumes=[{"name": "v", "emptyDir": {"sizeLimit": "1Gi"}}],
+        securityContext={"runAsUser": 1, "sysctls": [{"name": "net.a", "value": "1"}]},
+        tolerations=[{"key": "a", "operator": "Exists"}],
+        resources={"limits": {"cpu": "1"}},
+    )
+    document["spec"]["containers"][0] |= {
+        "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
+        "ports": [{"containerPort": 80, "hostPort": 80}],
+        "livenessProbe": {"httpGet": {"port": 80}},
+        "env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+    }
+    break_one_thing(document, at, value)
+    got = read(document)
+    assert bool(got.pods) != bool(got.errors)
+    assert all(error.path.startswith("$") for error in got.errors)

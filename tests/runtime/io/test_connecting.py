@@ -1,0 +1,97 @@
+"""Opening connections by hand: to addresses and names, refused or not, and without waiting for who has vanished."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from config.api.resources import PODS
+from runtime.api import ApiError, list_objects
+from runtime.api.client import DECODED_ASIDE_BYTES, _read
+from runtime.io.connecting import connected, reset_on_close
+from runtime.io.event_loop import LoopThread
+
+
+@pytest.fixture
+def server() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        yield made
+
+
+def opened(host: str, port: int) -> socket.socket:
+    return asyncio.run(connected(host, port))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_addresses_and_names_are_connected_to(server: socket.socket, host: str) -> None:
+    with opened(host, server.getsockname()[1]) as line:
+        assert line.getpeername() == server.getsockname()
+        assert not line.getblocking()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_where_nobody_listens_it_is_refused(host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    with pytest.raises(OSError, match=r"refused|No route|unreachable") as failure:
+        opened(host, port)
+    assert failure.value.errno in (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH)
+
+
+def test_a_name_that_nobody_knows_is_an_error() -> None:
+    with pytest.raises(OSError, match=r"known|resolution|Name"):
+        opened("no-such-host.invalid", 80)
+
+
+def test_names_that_pods_say_and_nobody_answers_for_keep_nobody_else_waiting(
+    server: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as the hosts of a dozen probes whose name server is gone: the node still finds its API server, and reads."""
+    found, answers = socket.getaddrinfo, threading.Event()
+
+    def look_up(host: str, *args: Any, **kwargs: Any) -> Any:
+        if host == "hangs.example":
+            answers.wait(60)
+        return found("127.0.0.1", *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    port = server.getsockname()[1]
+    call = list_objects(PODS)
+    large = b"[" + b" " * DECODED_ASIDE_BYTES + b"]"
+    with closing(LoopThread("test")) as loop:
+        try:
+            hanging = [loop.submit(connected("hangs.example", port)) for _ in range(12)]
+            found_api = loop.submit(_look_up_as_the_node("api.example"))
+            assert found_api.result(10)
+            # On the threads for the node's own names nothing is read either.
+            own = [loop.submit(_look_up_as_the_node("hangs.example")) for _ in range(12)]
+            with pytest.raises(ApiError, match="not"):
+                loop.submit(_read(call, 200, large)).result(10)
+            assert not any(each.done() for each in (*hanging, *own))
+        finally:
+            answers.set()
+
+
+async def _look_up_as_the_node(name: str) -> Any:
+    return await asyncio.get_running_loop().getaddrinfo(name, 443)
+
+
+def test_an_end_that_is_not_waited_for_reaches_the_other_side_as_a_reset(server: socket.socket) -> None:
+    with opened("127.0.0.1", server.getsockname()[1]) as line:
+        other, _ = server.accept()
+        line.send(b"hello")
+        reset_on_close(line)
+        assert struct.unpack("ii", line.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)) == (1, 0)
+        began = time.monotonic()
+    assert time.monotonic() - began < 0.5
+    with other, pytest.raises(ConnectionResetError):
+        b"".join(iter(lambda: other.recv(100), b""))

@@ -1,0 +1,87 @@
+"""Manifests over HTTP from a real server on the loopback, and the thread they are fetched on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from runtime.io.event_loop import LoopThread
+from runtime.manifests.http import HttpManifests
+from runtime.manifests.url import LIMIT_BYTES, ManifestFetchError
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        status, body = 200, ",".join(self.headers.get_all("X-Key") or ()).encode()
+        if self.path == "/missing":
+            status, body = 404, b"no"
+        elif self.path == "/huge":
+            body = bytes(LIMIT_BYTES + 1)
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def loop() -> Iterator[LoopThread]:
+    loop = LoopThread()
+    yield loop
+    loop.close()
+
+
+def test_an_answer_has_status_and_body_and_headers_have_several_values(loop: LoopThread, url: str):
+    server = HttpManifests(loop)
+    answer = server.get(url, {"X-Key": ("a", "b")}).result(10)
+    assert (answer.status, answer.body) == (200, b"a,b")
+    assert server.get(f"{url}/missing", {}).result(10).status == 404
+
+
+def test_what_gives_no_answer_fails_with_a_reason(loop: LoopThread, url: str):
+    server = HttpManifests(loop)
+    with pytest.raises(ManifestFetchError, match="larger than 10 MiB"):
+        server.get(f"{url}/huge", {}).result(10)
+    with pytest.raises(ManifestFetchError, match="127"):
+        server.get("http://127.0.0.1:1/", {}).result(10)
+    with pytest.raises(ManifestFetchError):
+        server.get("not a url", {}).result(10)
+
+
+async def name_of_thread() -> str:
+    return threading.current_thread().name
+
+
+def names_of_threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate()}
+
+
+def test_no_thread_before_the_first_coroutine_and_one_for_all():
+    loop = LoopThread("lazy")
+    assert "lazy" not in names_of_threads()
+    assert {loop.submit(name_of_thread()).result(10) for _ in range(3)} == {"lazy"}
+    loop.close()
+    assert "lazy" not in names_of_threads()
+
+
+def test_closing_cancels_what_hangs_and_refuses_more():
+    loop = LoopThread()
+    hanging = loop.submit(asyncio.sleep(3600))
+    loop.close()
+    assert hanging.cancelled()
+    with pytest.raises(RuntimeError, match="closed"):
+        loop.submit(name_of_thread())

@@ -1,0 +1,168 @@
+"""Scenarios as files: what is read, what is refused and where, and the schema that goes along."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import simulation
+from simulation.cri.behaviour import PREFIX
+from simulation.scenarios.faults import AgentKills
+from simulation.scenarios.pods import annotations_of, images_of
+from simulation.scenarios.scenario import (
+    ScenarioError,
+    lasting,
+    library,
+    library_scenario,
+    read_scenario,
+    schema,
+    with_nodes,
+    with_pods,
+)
+
+SCHEMA = Path(simulation.__file__).parent / "scenarios" / "schema.json"
+FAULTS = "about: x\npods: [{name: a, count: 1}]\nfaults: "
+TWO_MIXES = b"""
+about: two mixes
+pods:
+  - {name: one, count: 1, fixed: true}
+  - {name: many, count: 3}
+  - {name: more, count: 1}
+"""
+
+
+def test_the_schema_beside_the_scenarios_is_that_of_the_structs():
+    assert json.loads(SCHEMA.read_text()) == schema(), (
+        "make it anew: python -m tests.simulation.scenarios.test_scenario"
+    )
+
+
+@pytest.mark.parametrize("name", library())
+def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(name: str):
+    assert library_scenario(name).about
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("about: x", "missing required field `pods`"),
+        ("about: x\npods: []", "$.pods"),
+        ("about: x\npods: [{name: a, count: -1}]", "$.pods[0].count"),
+        ("about: x\npods: [{name: A_b, count: 1}]", "$.pods[0].name"),
+        ("about: x\npods: [{name: a, count: 1, lives: [2s, 1s]}]", "$.pods[0].lives: write the shorter"),
+        ("about: x\npods: [{name: a, count: 1, arrives: [soon, 1s]}]", "$.pods[0].arrives[0]"),
+        ("about: x\npods: [{name: a, count: 1}, {name: a, count: 1}]", "$.pods[1].name: there is another mix 'a'"),
+        ("about: x\npods: [{name: a, count: 1, colour: red}]", "colour"),
+        ("about: x\npods: [{name: a, count: 1, replaced: true}]", "$.pods[0].replaced: needs `lives`"),
+        ("about: x\npods: [{name: a, count: 1, replacedHourly: 0.1}]", "$.pods[0].replacedHourly: needs `lasts`"),
+        ("about: x\npods: [{name: a, count: 1, behaviour: {fly: high}}]", "there is no knob 'fly'"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: meteor}]", "$.faults[0]"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: runtime-calls, fail: 2}]", "$.faults[0].fail"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: agent-kills, times: 1}]", "$.faults[0]: it comes"),
+        (
+            "about: x\nlasts: 1m\npods: [{name: a, count: 1}]\nfaults: [{fault: agent-kills}]",
+            "$.faults[0]: write `times`",
+        ),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: network, node: n}]", "$.faults[0].node: there is no"),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: network, loss: 1}]", "$.faults[0].loss"),
+        (
+            "about: x\nlasts: 1m\npods: [{name: a, count: 1}]\nfaults: [{fault: clock-jumps, times: 1, by: [2h, 1h]}]",
+            "$.faults[0].by: write the shorter",
+        ),
+        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: clock-jumps, times: 1, by: [1h, 2h]}]", "`lasts`"),
+        ("about: x\npods: [{name: a, count: 1, changed: 2}]", "$.pods[0].changed: only manifests"),
+        ("about: x\npods: [{name: a, count: 1, tells: me}]", "$.pods[0].tells: needs `says`"),
+        ("about: x\npods: [{name: a, count: 1, logsAtMost: much}]", "$.pods[0].logsAtMost"),
+        ("about: x\npods: [{name: a, count: 1, volumes: [{name: v, kind: cloud}]}]", "$.pods[0].volumes[0].kind"),
+        (
+            "about: x\nnode: {configuration: {maxPods: many}}\npods: [{name: a, count: 1}]",
+            "$.node.configuration.maxPods",
+        ),
+        ("about: x\nnode: {mailboxes: {PodWorker: 0}}\npods: [{name: a, count: 1}]", "$.node.mailboxes"),
+        ("about: x\npods: [{name: a, count: 1}]\nreaches: [the-moon]", "$.reaches[0]: 'the-moon' is none of"),
+        (
+            "about: x\nlasts: 9999999999h\npods: [{name: a, count: 1}]",
+            "$.lasts: '9999999999h' is no duration: it is bey",
+        ),
+        ('about: x\nlasts: "5s\\n"\npods: [{name: a, count: 1}]', "$.lasts"),
+        ("about: x\npods: [{name: a, count: 1, arrives: [0s, 9999999999h]}]", "$.pods[0].arrives[1]"),
+        ("about: x\npods: [{name: a, count: 1, startsWithin: 9999999999h}]", "$.pods[0].startsWithin"),
+        ("about: x\npods: [{name: a, count: 1, logsAtMost: -5}]", "$.pods[0].logsAtMost"),
+        ("about: x\npods: [{name: a, count: 1, probedWithin: 5s}]", "$.pods[0].probedWithin: no container has a probe"),
+        (
+            "about: x\npods: [{name: a, count: 1, containers: [{name: b}, {name: b}]}]",
+            "$.pods[0]: the API server refuses its pods: Pod",
+        ),
+        ("about: x\npods: [{name: a, count: 1, spec: {hostnetwork: true}}]", 'unknown field "spec.hostnetwork"'),
+        ("about: x\npods: [{name: a, count: 1, spec: {priority: high}}]", "$.pods[0]: the API server refuses"),
+        ("about: x\npods: [{name: a, count: 1, static: true, steady: true}]", "$.pods[0].steady: is asked of pods of"),
+        ("about: x\npods: [{name: a, count: 4, static: true, together: 2}]", "$.pods[0].together: manifests come one"),
+        (
+            "about: x\npods: [{name: a, count: 4, replaced: true, together: 2}]",
+            "$.pods[0].together: manifests come one",
+        ),
+        ("about: x\nnode: {mailboxes: {PodWroker: 1}}\npods: [{name: a, count: 1}]", "did you mean PodWorker?"),
+        (FAULTS + "[{fault: runtime-calls, fail: 0.6, lose: 0.6}]", "$.faults[0]: the chances of fail"),
+        (FAULTS + "[{fault: runtime-calls, verb: StartContianer}]", "$.faults[0].verb: 'StartContianer' is not"),
+        (FAULTS + "[{fault: api-calls, verb: patch}]", "$.faults[0].verb: 'patch' is no call"),
+        (FAULTS + "[{fault: api-calls, verb: patch pod/status}]", "did you mean pods?"),
+        (FAULTS + "[{fault: volumes, kind: nsf}]", "$.faults[0].kind: 'nsf' is not"),
+        (FAULTS + "[{fault: lost-messages, message: LookAgian, share: 1}]", "did you mean LookAgain?"),
+        (FAULTS + "[{fault: actor-failures, actor: PodWroker, share: 1}]", "did you mean PodWorker?"),
+        (FAULTS + "[{fault: actor-failures, message: LookAgian, share: 1}]", "did you mean LookAgain?"),
+        (
+            FAULTS + "[{fault: runtime-calls}, {fault: runtime-calls, fail: 0.1}]",
+            "$.faults[1]: there is another runtime-calls '*'",
+        ),
+        (
+            FAULTS + "[{fault: node-shortage, what: pids, leaves: ['1', '2'], lasts: [0s, 0s], pauses: [0s, 0s]}]",
+            "$.faults[0]: it comes again and",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_scenario_is_told_with_its_place(text: str, told: str):
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario(text.encode())
+    assert told in str(refused.value)
+
+
+def test_another_number_of_pods_keeps_the_fixed_ones_and_the_shares_of_the_others():
+    scenario = with_pods(read_scenario(TWO_MIXES), 101)
+    assert [mix.count for mix in scenario.pods] == [1, 75, 25]
+    with pytest.raises(ScenarioError, match="1 of its pods are fixed"):
+        with_pods(read_scenario(TWO_MIXES), 0)
+
+
+def test_a_time_that_was_given_in_the_words_of_go_can_be_saved_and_read():
+    scenario = lasting(read_scenario(TWO_MIXES), ".5h")
+    assert read_scenario(msgspec.json.encode(scenario)).lasts == "1800000000000ns"
+    assert lasting(scenario, "1h30m").lasts == "1h30m"
+
+
+def test_another_number_of_nodes_must_have_those_that_faults_name():
+    text = TWO_MIXES + b"nodes: 3\nfaults: [{fault: network, node: node-2}]"
+    with pytest.raises(ScenarioError, match=r"\$.faults\[0\].node: there is no 'node-2'"):
+        with_nodes(read_scenario(text), 2)
+
+
+def test_pods_whose_image_has_no_valid_name_can_be_played():
+    text = b"about: x\npods: [{name: a, count: 1, hopeless: true, containers: [{image: 'A b'}]}]"
+    assert images_of(read_scenario(text).pods) == ()
+
+
+def test_what_containers_do_becomes_annotations_of_the_simulated_runtime():
+    text = b"about: x\npods: [{name: a, count: 1, containers: [{name: job, runsFor: 3s, exitCode: '1'}]}]"
+    (mix,) = read_scenario(text).pods
+    assert annotations_of(mix) == {f"{PREFIX}run-for.job": "3s", f"{PREFIX}exit-code.job": "1"}
+
+
+def test_a_fault_is_known_by_its_kind():
+    text = b"about: x\npods: [{name: a, count: 1}]\nlasts: 1m\nfaults: [{fault: agent-kills, times: 2}]"
+    assert read_scenario(text).faults == (AgentKills(times=2),)
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(schema(), indent=2) + "\n")

@@ -1,4 +1,5 @@
-"""`docs/container-start.md`, drawn from the table of `actors.pod_rules.container_start`: a picture, and every rule and reason.
+"""`docs/container-start.md`, drawn from the table of `actors.pod_rules.container_start`: a picture, and every rule and
+reason.
 
 Written by `python -m actors.container_start_page > docs/container-start.md`; a test says when that is due.
 """
@@ -12,9 +13,10 @@ from actors.state_page import page as drawn
 MACHINE = Machine(
     "The start of a container",
     """This page is drawn from the table in `actors/pod_rules/container_start.py`, which has the theory of operation:
-`python -m actors.container_start_page > docs/container-start.md`. The table is walked by `actors/pod/container_starts.py`,
-which asks the runtime, and by `actors/pod/post_starts.py`, which knows the hooks. Whether and when a container is wanted is
-decided before (`actors/pod_rules/actions.py`, `actors/pod_rules/backoff.py`).""",
+`python -m actors.container_start_page > docs/container-start.md`. The table is walked by
+`actors/pod/container_starts.py`, which asks the runtime, and by `actors/pod/post_starts.py`, which knows the hooks.
+Whether and when a container is wanted is decided before (`actors/pod_rules/actions.py`,
+`actors/pod_rules/backoff.py`).""",
     Stage.RESTING,
     Stage.STARTED,
     """`Wanted` begins a start in any state; the picture has it once. Of several rules for one event the first whose

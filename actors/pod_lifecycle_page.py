@@ -1,4 +1,5 @@
-"""`docs/pod-lifecycle.md`, drawn from the table of `actors.pod_rules.lifecycle`: a picture, and every rule with its reason.
+"""`docs/pod-lifecycle.md`, drawn from the table of `actors.pod_rules.lifecycle`: a picture, and every rule with its
+reason.
 
 Written by `python -m actors.pod_lifecycle_page > docs/pod-lifecycle.md`; a test says when that is due.
 """

@@ -4,10 +4,10 @@ It never makes anybody wait: events are told, not asked for, and when too many c
 counted. Equal events are one with a count. The last `KEPT` are held in memory, and nothing is on disk. An event is
 logged when it is new and then each time its count has doubled, so that what repeats for ever is still seen.
 
-With an API server, what the rules of `actors.events.correlation` let through waits in `actors.events.queue` until one of
-a few calls is free. Of one series at most one call is under way, and it carries the newest count. When the API server
-does not answer, one call in ten seconds tries it; the events wait meanwhile, within their bound. What it refuses is
-given up, and so is what it answers with a fault of its own time after time.
+With an API server, what the rules of `actors.events.correlation` let through waits in `actors.events.queue` until one
+of a few calls is free. Of one series at most one call is under way, and it carries the newest count. When the API
+server does not answer, one call in ten seconds tries it; the events wait meanwhile, within their bound. What it refuses
+is given up, and so is what it answers with a fault of its own time after time.
 """
 
 from __future__ import annotations

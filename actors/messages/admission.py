@@ -1,4 +1,6 @@
-"""What pod workers, the sync loop and the owners of resources say to each other of pods. See `actors/messages/pods.py`."""
+"""What pod workers, the sync loop and the owners of resources say to each other of pods. See
+`actors/messages/pods.py`.
+"""
 
 from __future__ import annotations
 

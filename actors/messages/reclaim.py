@@ -1,4 +1,5 @@
-"""What `EvictionActor` asks of those who can free a disk before a pod has to go (spec 7.3). See `actors/messages/pods.py`.
+"""What `EvictionActor` asks of those who can free a disk before a pod has to go (spec 7.3). See
+`actors/messages/pods.py`.
 
 Every request is answered, also where nothing was freed; who waits for the answer gives up after a while. `asker` need
 not be told twice: a request that comes while the same is being done is answered with its end.

@@ -1,6 +1,7 @@
 """`ShutdownActor`: holds the machine up when it goes down, for as long as pods need to end in order (spec 9.7).
 
-It owns the hold and the order of the end; the rules are `actors.node.shutdown_rules`. While nothing happens it only waits:
+It owns the hold and the order of the end; the rules are `actors.node.shutdown_rules`. While nothing happens it only
+waits:
 
     WATCHING   the machine is held; it will say when it goes down
     ENDING     it goes down: the node is not ready and takes no pod; one group of pods after the other is told to end

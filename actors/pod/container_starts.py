@@ -1,4 +1,5 @@
-"""Starting containers: the deeds that `actors.pod_rules.container_start` asks for, one short one after the other (spec 3.6, 3.7).
+"""Starting containers: the deeds that `actors.pod_rules.container_start` asks for, one short one after the other (spec
+3.6, 3.7).
 
 Image, configuration, creation, start, hook. What cannot be done now leaves a reason in `PodView.waiting`, which is what
 the status shows, and ends the start; the next pass begins again with the first step. A pull is asked of the

@@ -4,11 +4,11 @@ An end is asked for at every look, and begun once. It is never awaited: the hook
 begin, and the end of that is a reason to look. Asked for again with less time, it is hurried; the hook is not run a
 second time. What is left of the grace after the hook is the timeout of StopContainer, down to a floor.
 
-An end is written down before it is begun (`actors.pod.decided_ends`), and why single containers were killed, until their
-successors are there. What comes after an end that we have made is not the container's own doing, and its restart policy
-has no say in it where its definition has changed. An end that was begun by a worker, or an agent, before this one goes
-on in the time that it was given then. A hook that was begun then is not run again: it ended with who had begun it. What
-is left of a sleep is slept.
+An end is written down before it is begun (`actors.pod.decided_ends`), and why single containers were killed, until
+their successors are there. What comes after an end that we have made is not the container's own doing, and its restart
+policy has no say in it where its definition has changed. An end that was begun by a worker, or an agent, before this
+one goes on in the time that it was given then. A hook that was begun then is not run again: it ended with who had begun
+it. What is left of a sleep is slept.
 """
 
 from __future__ import annotations

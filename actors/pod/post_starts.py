@@ -1,9 +1,9 @@
 """postStart hooks of a pod's containers: the start of a container has not ended before its hook has (spec 3.7, 3.11).
 
-The last part of the walk through `actors.pod_rules.container_start`. While a hook runs, its container counts as starting: it is
-shown as waiting, its probes have not begun, and containers that come after it in the spec are not started. A hook that
-fails ends its container. What was under way when the worker failed is forgotten, and the container then counts as
-started.
+The last part of the walk through `actors.pod_rules.container_start`. While a hook runs, its container counts as
+starting: it is shown as waiting, its probes have not begun, and containers that come after it in the spec are not
+started. A hook that fails ends its container. What was under way when the worker failed is forgotten, and the container
+then counts as started.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The worker's side of its pod's probes: tells the runner what runs, and knows the verdicts (spec 5).
 
-The runner (`actors.probes.runner`) is a child of the worker, made with the first look at a pod that has probes. Verdicts
-are kept by container id. Of a container that ran before this agent, what was published of it holds until its probes
-say something else: whether it is ready does not flip because an agent was restarted. Where nothing is known of it (a
-node without an API server), its probes are asked first, and the status is not shown before.
+The runner (`actors.probes.runner`) is a child of the worker, made with the first look at a pod that has probes.
+Verdicts are kept by container id. Of a container that ran before this agent, what was published of it holds until its
+probes say something else: whether it is ready does not flip because an agent was restarted. Where nothing is known of
+it (a node without an API server), its probes are asked first, and the status is not shown before.
 """
 
 from __future__ import annotations

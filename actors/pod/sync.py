@@ -436,7 +436,9 @@ class PodSync:
         self._view.stops.request(ending, kill.container, ip=self._view.ip())
 
     async def _reset(self, pod: Pod, resets: tuple[Reset, ...]) -> None:
-        """Kill what runs, all at once and without a grace; then remove one after the other (`actors.pod_rules.restart_all`)."""
+        """Kill what runs, all at once and without a grace; then remove one after the other
+        (`actors.pod_rules.restart_all`).
+        """
         running = [each for each in resets if each.may_run]
         for each in running:
             why = f"Stopping container {each.name}: all containers of the pod are restarted"

@@ -104,8 +104,8 @@ class PodActions(msgspec.Struct, frozen=True):
     `kill_pod`: end every container and stop every sandbox. `create_sandbox`: make one, of attempt `sandbox_attempt`;
     else `sandbox_id` is the one to use, if any. `why_sandbox` is the reason for a new one. `start_init` may hold
     several sidecars; a regular init container that fails to start stops the pass, a sidecar does not.
-    `why_kill_pod` is for people. `reset`: all containers are removed, to be made anew (`actors.pod_rules.restart_all`); nothing
-    else is done then.
+    `why_kill_pod` is for people. `reset`: all containers are removed, to be made anew (`actors.pod_rules.restart_all`);
+    nothing else is done then.
     """
 
     kill_pod: bool = False

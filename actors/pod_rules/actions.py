@@ -1,7 +1,8 @@
 """What to do next to a pod that shall run: a pure function of the pod, what is observed, and what is under way.
 
 `compute_pod_actions` (spec 3.1 to 3.4) is asked at every look, and knows no history but what it is given: asked again
-after a part of its answer was done, it answers the rest. Ending a pod is not decided here (`actors.pod_rules.termination`).
+after a part of its answer was done, it answers the rest. Ending a pod is not decided here
+(`actors.pod_rules.termination`).
 
 Never two of one name: what is in flight is left alone until its end is known, and a container is only started when the
 one before it does not run or is killed in the same answer. What was made but not started is started, not made again.

@@ -48,7 +48,8 @@ def pod_conditions(
 ) -> tuple[PodCondition, ...]:
     """All conditions to publish: ours first, then those of others from the pod's own object.
 
-    `restarting_all`: whether all containers are being restarted (`actors.pod_rules.restart_all`); None where nothing asks for it.
+    `restarting_all`: whether all containers are being restarted (`actors.pod_rules.restart_all`); None where nothing
+    asks for it.
     """
     others = _foreign(pod, previous)
     spec, containers = pod.spec, containers_ready(pod, phase, statuses)

@@ -1,11 +1,11 @@
 """`StorageActor`: the desired pods of this node, merged from all sources.
 
 It owns the only picture of what is desired and tells the sync loop how it changes, pod by pod, in the order of
-`actors.sources.merge`. A source sends its full set whenever it has read it; a set that says nothing new costs nothing, so a
-message that was lost, or a restart of this actor, heals with the next reading. A source with a watch tells what has
-changed of its set, and is asked for the whole (`ReadAgain`) where that set is not known here. What the sync loop lost
-it asks for with `PublishAgain`, which names the pods it knows: it is then told every pod again, and the end of those
-that are gone.
+`actors.sources.merge`. A source sends its full set whenever it has read it; a set that says nothing new costs nothing,
+so a message that was lost, or a restart of this actor, heals with the next reading. A source with a watch tells what
+has changed of its set, and is asked for the whole (`ReadAgain`) where that set is not known here. What the sync loop
+lost it asks for with `PublishAgain`, which names the pods it knows: it is then told every pod again, and the end of
+those that are gone.
 """
 
 from __future__ import annotations

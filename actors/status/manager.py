@@ -1,8 +1,8 @@
 """`StatusManagerActor`: the published status of every pod of this node (spec 4.5).
 
 A status leaves the node through here and nowhere else. Workers tell what they compute; what is published follows the
-rules of `actors.status.published_status`; each change has a version, and what changes nothing is not published. Nothing is on
-disk: after a restart the workers are asked to tell again.
+rules of `actors.status.published_status`; each change has a version, and what changes nothing is not published. Nothing
+is on disk: after a restart the workers are asked to tell again.
 
 With an API server, what differs there is written as a patch (`actors.api_status`): at most one write of a pod is under
 way, a bounded number in all, and always the newest status, so several changes of one pod become one. Who waits goes

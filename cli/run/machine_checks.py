@@ -1,7 +1,7 @@
 """Before a node starts on this machine: look whether it may, and prepare the machine for it (spec 10.1, 10.6).
 
-What is wrong or remarkable is decided in `actors.node.start_checks` and `actors.node.kernel_tunables`; here they get to see the
-machine. Nothing is changed before everything has been found to be right.
+What is wrong or remarkable is decided in `actors.node.start_checks` and `actors.node.kernel_tunables`; here they get to
+see the machine. Nothing is changed before everything has been found to be right.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Seeds of a scenario side by side, and nodes that are apart: each part is played in a process of its own, so many at a
 time.
 
-Seeds share nothing, the parts of one (`simulation.play.parts`) neither, and a play does not know where it runs: what each
-comes to is the same to the last message. It is handed out in the order of the seeds, whoever was over first. A failure
-is shrunk in a process of its own, too, while the next ones are played. With a process for each part its most memory is
-known, and what it took is free when it is over; one that dies is told with its seed, and hurts no other.
+Seeds share nothing, the parts of one (`simulation.play.parts`) neither, and a play does not know where it runs: what
+each comes to is the same to the last message. It is handed out in the order of the seeds, whoever was over first. A
+failure is shrunk in a process of its own, too, while the next ones are played. With a process for each part its most
+memory is known, and what it took is free when it is over; one that dies is told with its seed, and hurts no other.
 """
 
 from __future__ import annotations

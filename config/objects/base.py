@@ -28,7 +28,8 @@ def written(value: T, name: str | None = None) -> T:
 
 
 class UnknownFields:
-    """Fields of a document that its struct has no attribute for, immutable; made and read by `config.documents.codec` only.
+    """Fields of a document that its struct has no attribute for, immutable; made and read by `config.documents.codec`
+    only.
 
     `entries` are pairs of the path (field names, and (index, name) pairs for items of lists) and the value as JSON.
     """

@@ -2,8 +2,8 @@
 
 `validate_pod` is the whole of it, `validate_metadata` and `validate_spec` are its halves: pure, every fault at once,
 each with path, reason and hint, in the order of the document's fields. It expects a pod with its defaults
-(`config.pods.defaults`). The rules for containers, actions, resources, security and volumes stand in files of their own;
-here is what concerns the pod as a whole. Affinity and spreading are read by schedulers, not by nodes, and are not
+(`config.pods.defaults`). The rules for containers, actions, resources, security and volumes stand in files of their
+own; here is what concerns the pod as a whole. Affinity and spreading are read by schedulers, not by nodes, and are not
 looked into.
 """
 

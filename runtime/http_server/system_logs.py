@@ -1,7 +1,7 @@
 """The logs of the node itself at `/logs/`: files and directories of `/var/log`, and the journal by query (spec 11.5).
 
-Nothing but what lies beneath the directory is shown (`runtime.files.beneath`), and of that only plain files and listings.
-Files are sent at the pace of the client, read on a few threads of their own. journalctl has half a minute.
+Nothing but what lies beneath the directory is shown (`runtime.files.beneath`), and of that only plain files and
+listings. Files are sent at the pace of the client, read on a few threads of their own. journalctl has half a minute.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ while nobody asks nothing is read. A first question takes half a second, since a
 | image and container file systems | the runtime says where and how much, `statvfs` the rest |
 
 A disk that does not answer costs its own numbers: its calls run on a lane, are waited for two seconds in all, and one
-that hangs is not asked again. What could not be had is counted in `actorlet_stats_problems`. `actors/eviction/signals.py`
-makes the signals of eviction of the same sample.
+that hangs is not asked again. What could not be had is counted in `actorlet_stats_problems`.
+`actors/eviction/signals.py` makes the signals of eviction of the same sample.
 
 While the runtime does not say which pods there are, `/stats/summary` is 500 and no list without pods, and the pages
 have the node's own numbers and a 1 in `resource_scrape_error` and `container_scrape_error`.

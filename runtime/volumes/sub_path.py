@@ -1,8 +1,8 @@
 """A part of a volume, for a container that mounts no more of it (`subPath`), found without ever leaving the volume.
 
 A path that is given to the runtime as text would take the container anywhere on the host: whoever writes into the
-volume may put a symbolic link where it leads through. So the way is walked here (`runtime.files.beneath`); what is missing is
-made on it, with the mode of the volume. What is open at the end is mounted, not its name:
+volume may put a symbolic link where it leads through. So the way is walked here (`runtime.files.beneath`); what is
+missing is made on it, with the mode of the volume. What is open at the end is mounted, not its name:
 
     /proc/self/fd/N -> <pod>/volume-subpaths/<volume>/<container>/<index of the mount>
 

@@ -184,7 +184,9 @@ class SimulatedPodLogs:
 
 
 class SimulatedIdFiles:
-    """`runtime.state.id_files.IdFiles`. `root` is the agent's directory. Nobody has chosen ids on a simulated machine."""
+    """`runtime.state.id_files.IdFiles`. `root` is the agent's directory. Nobody has chosen ids on a simulated
+    machine.
+    """
 
     def __init__(self, tree: FileTree, root: str) -> None:
         self._tree = tree

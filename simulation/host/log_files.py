@@ -1,4 +1,5 @@
-"""`runtime.logs.files.LogFiles` on the disk of a simulated host: compressed for real, in a tree that fails and fills."""
+"""`runtime.logs.files.LogFiles` on the disk of a simulated host: compressed for real, in a tree that fails and fills.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What goes wrong in a scenario until its world is healed: each fault a struct, known by its word under `fault`.
 
-Refuses to know how any of it is done (`simulation.faults.misfortunes`). What is drawn by chance says how likely or how often
-it is, what has its time says from when on and how long.
+Refuses to know how any of it is done (`simulation.faults.misfortunes`). What is drawn by chance says how likely or how
+often it is, what has its time says from when on and how long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What must hold of every world, at every change: each rule a few lines, with its reason.
 
-A rule gets what was seen so far (`simulation.world.chronicle`) and what is new, and says what is wrong, or None. Rules of
-starts are asked when a container begins to run, of statuses when the API shows one, of gone pods when an object is
+A rule gets what was seen so far (`simulation.world.chronicle`) and what is new, and says what is wrong, or None. Rules
+of starts are asked when a container begins to run, of statuses when the API shows one, of gone pods when an object is
 removed; `at_the_end` is asked of a world that was healed and given its time.
 """
 

@@ -14,7 +14,7 @@ from actors.eviction.signals import ALLOCATABLE_MEMORY, MEMORY
 from actors.eviction.thresholds import configured_thresholds
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.messages.eviction import MemoryRanShort
-from actors.pod.view import DISK_LANE_SIZE
+from actors.model.disk_lane import DISK_LANE_SIZE
 from config.kubelet import KubeletConfiguration
 from runtime.memory_notices import MemoryMark, MemoryNotices, MemoryWatch
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
 from actors.kernel.suspension import Outcome
+from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
-from actors.pod.view import DISK_LANE_SIZE
 from actors.start.resolver import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
 from runtime.logs.pod_files import PodFiles
 

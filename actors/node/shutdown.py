@@ -29,6 +29,7 @@ from actors.messages.node import NodeStatusStarted, NodeTroubleObserved
 from actors.messages.pods import TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
 from actors.messages.status import Unwritten, WantUnwritten
+from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node.shutdown_rules import (
     BEGINS,
     CANCELLED,
@@ -42,13 +43,11 @@ from actors.node.shutdown_rules import (
     fitted,
     grace_seconds,
     group_of,
-    has_ended,
     shutdown_in,
     text_of,
     whole_ns,
 )
-from actors.pod.view import DISK_LANE_SIZE
-from config.pods.identity import display_name
+from config.pods.identity import display_name, has_ended
 from config.values.durations import format_duration_ns
 from runtime.logs.pod_files import PodFiles
 from runtime.metrics import kubelet as names

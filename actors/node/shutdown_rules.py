@@ -26,7 +26,6 @@ EVENT = "Shutdown"
 BEGINS = "Shutdown manager detected shutdown event"
 CANCELLED = "Shutdown manager detected shutdown cancellation"
 _CLASSES = {SYSTEM_NODE_CRITICAL: SYSTEM_CRITICAL_PRIORITY + 1000, SYSTEM_CLUSTER_CRITICAL: SYSTEM_CRITICAL_PRIORITY}
-_ENDED = ("Succeeded", "Failed")
 _NEVER = "0001-01-01T00:00:00Z"
 
 
@@ -82,11 +81,6 @@ def grace_seconds(pod: Pod, left_ns: int) -> int:
     left = max(0, left_ns) // SECOND_NS
     own = pod.spec.termination_grace_period_seconds
     return left if own is None else min(left, own)
-
-
-def has_ended(pod: Pod) -> bool:
-    """Whether the API knows that the pod has run to its end: such a one keeps its status."""
-    return pod.status is not None and pod.status.phase in _ENDED
 
 
 # --- what is remembered -----------------------------------------------------------------------------------------------

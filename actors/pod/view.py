@@ -15,6 +15,7 @@ from actors.kernel import Actor, Lane, Pending
 from actors.messages.events import pod_event
 from actors.messages.pods import LookAgain, RuntimePod
 from actors.messages.status import PodStatusChanged
+from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.model.identity import field_path
 from actors.model.observed import ObservedPod, observe, with_starting
 from actors.pod.container_stops import ContainerStops
@@ -41,8 +42,6 @@ class RetryLaterError(Exception):
 
 T = TypeVar("T")
 
-DISK_LANE_SIZE = 3
-"""Short calls: a few threads are enough for thousands of pods."""
 DISK_TIMEOUT_NS = 10_000_000_000
 ASK_AGAIN_NS = 60_000_000_000
 """Whoever was asked may have been restarted since, and the question with it. Asking twice does no harm."""

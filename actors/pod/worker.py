@@ -72,9 +72,8 @@ from actors.pod_rules.lifecycle import (
 from actors.pod_rules.restart_all import without_rules
 from actors.pod_status.api_status import Forced
 from actors.pod_status.phase import FAILED, TERMINAL
-from actors.sync.census import has_ended
 from config.objects import Pod
-from config.pods.identity import is_static
+from config.pods.identity import has_ended, is_static
 from runtime.cri import CriError
 from runtime.metrics import kubelet as names
 

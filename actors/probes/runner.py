@@ -10,7 +10,7 @@ probes have no runner, and a probe that waits costs one timer.
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import msgspec
 
@@ -27,7 +27,6 @@ from actors.messages.probes import (
 )
 from actors.model.identity import field_path
 from actors.model.probe_results import ProbeResults
-from actors.pod.services import PodServices
 from actors.probes.measures import ProbeMeter, forget_probe
 from actors.probes.rules import (
     OVERDUE_NS,
@@ -57,7 +56,8 @@ from actors.probes.state import (
 from config.objects import Container, Pod, PodSpec, Probe
 from config.pods.identity import lasting_containers
 from config.pods.once_per_spec import once_per_spec
-from runtime.probes import Check, Outcome, ProbeAnswer
+from runtime.metrics.meters import Meters
+from runtime.probes import Check, Outcome, ProbeAnswer, Prober
 
 SECOND_NS = 1_000_000_000
 _SUCCESS = Outcome.SUCCESS
@@ -121,6 +121,22 @@ def _has_probes(spec: PodSpec) -> bool:
     return any(probes_of(container) for container in lasting_containers(spec))
 
 
+class ProbeServices(Protocol):
+    """What the runner needs of its node."""
+
+    @property
+    def prober(self) -> Prober: ...
+    @property
+    def meters(self) -> Meters: ...
+    @property
+    def events(self) -> ActorRef: ...
+    @property
+    def historian(self) -> ActorRef: ...
+    @property
+    def began_ns(self) -> int:
+        """When the agent began, monotonic."""
+
+
 class ProbeRunner(Actor):
     """See the module."""
 
@@ -129,7 +145,7 @@ class ProbeRunner(Actor):
     """More than a pod has probes: nothing waits its turn here."""
     health_limit_ns: ClassVar[int | None] = 30 * SECOND_NS
 
-    def __init__(self, worker: ActorRef, services: PodServices) -> None:
+    def __init__(self, worker: ActorRef, services: ProbeServices) -> None:
         super().__init__()
         self._worker = worker
         self._services = services

@@ -10,6 +10,7 @@ import re
 import msgspec
 
 from actors.resources.verdict import Rejected
+from actors.start.sandbox_config import dotted
 from actors.start.security import apparmor_profile
 from config.kubelet.validation import IPC_SYSCTLS
 from config.objects import Container, Pod
@@ -82,17 +83,6 @@ def sysctl_fault(name: str, pod: Pod, abilities: Abilities) -> str:
     if name.startswith("net.") and pod.spec.host_network:
         return f"forbidden sysctl: {name!r} not allowed with host net enabled"
     return ""
-
-
-def dotted(name: str) -> str:
-    """The name with dots: a slash is the other way to write it, and then a dot is part of a word.
-
-    Which of the two separates is told by the first that is there.
-    """
-    first = re.search(r"[./]", name)
-    if first is None or first[0] == ".":
-        return name
-    return name.translate(str.maketrans("./", "/."))
 
 
 def _everyone(pod: Pod) -> tuple[Container, ...]:

@@ -35,8 +35,8 @@ from actors.messages.node import NodePressureObserved
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
 from actors.model.allocation import Allocation, Book, allocation_of, resized
+from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
-from actors.pod.view import DISK_LANE_SIZE
 from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, Preempts, Pressure, Snapshot, admit
 from actors.resources.preemption import MESSAGE, REASON

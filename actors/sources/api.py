@@ -25,11 +25,10 @@ from actors.cluster.list_watch import Follower
 from actors.kernel import ActorRef, Message, handles
 from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
 from actors.sources.merge import differs_in_meaning
-from actors.sync.census import has_ended
-from actors.sync.entries import depends_on_others
+from actors.sources.pod_changes import depends_on_others
 from config.api.resources import PODS
 from config.objects import Pod
-from config.pods.identity import SOURCE_API
+from config.pods.identity import SOURCE_API, has_ended
 from runtime.api import Api
 
 SECOND_NS = 1_000_000_000

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
 
 from actors.model.id_ranges import IdRange
 from actors.model.identity import pod_labels
-from actors.resources.abilities import dotted
 from actors.start.hostname import pod_hostname
 from actors.start.resource_rules import ResourceRules
 from actors.start.resources import pod_overhead, pod_sum
@@ -117,3 +117,14 @@ def port_mappings(pod: Pod) -> tuple[PortMapping, ...]:
                 )
             )
     return tuple(mappings)
+
+
+def dotted(name: str) -> str:
+    """The name of a sysctl with dots between its words.
+
+    The first separator says which one is meant: after a slash, dots are part of a word.
+    """
+    first = re.search(r"[./]", name)
+    if first is None or first[0] == ".":
+        return name
+    return name.translate(str.maketrans("./", "/."))

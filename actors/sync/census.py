@@ -9,9 +9,9 @@ import msgspec
 
 from actors.messages.counts import PodCount
 from config.objects import Pod
+from config.pods.identity import has_ended
 
 _CONFIGS = {"DESIRED": "desired", "GOING": "orphan", "UNHEARD": "desired", "ORPHAN": "runtime_only"}
-_ENDED = ("Failed", "Succeeded")
 
 
 class CountedPod(msgspec.Struct, frozen=True):
@@ -47,8 +47,3 @@ def pod_count(pods: Iterable[CountedPod], mirrors: int) -> PodCount:
 def _lifecycle(pod: CountedPod, config: str) -> str:
     ending = config != "desired" or (pod.pod is not None and pod.pod.metadata.deletion_timestamp is not None)
     return "terminated" if has_ended(pod.pod) else "terminating" if ending else "sync"
-
-
-def has_ended(pod: Pod | None) -> bool:
-    """As far as the object says."""
-    return pod is not None and pod.status is not None and pod.status.phase in _ENDED

@@ -8,9 +8,7 @@ import msgspec
 
 from actors.kernel import ActorRef
 from actors.messages.pods import RuntimePod
-from actors.pod_status.conditions import foreign
-from actors.sync.census import has_ended
-from config.objects import Pod, PodCondition
+from config.objects import Pod
 from config.pods.identity import full_name, is_static
 
 
@@ -70,21 +68,3 @@ class Entry(msgspec.Struct, eq=False):
 
     def is_ending(self) -> bool:
         return self.standing in _ENDING
-
-
-def concerns_worker(before: Pod | None, now: Pod) -> bool:
-    """Whether a change of the status alone says anything to the pod's worker. Pure.
-
-    Nearly every one is the echo of what the worker has computed itself. Its end in the API it waits for; conditions of
-    others are part of what it computes, be they gates of the pod's readiness or not.
-    """
-    return has_ended(now) or depends_on_others(before, now)
-
-
-def depends_on_others(before: Pod | None, now: Pod) -> bool:
-    """Whether what others write into the status, as far as that is different now, is part of what the node computes."""
-    return bool(now.spec.readiness_gates) or _of_others(before) != _of_others(now)
-
-
-def _of_others(pod: Pod | None) -> tuple[PodCondition, ...]:
-    return () if pod is None or pod.status is None else foreign(pod.status.conditions)

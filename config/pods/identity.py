@@ -34,6 +34,8 @@ SYSTEM_CLUSTER_CRITICAL = "system-cluster-critical"
 
 DEFAULT_NAMESPACE = "default"
 
+FINAL_PHASES = ("Failed", "Succeeded")
+
 # Resources that make up the class of service of a pod; others (huge pages, devices) do not count.
 _QOS_RESOURCES = ("cpu", "memory")
 
@@ -106,6 +108,11 @@ def mirror_hash(pod: Pod) -> str | None:
 def comparable_annotations(pod: Pod) -> Mapping[str, str]:
     """The annotations without the local ones: a change among these makes the pod another one to its worker."""
     return {key: value for key, value in pod.metadata.annotations.items() if key not in LOCAL_ANNOTATIONS}
+
+
+def has_ended(pod: Pod | None) -> bool:
+    """Whether the object shows a final phase; False for None."""
+    return pod is not None and pod.status is not None and pod.status.phase in FINAL_PHASES
 
 
 def is_sidecar(container: Container) -> bool:

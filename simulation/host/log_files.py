@@ -1,5 +1,4 @@
-"""`runtime.logs.files.LogFiles` on the disk of a simulated host: compressed for real, in a tree that fails and fills.
-"""
+"""`runtime.logs.files.LogFiles` on the disk of a simulated host: really compressed, in a tree that fails and fills."""
 
 from __future__ import annotations
 

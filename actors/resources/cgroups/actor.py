@@ -26,8 +26,8 @@ from actors.kernel.suspension import Outcome
 from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
 from actors.messages.events import pod_event
 from actors.messages.pods import KnownPods, NodeObserved
+from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
-from actors.pod.view import DISK_LANE_SIZE
 from actors.resources.cgroups import outcomes
 from actors.resources.cgroups.book import CgroupBook, Member
 from actors.resources.cgroups.hands import CgroupHands, Ground, PodGroup, PodGroupMade

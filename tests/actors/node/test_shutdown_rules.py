@@ -12,13 +12,13 @@ from actors.node.shutdown_rules import (
     grace_seconds,
     group_of,
     groups_of,
-    has_ended,
     shutdown_in,
     text_of,
     whole_ns,
 )
 from config.kubelet import KubeletConfiguration, ShutdownGracePeriodByPodPriority
 from config.objects import Pod, PodSpec, PodStatus
+from config.pods.identity import has_ended
 
 SECOND_NS = 1_000_000_000
 CRITICAL = 2_000_000_000

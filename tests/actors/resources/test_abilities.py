@@ -8,11 +8,11 @@ from actors.resources.abilities import (
     SAFE_SYSCTLS,
     Abilities,
     apparmor_rejection,
-    dotted,
     groups_rejection,
     sysctl_fault,
     sysctl_rejection,
 )
+from actors.start.sandbox_config import dotted
 from config.objects import AppArmorProfile, Pod, PodSecurityContext, SecurityContext, Sysctl
 from tests.actors.pod_pictures import container, pod
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.sync.entries import concerns_worker
+from actors.sources.pod_changes import concerns_worker
 from config.objects import Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
 
 OURS = PodCondition(type="Ready", status="True")

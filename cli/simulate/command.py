@@ -26,6 +26,7 @@ from cli.simulate.seed_played import PartPlayed, SeedPlayed, name_of, part_playe
 from cli.simulate.seeds_side_by_side import SeedLost, SeedsSideBySide
 from cli.simulate.side_process import NoProcessError
 from cli.simulate.trace_file import TraceFile
+from simulation.chance.sometimes import KNOWN
 from simulation.play.parts import parts_of
 from simulation.play.play import Play
 from simulation.scenarios.scenario import (
@@ -39,7 +40,6 @@ from simulation.scenarios.scenario import (
     with_nodes,
     with_pods,
 )
-from simulation.world.sometimes import KNOWN
 
 SEEDS_AT_MOST = 100_000
 

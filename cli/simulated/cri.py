@@ -18,12 +18,12 @@ from actors.kernel import PoolDispatcher
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.cri.server import CriServer, ServeError
 from runtime.cri.verbs import ALL_VERBS
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.behaviour_values import rate_bytes_per_s, size_bytes
 from simulation.cri.files import DirectoryFiles
 from simulation.cri.image_names import full_name
 from simulation.cri.state import Refusal
-from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
 
 _DEFAULTS = Settings()
 _KINDS = ("fail", "lose", "hang", "slow", "late")

@@ -15,7 +15,7 @@ from typing import Protocol
 from actors.kernel.dispatcher import Cancellable
 from actors.model.times import second_text
 from simulation.apiserver.store import Store
-from simulation.world.chance import Chance
+from simulation.chance.chance import Chance
 
 SECOND_NS = 10**9
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"

@@ -38,8 +38,8 @@ from simulation.apiserver.requests import (
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.store import BOOKMARK, Version, Watcher
-from simulation.faults.runtime_faults import CallFate, Faults
-from simulation.world.network import Link
+from simulation.chance.call_faults import CallFate, Faults
+from simulation.chance.network import Link
 
 SECOND_NS = 10**9
 TIMEOUT_NS = 30 * SECOND_NS

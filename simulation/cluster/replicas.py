@@ -18,7 +18,8 @@ from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store import DELETED, Version
 from simulation.cluster.orders import OrderError
-from simulation.world.invariants import ENDED, is_ready
+from simulation.world.invariants import ENDED
+from simulation.world.statuses import is_ready
 
 LABEL = "simulated.actorlet.dev/load"
 PODS_A_TURN = 50

@@ -16,14 +16,14 @@ from actors.kernel import Dispatcher
 from runtime.cri import Cri
 from runtime.cri.enums import ContainerState
 from simulation.apiserver.core import Options
+from simulation.chance.call_faults import EventFaultPlan, FaultPlan
 from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say, Scale, StartLoad
 from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import Said, ToldBehaviour, ToldCri
 from simulation.cri.behaviour_values import ProbeDeed, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
-from simulation.faults.misfortunes import api_plan, link_faults, runtime_plan
-from simulation.faults.runtime_faults import EventFaultPlan, FaultPlan
 from simulation.node.simulated_node import SimulatedNode
+from simulation.play.fault_injection import api_plan, link_faults, runtime_plan
 from simulation.scenarios.faults import (
     EVERYWHERE,
     AnyFault,

@@ -2,28 +2,42 @@
 
 An event is made when something happens and somebody follows; it shows the pod as it is then. Sandboxes have events
 too, under their own id, as in containerd. Delivery is in order and one at a time, through the outbox of the runtime;
-the faults of `simulation.faults.runtime_faults` may double, delay, reorder or cut it.
+the faults of `simulation.chance.call_faults` may double, delay, reorder or cut it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from runtime.cri.enums import ContainerEventType
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.messages import ContainerEventResponse
+from simulation.chance.call_faults import EventFaults
+from simulation.cri.state import SandboxRecord
 from simulation.cri.views import container_status, sandbox_status
-
-if TYPE_CHECKING:
-    from simulation.cri.runtime import Runtime
-    from simulation.cri.state import SandboxRecord
-    from simulation.faults.runtime_faults import EventFaults
 
 CREATED = ContainerEventType.CONTAINER_CREATED_EVENT
 STARTED = ContainerEventType.CONTAINER_STARTED_EVENT
 STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
 DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
+
+
+class EventOutlet(Protocol):
+    """What the streams need of their runtime: its lock, its clock, its timers and its outbox."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]: ...
+    def wall_ns(self) -> int: ...
+    def after(self, ns: int, fn: Callable[[], object], /) -> object:
+        """Call `fn` under the lock in `ns` ns."""
+
+    def later(self, fn: Callable[[Any], object], value: Any) -> None:
+        """Call `fn(value)` once the lock is free, after all that was handed in before."""
+
+    def tell(self) -> None:
+        """Empty the outbox."""
 
 
 class EventStream:
@@ -55,7 +69,7 @@ class EventStream:
 class EventStreams:
     """All followers of one runtime."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: EventOutlet) -> None:
         self._runtime = runtime
         self._followers: list[EventStream] = []
         self.faults: EventFaults | None = None
@@ -92,7 +106,7 @@ class EventStreams:
         )
         if self.faults is None:
             for stream in followers:
-                runtime.outbox.append((stream.on_item, event))
+                runtime.later(stream.on_item, event)
             return
         fate = self.faults.draw()
         if fate.cut:
@@ -105,4 +119,4 @@ class EventStreams:
 
     def _deliver(self, event: ContainerEventResponse) -> None:
         for stream in self._followers:
-            self._runtime.outbox.append((stream.on_item, event))
+            self._runtime.later(stream.on_item, event)

@@ -20,6 +20,7 @@ from runtime.cri.deadlines import deadline_ns
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.verbs import ALL_VERBS, GET_CONTAINER_EVENTS, Req, Res, Verb
 from runtime.io.pending import Subscription
+from simulation.chance.call_faults import CallFate, Faults
 from simulation.cri.behaviour_values import CallKind, CallRule
 from simulation.cri.container_life import end, write
 from simulation.cri.events import EventStream
@@ -29,7 +30,6 @@ from simulation.cri.image_names import full_name, make_image
 from simulation.cri.runtime import Runtime, Settings
 from simulation.cri.state import Refusal, RuntimeState
 from simulation.cri.verbs.stop_pod_sandbox import lose_sandbox
-from simulation.faults.runtime_faults import CallFate, Faults
 
 _DOWN = "the simulated runtime is down"
 _RESPONSES: dict[str, type[Any]] = {verb.name: verb.response for verb in ALL_VERBS}

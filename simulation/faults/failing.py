@@ -19,10 +19,10 @@ from actors.kernel import Actor
 from actors.kernel.actor import Handler
 from actors.kernel.errors import Interrupted
 from actors.kernel.supervision import Action, decide
+from simulation.chance.chance import Chance
+from simulation.chance.sometimes import Sometimes
 from simulation.scenarios.faults import ActorFailures
 from simulation.scenarios.names import EVERYTHING
-from simulation.world.chance import Chance
-from simulation.world.sometimes import Sometimes
 
 WAITS_AT_MOST = 4
 """A failure amid the work comes after one of the first so many waits, or at its end."""

@@ -12,8 +12,8 @@ from typing import Any
 from actors.kernel import Actor
 from actors.kernel.mailbox import Mailbox, Posted
 from actors.kernel.promise import AskFuture
-from simulation.world.chance import Chance
-from simulation.world.sometimes import Sometimes
+from simulation.chance.chance import Chance
+from simulation.chance.sometimes import Sometimes
 
 
 class NarrowMailboxes:

@@ -15,6 +15,8 @@ from runtime.host.network import InterfaceAddress, NetworkFacts
 GIB = 2**30
 INTERFACE = "eth0"
 ADDRESS = "192.0.2.1"
+MAX_PODS = 20_000
+"""Pods on a simulated node, unless its configuration says otherwise: here the number of pods is the point."""
 
 
 class SimulatedHostFacts:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
-if TYPE_CHECKING:
-    from simulation.host.file_tree import FileTree
+
+class SizeAccount(Protocol):
+    """Knows how many bytes a file system holds."""
+
+    def take(self, size_bytes: int, /) -> None:
+        """Count `size_bytes` more. Raises OSError when they do not fit."""
 
 
 class File(msgspec.Struct, eq=False):
     """Bytes. `write` appends, as logs are written; `tree` keeps account of the size."""
 
-    tree: FileTree
+    tree: SizeAccount
     data: bytearray = msgspec.field(default_factory=bytearray)
     mode: int = 0o644
     linked: bool = True

@@ -30,12 +30,12 @@ from runtime.manifests.url import ManifestAnswer, ManifestFetchError
 from runtime.metrics.meters import Meters
 from runtime.probes import Prober
 from runtime.state.certificate_keys import CertificateKeys
+from simulation.chance.call_faults import Faults
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults.failing import FailingActors
-from simulation.faults.runtime_faults import Faults
 from simulation.host.cgroups import SimulatedCgroups
-from simulation.host.facts import ADDRESS, SimulatedHostFacts
+from simulation.host.facts import ADDRESS, MAX_PODS, SimulatedHostFacts
 from simulation.host.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
 from simulation.host.machine_shutdown import SimulatedMachineShutdown
 from simulation.host.memory_notices import SimulatedMemoryNotices
@@ -52,8 +52,6 @@ ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
 MEMORY_BYTES = 16 * 2**30
 NO_LABELS: Mapping[str, str] = {}
-MAX_PODS = 20_000
-"""Pods on a simulated node, unless its configuration says otherwise: here the number of pods is the point."""
 
 
 class NoManifestServer:

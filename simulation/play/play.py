@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from simulation.cri.behaviour_values import duration_ns, size_bytes
-from simulation.faults.misfortunes import (
+from simulation.node.simulated_node import ROOT
+from simulation.play.fault_injection import (
     Misfortunes,
     actor_failures,
     api_plan,
@@ -26,14 +27,14 @@ from simulation.faults.misfortunes import (
     lost_messages,
     runtime_plan,
 )
-from simulation.node.simulated_node import ROOT
 from simulation.play.newcomers import NEWCOMER, Newcomers
+from simulation.play.world_rules import AT_THE_END, EVERY_SECOND
 from simulation.scenarios.faults import FrozenActor, names_of_nodes
 from simulation.scenarios.pods import SETTINGS, PodMix, body_of, images_of, metadata_of
 from simulation.scenarios.scenario import NodeRules, Scenario, configuration_of
 from simulation.scenarios.words import Range
 from simulation.world import invariants
-from simulation.world.chronicle import PodSeen
+from simulation.world.seen import PodSeen
 from simulation.world.trace import Moment
 from simulation.world.world import Machine, World
 
@@ -215,7 +216,7 @@ class Play:
 
     def _look_into(self) -> None:
         world = self.world
-        for rule in invariants.EVERY_SECOND:
+        for rule in EVERY_SECOND:
             for fault in rule(world):
                 world.chronicle.violated(invariants.name_of(rule), fault)
         world.after(SECOND_NS, self._look_into)
@@ -235,11 +236,11 @@ class Play:
     def _settle(self) -> None:
         """Healed: every second, whether anything is left to be done."""
         world = self.world
-        if not any(True for rule in invariants.AT_THE_END for _ in rule(world)):
+        if not any(True for rule in AT_THE_END for _ in rule(world)):
             self._all_is_as_desired()
         elif world.now_ns() >= self._heal_by_ns:
             self._stretch = _OVER
-            for rule in invariants.AT_THE_END:
+            for rule in AT_THE_END:
                 for number, fault in enumerate(rule(world)):
                     if number < TOLD_AT_MOST:
                         world.chronicle.violated(invariants.name_of(rule), fault)

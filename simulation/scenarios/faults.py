@@ -1,7 +1,7 @@
 """What goes wrong in a scenario until its world is healed: each fault a struct, known by its word under `fault`.
 
-Refuses to know how any of it is done (`simulation.faults.misfortunes`). What is drawn by chance says how likely or how
-often it is, what has its time says from when on and how long.
+`simulation.play.fault_injection` carries them out; nothing here knows how. A fault that is drawn by chance says how
+likely or how often it is. A fault that has its time says when it begins and how long it lasts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from simulation.cri.behaviour_values import duration_ns, size_bytes
-from simulation.faults.shortages import Scarce
 from simulation.scenarios.names import (
     EVERYTHING,
     wrong_actor,
@@ -25,6 +24,10 @@ from simulation.scenarios.names import (
 from simulation.scenarios.words import Duration, Part, Range, Share, Size, Times, faults_in_words
 
 EVERYWHERE = EVERYTHING
+
+
+Scarce = Literal["memory", "disk", "image-disk", "inodes", "pids"]
+"""`image-disk`: the disk of images and layers, where it is one of its own; else the node's."""
 
 
 class Fault(Part, frozen=True, tag_field="fault"):

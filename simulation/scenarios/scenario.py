@@ -17,8 +17,9 @@ from msgspec import Meta
 from config.documents.text import read_document
 from config.kubelet import KubeletConfiguration
 from config.kubelet.reading import read_plain
+from simulation.chance.sometimes import KNOWN
 from simulation.cri.behaviour_values import duration_ns
-from simulation.node.simulated_node import MAX_PODS
+from simulation.host.facts import MAX_PODS
 from simulation.scenarios.faults import AnyFault, said_twice
 from simulation.scenarios.faults import faults_in as faults_of_fault
 from simulation.scenarios.names import wrong_actor
@@ -26,7 +27,6 @@ from simulation.scenarios.objects import refused_pods
 from simulation.scenarios.pods import PodMix
 from simulation.scenarios.pods import faults_in as faults_of_mix
 from simulation.scenarios.words import Duration, Part, Size, faults_in_words
-from simulation.world.sometimes import KNOWN
 
 DEFAULT = "everyday"
 _LIBRARY = os.path.dirname(__file__)
@@ -76,7 +76,7 @@ class Scenario(Part, frozen=True):
     leases_every: Duration | None = None
     """The lease of each node must be renewed at least so often."""
     reaches: tuple[str, ...] = ()
-    """What must have happened at least once in a set of runs: names of `simulation.world.sometimes`."""
+    """What must have happened at least once in a set of runs: names of `simulation.chance.sometimes`."""
 
     def pod_count(self) -> int:
         return sum(mix.count for mix in self.pods)

@@ -15,65 +15,18 @@ import msgspec
 from config.pods.identity import SYSTEM_CRITICAL_PRIORITY
 from runtime.cri.enums import ContainerState
 from simulation.apiserver.store import DELETED, Version
+from simulation.chance.sometimes import Sometimes
 from simulation.cri.state import ContainerRecord
 from simulation.scenarios.pods import PodMix
 from simulation.world import invariants
-from simulation.world.sometimes import Sometimes
+from simulation.world.seen import ContainerSeen, PodSeen
+from simulation.world.statuses import is_ready, pressures_in, restarts_in, running_in
 
 VIOLATIONS_KEPT = 100
 READY = "Ready"
 _RUNNING = ContainerState.CONTAINER_RUNNING
 
 Json = dict[str, Any]
-
-
-class ContainerSeen(msgspec.Struct):
-    """One container of one pod, over all its attempts."""
-
-    starts: int = 0
-    live: set[str] = msgspec.field(default_factory=set)
-    """Ids of those that run; only its size and membership are used."""
-    exits: int = 0
-    exit_code: int | None = None
-    """Of the last one that ended."""
-
-
-class PodSeen(msgspec.Struct):
-    """One pod of the API, by its uid. Times in ns, None for not yet."""
-
-    name: str
-    restart_policy: str
-    created_ns: int
-    mix: PodMix | None = None
-    asks_of_statuses: bool = False
-    """Whether its mix asks more of them than what holds of every pod."""
-    node: str = ""
-    phase: str = ""
-    ready: bool = False
-    was_ready: bool = False
-    restarts: int = 0
-    restarts_before: int = 0
-    """In the status before the one that is shown now."""
-    running_ns: int | None = None
-    deleted_ns: int | None = None
-    critical: bool = False
-    doomed: bool = False
-    """Whether an agent has published that it goes."""
-    containers: dict[str, ContainerSeen] = msgspec.field(default_factory=dict)
-    writes: int = 0
-    """How often its status was written after it was bound to its node; counted where its mix asks."""
-    unshown_since_ns: int | None = None
-    """Since when the API does not show which of its containers run; kept where its mix asks."""
-    now_ns: int = 0
-    """When its status was shown the last time."""
-
-    def live(self) -> list[str]:
-        """Names of its containers that run."""
-        return [name for name, seen in self.containers.items() if seen.live]
-
-    def live_ids(self) -> set[str]:
-        """Ids of its containers that run."""
-        return {each for seen in self.containers.values() for each in seen.live}
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -294,13 +247,13 @@ class Chronicle:
     def _shown(self, pod: PodSeen, status: Json) -> None:
         if not self.nodes_ready.get(pod.node, True):
             pod.was_ready = False  # of pods on a node that it does not hear of the cluster says so by itself
-        if pod.unshown_since_ns is not None and invariants.running_in(status) == pod.live_ids():
+        if pod.unshown_since_ns is not None and running_in(status) == pod.live_ids():
             pod.now_ns = self._now_ns()
             fault = invariants.the_truth_is_shown_in_time(pod, status)
             if fault:
                 self.violated("the-truth-is-shown-in-time", fault)
             pod.unshown_since_ns = None
-        pod.restarts_before, pod.restarts = pod.restarts, invariants.restarts_in(status)
+        pod.restarts_before, pod.restarts = pod.restarts, restarts_in(status)
         phase = status.get("phase", "")
         has_ended = phase in invariants.ENDED
         all_rules = has_ended or pod.asks_of_statuses
@@ -317,7 +270,7 @@ class Chronicle:
                 self._judge_start(pod)
             if has_ended and pod.deleted_ns is None:
                 self.sometimes.happened("pod-ended-by-itself")
-        pod.ready = invariants.is_ready(status)
+        pod.ready = is_ready(status)
         pod.was_ready = pod.was_ready or pod.ready
 
     def pod_doomed(self, uid: str) -> None:
@@ -352,8 +305,8 @@ class Chronicle:
     def node_changed(self, kind: str, version: Version) -> None:
         """Told by the store."""
         name = version.name
-        ready = kind != DELETED and invariants.is_ready(version.object.get("status") or {})
-        self.pressures[name] = invariants.pressures_in(version.object.get("status") or {})
+        ready = kind != DELETED and is_ready(version.object.get("status") or {})
+        self.pressures[name] = pressures_in(version.object.get("status") or {})
         if self.pressures[name]:
             self.sometimes.happened("node-under-pressure")
         was = self.nodes_ready.get(name)

@@ -8,39 +8,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import Any, Protocol
 
 from runtime.cri.enums import ContainerState
 from simulation.cri.state import ContainerRecord
+from simulation.node.simulated_node import SimulatedNode
 from simulation.scenarios.pods import VERSION, PodMix, body_of, metadata_of
 from simulation.world import invariants
+from simulation.world.chronicle import Chronicle
+from simulation.world.seen import StaticPod
 
-if TYPE_CHECKING:
-    from simulation.world.world import World
 
+class StaticPodWorld(Protocol):
+    """What static pods need of their world."""
 
-class StaticPod(msgspec.Struct):
-    """One manifest, and what runs of it. `version` None: it was removed."""
+    nodes: dict[str, SimulatedNode]
+    chronicle: Chronicle
 
-    name: str
-    node: str
-    mix: PodMix
-    version: int | None = 0
-    since_ns: int = 0
-    """When it was written or removed the last time, or the agent began that is to see it."""
-    runs: bool = False
-    """Whether this version has been seen to run."""
-    uids: set[str] = msgspec.field(default_factory=set)
-    live: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
-    """Container name -> id -> version, of those that run."""
+    def now_ns(self) -> int: ...
+    def note(self, what: str) -> None:
+        """Write it into the trace."""
 
 
 class StaticPods:
     """See the module. `violated`: told the name of a rule, and what is wrong."""
 
-    def __init__(self, world: World, violated: Callable[[str, str], object]) -> None:
+    def __init__(self, world: StaticPodWorld, violated: Callable[[str, str], object]) -> None:
         self._world = world
         self._violated = violated
         self._pods: dict[str, StaticPod] = {}

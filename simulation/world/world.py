@@ -22,17 +22,18 @@ from simulation.apiserver.requests import JsonAnswer, Request
 from simulation.apiserver.scheduler import Scheduler
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
+from simulation.chance.call_faults import FaultPlan, Faults
+from simulation.chance.chance import Chance
+from simulation.chance.network import Link, LinkFaults
 from simulation.cri import Settings
 from simulation.faults.failing import FailingActors
 from simulation.faults.frozen import Frozen
 from simulation.faults.narrow_mailboxes import NarrowMailboxes
-from simulation.faults.runtime_faults import FaultPlan, Faults
+from simulation.host.facts import MAX_PODS
 from simulation.node.mortal import MortalDispatcher
-from simulation.node.simulated_node import MAX_PODS, ROOT, SimulatedNode
+from simulation.node.simulated_node import ROOT, SimulatedNode
 from simulation.scenarios.faults import ActorFailures, names_of_nodes
-from simulation.world.chance import Chance
 from simulation.world.chronicle import Chronicle
-from simulation.world.network import Link, LinkFaults
 from simulation.world.node_eye import NodeEye
 from simulation.world.remains import leave_dead_containers
 from simulation.world.static_pods import StaticPods

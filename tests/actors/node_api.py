@@ -12,7 +12,7 @@ from runtime.io.pending import Pending, Subscription
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import ADMIN, Request, User, WatchAnswer
 from simulation.apiserver.server import ApiServer
-from simulation.faults.runtime_faults import Faults
+from simulation.chance.call_faults import Faults
 
 
 class NodeApi:

@@ -12,7 +12,7 @@ from runtime.api import ApiLines
 from simulation.apiserver.core import Options
 from simulation.apiserver.requests import User
 from simulation.apiserver.server import ApiServer
-from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.node.simulated_node import SimulatedNode
 from tests.actors.node_api import NodeApi
 

@@ -15,7 +15,7 @@ from runtime.api import ApiCall, ApiError, WatchEvent, create, get, patch, watch
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import Request
 from simulation.apiserver.server import ApiServer
-from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
+from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 
 MS = 10**6
 SECOND_NS = 10**9

@@ -9,13 +9,13 @@ import pytest
 from actors.containers.gc import ContainerGCActor
 from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatcher, handles
 from actors.status.manager import StatusManagerActor
+from simulation.chance.sometimes import Sometimes
 from simulation.faults.failing import FailingActors, MeantToFailError, handled_until
 from simulation.node.mortal import MortalDispatcher
 from simulation.play.play import Play
 from simulation.scenarios.faults import ActorFailures
 from simulation.scenarios.scenario import read_scenario
 from simulation.world.chronicle import Chronicle
-from simulation.world.sometimes import Sometimes
 from tests.simulation.mutants import is_found_out
 
 SECOND_NS = 10**9

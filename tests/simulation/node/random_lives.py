@@ -24,8 +24,8 @@ from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import Request
 from simulation.apiserver.server import ApiServer
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri.state import ContainerRecord
-from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 HOOKS = st.sampled_from(

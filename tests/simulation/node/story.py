@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from config.documents.codec import to_builtins
-from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
+from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 from tests.simulation.node.worlds import OTHER_IMAGE, SECOND, World, container, manifest
 
 PODS = 12

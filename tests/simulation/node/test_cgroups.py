@@ -7,7 +7,7 @@ from typing import Any
 
 from config.kubelet import KubeletConfiguration
 from simulation.cri.state import SandboxRecord
-from simulation.node.simulated_node import MAX_PODS
+from simulation.host.facts import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_eviction import MEMORY, MINUTE, asking, evicted

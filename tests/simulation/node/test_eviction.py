@@ -9,9 +9,10 @@ import pytest
 from actors.pod.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration
 from runtime.cri import CriError, StatusCode
-from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
-from simulation.faults.shortages import Scarce, give_back, leave
-from simulation.node.simulated_node import MAX_PODS
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
+from simulation.faults.shortages import give_back, leave
+from simulation.host.facts import MAX_PODS
+from simulation.scenarios.faults import Scarce
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND, World, container, fail_once, manifest

@@ -13,8 +13,8 @@ from actors.messages.reclaim import ImagesReclaimed, ReclaimImages
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import Image
 from runtime.cri.verbs import CREATE_CONTAINER, REMOVE_IMAGE
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri import Settings
-from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
 from simulation.node.simulated_node import SimulatedNode
 from tests.actors.recorders import Recorder
 from tests.simulation.node.worlds import IN_A_CLUSTER, SECOND, World, container, manifest

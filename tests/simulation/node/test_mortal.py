@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, ActorRef, ActorSystem, MailboxOverflowed, Message, SimulatedDispatcher, handles
+from simulation.chance.sometimes import Sometimes
 from simulation.faults.narrow_mailboxes import NarrowMailboxes
 from simulation.node.mortal import MortalApi, MortalDispatcher
-from simulation.world.sometimes import Sometimes
 
 SECOND = 10**9
 

@@ -9,7 +9,7 @@ import pytest
 from actors.pod.container_stops import StopEnded
 from config.kubelet import KubeletConfiguration, ShutdownGracePeriodByPodPriority
 from runtime.metrics.kubelet import GRACEFUL_SHUTDOWN_END, GRACEFUL_SHUTDOWN_START
-from simulation.node.simulated_node import MAX_PODS
+from simulation.host.facts import MAX_PODS
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container, fail_once, manifest

@@ -9,8 +9,8 @@ import pytest
 
 from actors.pleg.pleg import DescribePleg
 from config.kubelet import KubeletConfiguration
+from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 from simulation.cri import Settings
-from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
 MANY = 100

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from actors.pod.sync import PodSync
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri.state import ContainerRecord
-from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 TCP = {"tcpSocket": {"port": 80}}

@@ -17,7 +17,8 @@ from runtime.cri.enums import ContainerState
 from simulation.cri import Settings
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord
-from simulation.node.simulated_node import MAX_PODS, SimulatedNode
+from simulation.host.facts import MAX_PODS
+from simulation.node.simulated_node import SimulatedNode
 
 SECOND = 10**9
 MS = 10**6

@@ -24,7 +24,8 @@ from simulation.cri.state import ContainerRecord
 from simulation.faults.shortages import leave
 from simulation.node.simulated_node import SimulatedNode
 from simulation.scenarios.pods import ContainerMix, PodMix
-from simulation.world.chronicle import VIOLATIONS_KEPT, Chronicle, ContainerSeen
+from simulation.world.chronicle import VIOLATIONS_KEPT, Chronicle
+from simulation.world.seen import ContainerSeen
 
 UID = "uid-a"
 

@@ -34,9 +34,9 @@ from runtime.cri.messages import (
 from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER
 from runtime.metrics.kubelet import CGROUP_MANAGER, LOSING_SUPPORT
 from runtime.metrics.meters import Meters
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import POD_UID_LABEL
-from simulation.faults.runtime_faults import CallFaults, FaultPlan, Faults
 from simulation.host.cgroups import SimulatedCgroups
 from simulation.host.file_tree import FileTree
 from simulation.host.volumes import SimulatedNodeVolumes

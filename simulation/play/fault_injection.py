@@ -11,10 +11,12 @@ from errno import EIO
 from functools import partial
 
 from runtime.volumes.capability import VolumeError
+from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan
+from simulation.chance.chance import Chance
+from simulation.chance.network import LinkFaults
 from simulation.cri.behaviour_values import duration_ns
-from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan
-from simulation.faults.shortages import PassingShortage
 from simulation.node.mortal import AgentKilledError
+from simulation.play.passing_shortage import PassingShortage
 from simulation.scenarios.faults import (
     EVERYWHERE,
     ActorFailures,
@@ -38,8 +40,6 @@ from simulation.scenarios.faults import (
 )
 from simulation.scenarios.scenario import Scenario
 from simulation.scenarios.words import Range
-from simulation.world.chance import Chance
-from simulation.world.network import LinkFaults
 from simulation.world.world import World
 
 LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")

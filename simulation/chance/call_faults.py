@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runtime.cri.errors import StatusCode
-from simulation.world.chance import Chance
+from simulation.chance.chance import Chance
 
 SECOND_NS = 10**9
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from simulation.world.chance import Chance
+from simulation.chance.chance import Chance
 
 RESENT_AFTER_NS = 200 * 10**6
 RESENT_AT_MOST = 8

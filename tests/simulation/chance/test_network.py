@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.world.network import RESENT_AFTER_NS, Link, LinkFaults
+from simulation.chance.network import RESENT_AFTER_NS, Link, LinkFaults
 
 MS = 10**6
 SECOND = 10**9

@@ -7,8 +7,8 @@ import pytest
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
 from runtime.cri.errors import CriError, StatusCode
-from simulation.faults.runtime_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
-from simulation.world.chance import Chance
+from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
+from simulation.chance.chance import Chance
 from tests.simulation.cri.pods import SECOND, Pods
 from tests.simulation.cri.test_simulated_cri import Events
 

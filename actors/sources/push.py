@@ -28,8 +28,8 @@ from actors.messages.manifests import (
 from actors.messages.pods import SourceProblem
 from actors.sources.file import FileSourceActor, FileState
 from actors.sources.source import SECOND_NS, Decode, problems_of
+from config.manifests import ManifestError, ReadManifest, split_manifest
 from config.pods.identity import DEFAULT_NAMESPACE, SOURCE_PUSH
-from config.pods.manifests import ManifestError, ReadManifest, split_manifest
 from runtime.manifests.files import ManifestDirectory
 from runtime.manifests.store import ManifestStore
 

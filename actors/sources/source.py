@@ -18,8 +18,8 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages.pods import ListProblems, SourceProblem, SourceRead
+from config.manifests import ManifestError, Origin, ReadManifest, read_manifest
 from config.objects import Pod
-from config.pods.manifests import ManifestError, Origin, ReadManifest, read_manifest
 
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000

@@ -32,8 +32,8 @@ from runtime.csi.client import GrpcCsiDrivers
 from runtime.hooks.http_call import NetworkHookCaller
 from runtime.host.facts import HostFacts, LocalHostFacts
 from runtime.host.machine import MachineFacts
-from runtime.host.system_bus import system_bus_address
 from runtime.io.event_loop import LoopThread
+from runtime.io.system_bus import system_bus_address
 from runtime.logs.files import LocalLogFiles
 from runtime.logs.pod_files import LocalPodFiles
 from runtime.logs.pod_logs import LocalPodLogs

@@ -106,7 +106,7 @@ class Pod(ApiObject, frozen=True):
 
 
 class PodList(ApiObject, frozen=True):
-    """Several pods in one document. The general `kind: List` is read by `config.pods.manifests`, not here."""
+    """Several pods in one document. The general `kind: List` is read by `config.manifests`, not here."""
 
     api_version: Literal["v1"] = written("v1")
     kind: Literal["PodList"] = written("PodList")

@@ -12,8 +12,8 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from runtime.cgroups.slices import Property
-from runtime.host.system_bus import BusConnection, BusError, open_bus
 from runtime.io.event_loop import LoopThread
+from runtime.io.system_bus import BusConnection, BusError, open_bus
 
 SYSTEMD = "org.freedesktop.systemd1"
 SYSTEMD_PATH = "/org/freedesktop/systemd1"

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from runtime.host.system_bus import BusConnection, BusError, open_bus, raw_descriptor
 from runtime.io.event_loop import LoopThread
+from runtime.io.system_bus import BusConnection, BusError, open_bus, raw_descriptor
 from runtime.node_shutdown.capability import Hold, MachineShutdownError
 
 LOGIND = "org.freedesktop.login1"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from config.examples import DIRECTORY, TROUBLED
+from config.manifests import Origin, read_manifest
 from config.pods.identity import is_sidecar, qos_class
-from config.pods.manifests import Origin, read_manifest
 
 ALL = sorted([*DIRECTORY.glob("*.yaml"), *TROUBLED.glob("*.yaml")])
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import ast
+from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.lint.rules import check_source, check_tree
+from tests.lint.rules import Module, check_source, check_tree, cycles, rooms
 from tests.lint.rules.__main__ import FOLDERS, ROOT, main
 from tests.lint.rules.clock import ALLOWED
 
@@ -20,33 +21,79 @@ def found(path: str, source: str) -> list[str]:
     ("path", "source", "expected"),
     [
         # Downwards and sidewards is fine, upwards is not.
-        ("config/quantity.py", "from config.objects import Pod", []),
-        ("config/quantity.py", "from runtime.cri import Cri", ["floor:1"]),
-        ("runtime/pod_files.py", "from config.objects import Pod", []),
-        ("runtime/pod_files.py", "import actors.kernel", ["floor:1"]),
-        ("actors/pleg.py", "from runtime.cri import Cri\nfrom actors.kernel import Actor", []),
-        ("actors/pleg.py", "from simulation.host import SimulatedHost", ["floor:1"]),
-        ("simulation/host.py", "from actors.kernel import Dispatcher", []),
-        ("simulation/host.py", "def f():\n    from cli.tables import x", ["floor:2"]),
-        ("cli/up.py", "from simulation.cri import SimulatedCri\nimport config, runtime, actors", []),
+        ("config/values/quantity.py", "from config.objects import Pod", []),
+        ("config/values/quantity.py", "from runtime.cri import Cri", ["floor:1"]),
+        ("runtime/logs/pod_files.py", "from config.objects import Pod", []),
+        ("runtime/logs/pod_files.py", "import actors.kernel", ["floor:1"]),
+        ("actors/pleg/pleg.py", "from runtime.cri import Cri\nfrom actors.kernel import Actor", []),
+        ("actors/pleg/pleg.py", "from simulation.host import SimulatedHost", ["floor:1"]),
+        ("simulation/host/host.py", "from actors.kernel import Dispatcher", []),
+        ("simulation/host/host.py", "def f():\n    from cli.tables import x", ["floor:2"]),
+        ("cli/up/command.py", "from simulation.cri import SimulatedCri\nimport config, runtime, actors", []),
         # A hidden import is one too.
-        ("actors/pleg.py", "if TYPE_CHECKING:\n    from cli.main import main", ["floor:2"]),
-        ("actors/pleg.py", "from . import storage", ["floor:1"]),
+        ("actors/pleg/pleg.py", "if TYPE_CHECKING:\n    from cli.main import main", ["floor:2"]),
+        ("actors/pleg/pleg.py", "from . import storage", ["floor:1"]),
         # No floor may know what stands beside the house; what stands there may know every floor.
-        ("cli/up.py", "from tests.actors import probes", ["floor:1"]),
-        ("tests/cli/test_up.py", "from cli.up import main\nfrom tests.actors import probes", []),
+        ("cli/up/command.py", "from tests.actors import probes", ["floor:1"]),
+        ("tests/cli/up/test_command.py", "from cli.up.command import main\nfrom tests.actors import probes", []),
         ("benchmarks/kernel.py", "from actors.kernel import Actor", []),
         # A name that only begins alike is another one.
-        ("config/quantity.py", "import runtimes", []),
+        ("config/values/quantity.py", "import runtimes", []),
         # The kernel is a house of its own.
         ("actors/kernel/cell.py", "import pykka, msgspec, threading\nfrom actors.kernel.mailbox import Mailbox", []),
-        ("actors/kernel/cell.py", "from actors.messages import Message", ["floor:1"]),
+        ("actors/kernel/cell.py", "from actors.messages import Message", ["floor:1", "room:1"]),
         ("actors/kernel/cell.py", "from config.quantity import parse_quantity", ["floor:1"]),
         ("actors/kernel/cell.py", "import aiohttp", ["floor:1"]),
     ],
 )
 def test_a_file_imports_from_its_own_floor_and_below(path: str, source: str, expected: list[str]) -> None:
     assert found(path, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        # A room imports itself and the rooms below it.
+        ("actors/pod/worker.py", "from actors.pod.view import PodView\nfrom actors.start.mounts import x", []),
+        ("actors/volumes/claims/rules.py", "from actors.volumes.state import x", []),
+        # An upward import between the packages of a floor is found, hidden ones included.
+        ("actors/start/mounts.py", "from actors.pod.view import PodView", ["room:1"]),
+        ("actors/pod_status/phase.py", "def f():\n    import actors.sync.loop", ["room:2"]),
+        ("config/values/quantity.py", "from config.pods.identity import x", ["room:1"]),
+        ("runtime/io/event_loop.py", "if TYPE_CHECKING:\n    from runtime.http_server.paths import x", ["room:2"]),
+    ],
+)
+def test_imports_between_packages_run_one_way(path: str, source: str, expected: list[str]) -> None:
+    assert found(path, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("actors/devices/plugin.py", 1),
+        ("actors/pod/plugin.py", 0),
+        ("tests/devices/plugin.py", 0),
+        ("actors/__init__.py", 0),
+    ],
+)
+def test_a_new_package_takes_its_place_in_the_order(path: str, expected: int) -> None:
+    findings = list(rooms.check_all_have_a_place([Module(PurePosixPath(path), ast.parse(""))]))
+    assert len(findings) == expected
+
+
+def test_modules_that_import_each_other_are_found() -> None:
+    modules = [
+        Module(PurePosixPath(path), ast.parse(source))
+        for path, source in {
+            "actors/pod/a.py": "from actors.pod import b",
+            "actors/pod/b.py": "if TYPE_CHECKING:\n    from actors.pod.c import C",
+            "actors/pod/c.py": "def f():\n    import actors.pod.a",
+            "actors/pod/d.py": "from actors.pod.a import x",
+        }.items()
+    ]
+    (finding,) = cycles.check(modules)
+    assert (finding.path, finding.rule) == ("actors/pod/a.py", "cycle")
+    assert "actors.pod.a, actors.pod.b, actors.pod.c" in finding.why
 
 
 @pytest.mark.parametrize(
@@ -94,7 +141,7 @@ def test_the_kernel_speaks_no_word_of_pods(source: str, expected: list[str]) -> 
     ],
 )
 def test_time_chance_names_and_threads_come_from_the_dispatcher(source: str, expected: list[str]) -> None:
-    for path in ("actors/pleg.py", "config/quantity.py", "simulation/host.py", "cli/up.py"):
+    for path in ("actors/pleg/pleg.py", "config/values/quantity.py", "simulation/host/host.py", "cli/up/command.py"):
         assert found(path, source) == expected
     for path in ("actors/kernel/pool_dispatcher.py", "runtime/event_loop.py", "benchmarks/kernel.py"):
         assert found(path, source) == []
@@ -131,7 +178,7 @@ def test_time_chance_names_and_threads_come_from_the_dispatcher(source: str, exp
     ],
 )
 def test_nothing_depends_on_the_order_of_a_set(source: str, expected: list[str]) -> None:
-    for path in ("actors/pleg.py", "config/quantity.py", "simulation/host.py", "runtime/pod_logs.py"):
+    for path in ("actors/pleg/pleg.py", "config/values/quantity.py", "simulation/host/host.py", "runtime/pod_logs.py"):
         assert found(path, source) == expected
     assert found("actors/kernel/cell.py", source) == []
 

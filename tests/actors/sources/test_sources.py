@@ -13,8 +13,8 @@ from actors.messages.pods import ListProblems, SourceProblem, SourceRead
 from actors.sources.file import FileSourceActor
 from actors.sources.http import HttpSourceActor
 from actors.sources.source import decoder_of
+from config.manifests import ManifestError, ReadManifest
 from config.objects import ObjectMeta, Pod
-from config.pods.manifests import ManifestError, ReadManifest
 from runtime.manifests.files import ManifestFile, ManifestReading
 from runtime.manifests.url import ManifestAnswer, ManifestFetchError
 from tests.actors.recorders import Recorder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from config.credentials.masked_urls import masked_url, without_secrets
+from config.manifests import Origin, read_manifest
 from config.pods.identity import SOURCE_HTTP
-from config.pods.manifests import Origin, read_manifest
 
 URL = "https://node:s3cr%2Ft@host:8443/pods?token=abcdef&v=1"
 

@@ -41,18 +41,32 @@ class Module:
         """The top folder."""
         return self.path.parts[0]
 
+    @property
+    def name(self) -> str:
+        """As it is imported: `actors.pod.worker`; a package by its own name."""
+        parts = self.path.with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
     def finding(self, node: ast.AST, rule: str, why: str) -> Finding:
         return Finding(str(self.path), getattr(node, "lineno", 1), rule, why)
 
 
 Rule = Callable[[Module], Iterable[Finding]]
+TreeRule = Callable[[Iterable[Module]], Iterable[Finding]]
 
 
 def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
-    from tests.lint.rules import clock, floors, kernel_words, names, sets, sleeping
+    from tests.lint.rules import clock, floors, kernel_words, names, rooms, sets, sleeping
 
-    return (names.check, floors.check, kernel_words.check, clock.check, sets.check, sleeping.check)
+    return (names.check, floors.check, rooms.check, kernel_words.check, clock.check, sets.check, sleeping.check)
+
+
+def all_tree_rules() -> tuple[TreeRule, ...]:
+    """Rules that need every module at once."""
+    from tests.lint.rules import cycles, rooms
+
+    return (rooms.check_all_have_a_place, cycles.check)
 
 
 def check_source(path: str, source: str, rules: Iterable[Rule] | None = None) -> list[Finding]:
@@ -66,12 +80,19 @@ def check_source(path: str, source: str, rules: Iterable[Rule] | None = None) ->
 
 
 def check_tree(root: Path, folders: Iterable[str]) -> Iterator[Finding]:
-    """Every finding below the folders, in the order of the paths."""
+    """Every finding below the folders, in the order of the paths; then those of the tree as a whole."""
+    modules = []
     for folder in folders:
         for file in sorted((root / folder).rglob("*.py")):
             path = file.relative_to(root).as_posix()
             if not path.startswith(MADE_BY_TOOLS):
-                yield from check_source(path, file.read_text(encoding="utf-8"))
+                source = file.read_text(encoding="utf-8")
+                found = check_source(path, source)
+                yield from found
+                if not any(finding.rule == "syntax" for finding in found):
+                    modules.append(Module(PurePosixPath(path), ast.parse(source)))
+    for rule in all_tree_rules():
+        yield from rule(modules)
 
 
 def imported_modules(tree: ast.Module) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
@@ -85,3 +106,13 @@ def imported_modules(tree: ast.Module) -> Iterator[tuple[ast.Import | ast.Import
                 yield node, alias.name
         elif isinstance(node, ast.ImportFrom):
             yield node, "." * node.level + (node.module or "")
+
+
+def imported_names(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(module, names taken from it) of every import, wherever it stands; no names for `import a.b`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, ()
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module, tuple(alias.name for alias in node.names)

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.manifests import BYTES_AT_MOST, Origin, ReadManifest, read_manifest
 from config.objects import Toleration
-from config.pods.manifests import BYTES_AT_MOST, Origin, ReadManifest, read_manifest
 from config.values.fnv import fnv1a_128
 
 FILE = Origin.file("/etc/manifests/web.yaml")

@@ -1,0 +1,134 @@
+"""The room rule: inside a floor, imports between packages run one way (design, "Rooms").
+
+A room is a package of a floor, or a loose module of it. A room imports itself and rooms that stand before it in
+`ROOMS`. A sub-package belongs to its room: `actors/volumes/claims` is part of `volumes`. A new room takes its place in
+the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from tests.lint.rules import Finding, Module, imported_modules
+
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    "config": (
+        "objects",
+        "documents",
+        "values",
+        "patches",
+        "api",
+        "credentials",
+        "kubelet",
+        "flags",
+        "pods",
+        "validation",
+        "manifests",
+        "examples",
+        "start_configuration",
+    ),
+    "runtime": (
+        "io",
+        "files",
+        "cri",
+        "plugins",
+        "csi",
+        "plugin_registration",
+        "api",
+        "cgroups",
+        "host",
+        "logs",
+        "stats",
+        "volumes",
+        "metrics",
+        "state",
+        "http_call",
+        "hooks",
+        "probes",
+        "manifests",
+        "memory_notices",
+        "node_shutdown",
+        "oom",
+        "http_server",
+    ),
+    "actors": (
+        "machines",
+        "kernel",
+        "model",
+        "messages",
+        "start",
+        "pod_rules",
+        "pod_status",
+        "events",
+        "node_object",
+        "cluster",
+        "sources",
+        "images",
+        "containers",
+        "status",
+        "pleg",
+        "resources",
+        "eviction",
+        "volumes",
+        "probes",
+        "pod",
+        "sync",
+        "node",
+    ),
+    "simulation": (
+        "chance",
+        "apiserver",
+        "cri",
+        "host",
+        "scenarios",
+        "faults",
+        "node",
+        "world",
+        "play",
+        "cluster",
+        "pytest_plugin",
+    ),
+    "cli": (
+        "main",
+        "argument_kinds",
+        "file_errors",
+        "inspect",
+        "run",
+        "simulate",
+        "replay",
+        "simulated",
+        "up",
+    ),
+}
+"""By floor, from the ground up."""
+
+RULE = "room"
+
+
+def check(module: Module) -> Iterator[Finding]:
+    rooms = ROOMS.get(module.floor, ())
+    here = _room(module.name)
+    if here not in rooms:
+        return
+    below = rooms[: rooms.index(here) + 1]
+    for node, name in imported_modules(module.tree):
+        there = _room(name)
+        if name.startswith(f"{module.floor}.") and there in rooms and there not in below:
+            why = f"{module.floor}/{here} stands below {there} and may not know {name}; turn it round, or move the name"
+            yield module.finding(node, RULE, why)
+
+
+def check_all_have_a_place(modules: Iterable[Module]) -> Iterator[Finding]:
+    """One finding for each room that is missing in `ROOMS`."""
+    seen = set()
+    for module in modules:
+        room = _room(module.name)
+        if room and module.floor in ROOMS and room not in ROOMS[module.floor] and (module.floor, room) not in seen:
+            seen.add((module.floor, room))
+            why = f"{module.floor}/{room} has no place in the order of rooms (tests/lint/rules/rooms.py); give it one"
+            yield module.finding(module.tree, RULE, why)
+
+
+def _room(name: str) -> str:
+    """The room of a dotted module name; empty for a floor itself."""
+    return name.split(".")[1] if "." in name else ""

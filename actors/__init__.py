@@ -1,1 +1,6 @@
-"""Floor 3: who decides. One actor or one pure rule book per file; knows nothing of worlds and users."""
+"""Floor 3: who decides. One actor or one pure rule book per file, in rooms by what they own.
+
+The rooms from the ground up: kernel; model and messages; the pure rules (start, pod_rules, pod_status, node_object);
+then the actors by what they own. `node` makes and wires them. `tests/lint/rules/rooms.py` holds the order. To follow a
+pod, open `sync/loop.py`, then `pod/worker.py`. Knows nothing of simulated worlds and of the command line.
+"""

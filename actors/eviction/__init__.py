@@ -1,6 +1,6 @@
-"""Who has to go when the node runs short, and when it does: rules over samples, pure (spec 7).
+"""Who has to go when the node runs short, and when (spec 7).
 
-`thresholds` reads the configuration, `pressure` follows the signals from sample to sample, `reclaim` says what is freed
-before a pod has to go, `ranking` who goes first, `local_limits` who has used more of the disk than it may, and `words`
-what people are told. The effects are `actors.eviction.manager`.
+Open `manager.py` first: `EvictionActor` samples, publishes pressure, and ends one pod per observation. The rules are
+pure: `thresholds.py` reads the configuration, `pressure.py` follows the signals, `reclaim.py` says what to free first,
+`ranking.py` and `choice.py` choose the victim, `local_limits.py` finds pods over their own disk limits.
 """

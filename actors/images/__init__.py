@@ -1,1 +1,5 @@
-"""actors/images."""
+"""Images: `ImagePullActor` pulls them, `ImageGCActor` removes them, and nobody else does either.
+
+Open `pull.py` first, then `gc.py`. `pull_rules.py` and `gc_rules.py` are the decisions, pure. `leases.py` knows which
+images a pod needs before a container uses them.
+"""

@@ -1,1 +1,6 @@
-"""actors/node."""
+"""The node as a whole: its supervisor, its wiring, its shutdown, its certificates and its numbers.
+
+Open `supervisor.py` first: `NodeSupervisor` makes all actors of a node and keeps them alive. `plan.py` says what they
+are made from. `node.py` is the whole as one object, for the command line and for tests. `status/` writes the Node
+object.
+"""

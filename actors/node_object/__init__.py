@@ -1,1 +1,5 @@
-"""The rules of the Node object and its Lease (spec 9), pure: what to write, out of what is and what was."""
+"""The Node object, its Lease and its CSINode (spec 9): what to write, from what is and what was. Pure.
+
+Open `status.py` first: it computes the status. `conditions.py`, `capacity.py` and `addresses.py` are its parts,
+`registration.py` the object of a new node. The actors that write are in `actors/node/status`.
+"""

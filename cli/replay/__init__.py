@@ -1,1 +1,4 @@
-"""cli/replay."""
+"""`actorlet replay`: a saved failure again, step by step.
+
+Open `command.py` first, then `steps.py`: the words that a person may type.
+"""

@@ -1,1 +1,5 @@
-"""cli/up."""
+"""`actorlet up`: a node in one command, with a live table.
+
+Open `command.py` first. `progress.py` is one look at the node as a value, `screens.py` are the three ways to show
+it.
+"""

@@ -1,1 +1,4 @@
-"""config/api."""
+"""The API of a cluster as data: resources, references between objects, selectors, the summary of statistics.
+
+Open `resources.py` first: group, version, plural and kind of what a node uses.
+"""

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.lint.rules import MADE_BY_TOOLS
 from tests.lint.rules.__main__ import ROOT
+from tests.lint.rules.floors import FLOORS
 
 DOCS = ROOT / "docs"
 ARCHITECTURE = DOCS / "architecture.md"
@@ -68,3 +70,21 @@ def test_the_picture_of_the_architecture_has_every_actor():
     found = actor_classes()
     assert len(found) > 40
     assert found - drawn == set()
+
+
+PACKAGES = [
+    path.parent
+    for floor in FLOORS
+    for path in sorted((ROOT / floor).rglob("__init__.py"))
+    if not f"{path.relative_to(ROOT).as_posix()}/".startswith(MADE_BY_TOOLS)
+]
+_FILE = re.compile(r"`([\w/]+(?:\.py|/))`")
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.relative_to(ROOT).as_posix())
+def test_a_package_names_files_that_are_there(package: Path) -> None:
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert docstring, "say what lives there and which file to open first"
+    assert [
+        name for name in _FILE.findall(docstring) if not ((package / name).exists() or (ROOT / name).exists())
+    ] == []

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from runtime.cri.enums import ContainerEventType
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.messages import ContainerEventResponse
+from runtime.cri.messages import ContainerEventResponse, ContainerEventType
 from simulation.cri.views import container_status, sandbox_status
 
 if TYPE_CHECKING:

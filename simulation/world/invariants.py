@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from config.values.quantity import parse_quantity
-from runtime.cri.enums import PodSandboxState
+from runtime.cri.messages import PodSandboxState
 from runtime.logs.files import HALF
 from runtime.logs.pod_logs import pod_log_directory, uid_of_log_directory
 from simulation.cri.behaviour_values import duration_ns

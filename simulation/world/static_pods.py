@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri.state import ContainerRecord
 from simulation.scenarios.pods import VERSION, PodMix, body_of, metadata_of
 from simulation.world import invariants

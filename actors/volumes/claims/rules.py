@@ -18,7 +18,6 @@ from runtime.volumes.csi_layout import device_name
 PROTECTION = "kubernetes.io/pvc-protection"
 BOUND = "Bound"
 BLOCK = "Block"
-FILESYSTEM = "Filesystem"
 GROUP = "pv.beta.kubernetes.io/gid"
 STORAGE = "storage"
 

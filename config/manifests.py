@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from config.api.references import check_api_references
 from config.credentials.masked_urls import masked_url
 from config.documents.codec import DocumentError, from_builtins, to_builtins, unknown_fields
 from config.documents.places import Place
@@ -22,6 +21,7 @@ from config.documents.text import Document, read_documents
 from config.objects import Pod, PodStatus, Toleration
 from config.pods.defaults import default_pod
 from config.pods.identity import CONFIG_HASH, DEFAULT_NAMESPACE, SOURCE_FILE, SOURCE_HTTP
+from config.pods.references import check_api_references
 from config.validation.pod import validate_pod
 from config.values.fnv import fnv1a_128
 

@@ -19,10 +19,11 @@ from actors.eviction.signals import (
 from actors.eviction.thresholds import Layout
 from actors.kernel import ActorRef
 from config.objects import Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.stats.samples import ContainerSample, PodSample
 
-EMPTY_DIR = "kubernetes.io/empty-dir"
-_ON_DISK = (EMPTY_DIR, "kubernetes.io/configmap", "kubernetes.io/git-repo")
+EMPTY_DIR = VOLUME_SOURCES["empty_dir"].plugin
+_ON_DISK = tuple(VOLUME_SOURCES[source].plugin for source in ("empty_dir", "config_map", "git_repo"))
 
 
 class Part(Enum):

@@ -27,8 +27,15 @@ from actors.model.identity import (
 )
 from actors.model.times import seconds_of
 from config.pods.identity import CONFIG_SEEN
-from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
-from runtime.cri.messages import ContainerStatus, ContainerUser, LinuxContainerResources, PodSandboxStatus
+from runtime.cri.messages import (
+    ContainerState,
+    ContainerStatus,
+    ContainerUser,
+    LinuxContainerResources,
+    NamespaceMode,
+    PodSandboxState,
+    PodSandboxStatus,
+)
 
 _NOTHING: Mapping[str, str] = {}
 

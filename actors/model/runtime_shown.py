@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from runtime.cri.enums import ContainerEventType, ContainerState
-from runtime.cri.messages import ContainerEventResponse
+from runtime.cri.messages import ContainerEventResponse, ContainerEventType, ContainerState
 
 GONE = 8
 """The runtime has it no more."""

@@ -15,6 +15,7 @@ from actors.model.expansion import expand_strictly
 from actors.model.refusal import StartRefusedError
 from config.objects import Container, Pod, PodSpec, VolumeMount
 from config.pods.once_per_spec import once_per_spec
+from config.pods.volume_sources import kind_of
 
 
 class WantedSubPath(msgspec.Struct, frozen=True):
@@ -33,14 +34,7 @@ def agent_volumes(pod: Pod) -> frozenset[str]:
 
 @once_per_spec
 def _of_agent(spec: PodSpec) -> frozenset[str]:
-    return frozenset(
-        volume.name
-        for volume in spec.volumes
-        if volume.config_map is not None
-        or volume.secret is not None
-        or volume.downward_api is not None
-        or volume.projected is not None
-    )
+    return frozenset(volume.name for volume in spec.volumes if kind_of(volume).from_objects)
 
 
 def image_volumes(pod: Pod) -> frozenset[str]:

@@ -14,8 +14,7 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.model.runtime_shown import Shown, both
-from runtime.cri.enums import ContainerEventType
-from runtime.cri.messages import ContainerEventResponse
+from runtime.cri.messages import ContainerEventResponse, ContainerEventType
 
 SECOND_NS = 1_000_000_000
 STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT

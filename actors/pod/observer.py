@@ -25,7 +25,6 @@ import msgspec
 from actors.model.observed import ObservedContainer, ObservedSandbox, observed_container, observed_sandbox
 from actors.model.runtime_shown import Shown, is_behind, news_in
 from runtime.cri import Cri, CriError
-from runtime.cri.enums import PodSandboxState
 from runtime.cri.messages import (
     ContainerFilter,
     ContainerStatus,
@@ -33,6 +32,7 @@ from runtime.cri.messages import (
     ListContainersRequest,
     ListPodSandboxRequest,
     PodSandboxFilter,
+    PodSandboxState,
     PodSandboxStatus,
     PodSandboxStatusRequest,
 )

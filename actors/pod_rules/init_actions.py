@@ -22,7 +22,7 @@ from actors.pod_rules.restart_rules import should_restart_failed_init
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
 from config.pods.identity import is_sidecar
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -384,49 +384,13 @@ def _shrunk(life: PodLife, event: Desired | KillRequested, ordered: int | None) 
 # --- queries (spec 2.6; `life` None: no worker knows the pod; `synced`: every source has spoken) ----------------------
 
 
-def is_known_terminated(life: PodLife | None) -> bool:
-    """Whether nothing of the pod runs any more, for certain."""
-    return life is not None and life.terminated_at_ns is not None
-
-
-def could_have_running_containers(life: PodLife | None, synced: bool) -> bool:
-    """Whether a container of the pod may run. Of an unknown pod nobody can tell before the sources have spoken."""
-    return not synced if life is None else life.terminated_at_ns is None
-
-
-def should_be_finished(life: PodLife | None, synced: bool) -> bool:
-    """Whether the pod may be taken out of the API."""
-    return synced if life is None else life.finished_at_ns is not None
-
-
 def is_termination_requested(life: PodLife | None) -> bool:
     """Whether the pod is to end, or has."""
     return life is not None and life.terminating_at_ns is not None
 
 
-def should_containers_be_terminating(life: PodLife | None, synced: bool) -> bool:
-    """Whether no container may be started any more."""
-    return synced if life is None else life.terminating_at_ns is not None
-
-
-def should_runtime_be_removed(life: PodLife | None, synced: bool) -> bool:
-    """Whether sandboxes and cgroups of the pod may be taken away."""
-    return synced if life is None else life.terminated_at_ns is not None
-
-
 def should_content_be_removed(life: PodLife | None, synced: bool) -> bool:
-    """Whether dead containers and logs may be taken away too: nobody will ask for them."""
+    """Whether dead containers and logs may be removed too: nobody will ask for them."""
     if life is None:
         return synced
     return life.evicted or (life.deleted and life.terminated_at_ns is not None)
-
-
-def is_terminating_under_name(life: PodLife | None) -> bool:
-    """Whether it is a started static pod on its way out: its mirror must wait for it."""
-    return (
-        life is not None
-        and life.static
-        and life.started_at_ns is not None
-        and life.terminating_at_ns is not None
-        and life.terminated_at_ns is None
-    )

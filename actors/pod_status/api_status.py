@@ -32,7 +32,7 @@ from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.phase import RUNNING, TERMINAL, all_run, pod_phase
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
 from config.pods.identity import CONFIG_SEEN, is_sidecar, qos_class
-from runtime.cri.enums import ContainerState as CriState
+from runtime.cri.messages import ContainerState as CriState
 
 NO_WAITING: Mapping[str, Waiting] = {}
 _NOBODY: frozenset[str] = frozenset()

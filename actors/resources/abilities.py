@@ -14,7 +14,7 @@ from actors.start.sandbox_config import dotted
 from actors.start.security import apparmor_profile
 from config.kubelet.validation import IPC_SYSCTLS
 from config.objects import Container, Pod
-from runtime.cri.enums import ProfileType
+from runtime.cri.messages import ProfileType
 
 SAFE_SYSCTLS = {
     "kernel.shm_rmid_forced": (0, 0),

@@ -29,7 +29,6 @@ from actors.start.termination_message import termination_file
 from config.objects import Container, Pod
 from config.pods.identity import is_critical
 from config.pods.once_per_spec import OncePerSpecAnd
-from runtime.cri.enums import Signal
 from runtime.cri.messages import (
     ContainerConfig,
     ContainerMetadata,
@@ -37,6 +36,7 @@ from runtime.cri.messages import (
     ImageSpec,
     KeyValue,
     LinuxContainerConfig,
+    Signal,
 )
 
 

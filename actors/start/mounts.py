@@ -17,8 +17,7 @@ from actors.model.sub_paths import sub_path_of
 from actors.start.mount_abilities import MountAbilities
 from actors.start.security import id_mappings
 from config.objects import Container, Pod, VolumeMount
-from runtime.cri.enums import MountPropagation
-from runtime.cri.messages import Device, ImageSpec, Mount
+from runtime.cri.messages import Device, ImageSpec, Mount, MountPropagation
 
 _PROPAGATION = {
     None: MountPropagation.PROPAGATION_PRIVATE,

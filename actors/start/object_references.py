@@ -14,6 +14,7 @@ from actors.messages.references import ObjectRef
 from actors.start.environment import CONFIG_MAP, SECRET
 from config.objects import Container, Pod, PodSpec, Volume, VolumeProjection
 from config.pods.once_per_spec import once_per_spec
+from config.pods.volume_sources import kind_of, source_of
 
 
 class Purpose(enum.Enum):
@@ -30,10 +31,6 @@ class Reference(msgspec.Struct, frozen=True):
     ref: ObjectRef
     optional: bool
     purpose: Purpose
-
-
-# Volumes that name a secret with credentials in `secret_ref` (spec 8.9).
-_WITH_SECRET_REF = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io", "storageos")
 
 
 def references(pod: Pod) -> tuple[Reference, ...]:
@@ -132,10 +129,10 @@ def _of_volume(volume: Volume) -> Iterator[_Found]:
         yield SECRET, volume.azure_file.secret_name, False
     if volume.csi is not None and volume.csi.node_publish_secret_ref is not None:
         yield SECRET, volume.csi.node_publish_secret_ref.name, False
-    for name in _WITH_SECRET_REF:
-        source = getattr(volume, name)
-        if source is not None and source.secret_ref is not None:
-            yield SECRET, source.secret_ref.name, False
+    if kind_of(volume).secret_ref:
+        credentials = getattr(volume, source_of(volume)).secret_ref
+        if credentials is not None:
+            yield SECRET, credentials.name, False
 
 
 def _of_projection(source: VolumeProjection) -> Iterator[_Found]:

@@ -16,7 +16,6 @@ from actors.start.security import sandbox_security
 from config.objects import Pod
 from config.pods.identity import is_sidecar
 from config.pods.once_per_spec import OncePerSpecAnd
-from runtime.cri.enums import Protocol
 from runtime.cri.messages import (
     DNSConfig,
     LinuxContainerResources,
@@ -25,6 +24,7 @@ from runtime.cri.messages import (
     PodSandboxConfig,
     PodSandboxMetadata,
     PortMapping,
+    Protocol,
 )
 
 _PROTOCOLS = {"TCP": Protocol.TCP, "UDP": Protocol.UDP, "SCTP": Protocol.SCTP}

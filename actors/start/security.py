@@ -22,7 +22,6 @@ from config.objects import (
     SELinuxOptions,
 )
 from config.pods.once_per_spec import OncePerSpecAnd
-from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
 from runtime.cri.messages import (
     Capability,
     IDMapping,
@@ -30,9 +29,12 @@ from runtime.cri.messages import (
     Int64Value,
     LinuxContainerSecurityContext,
     LinuxSandboxSecurityContext,
+    NamespaceMode,
     NamespaceOption,
+    ProfileType,
     SecurityProfile,
     SELinuxOption,
+    SupplementalGroupsPolicy,
     UserNamespace,
 )
 

@@ -6,7 +6,7 @@ One constant per resource. Pure data; what can be asked of a resource is `runtim
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from config.documents.codec import decode
 from config.objects import (
@@ -91,25 +91,4 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", TokenReview, namespaced=False)
 SUBJECT_ACCESS_REVIEWS = Resource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", SubjectAccessReview, namespaced=False
-)
-
-ALL_RESOURCES: tuple[Resource[Any], ...] = (
-    PODS,
-    NODES,
-    NAMESPACES,
-    EVENTS,
-    CONFIG_MAPS,
-    SECRETS,
-    SERVICES,
-    SERVICE_ACCOUNTS,
-    PERSISTENT_VOLUMES,
-    PERSISTENT_VOLUME_CLAIMS,
-    LEASES,
-    RUNTIME_CLASSES,
-    CSI_NODES,
-    CSI_DRIVERS,
-    VOLUME_ATTACHMENTS,
-    CERTIFICATE_SIGNING_REQUESTS,
-    TOKEN_REVIEWS,
-    SUBJECT_ACCESS_REVIEWS,
 )

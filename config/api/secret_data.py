@@ -25,11 +25,6 @@ def config_map_bytes(config_map: ConfigMap) -> dict[str, bytes]:
     return texts | _decoded("binaryData", config_map.binary_data)
 
 
-def base64_text(value: bytes) -> str:
-    """How bytes stand in documents."""
-    return base64.b64encode(value).decode("ascii")
-
-
 def _decoded(field: str, values: Mapping[str, str]) -> dict[str, bytes]:
     decoded: dict[str, bytes] = {}
     for key, text in values.items():

@@ -1,8 +1,8 @@
 """Label selectors and field selectors: which objects are meant.
 
-Owns the two grammars of queries (`labelSelector=`, `fieldSelector=`), LabelSelector objects, and what matches. A
-selector is parsed once and asked often. What can fail is parsing: `SelectorError` says what and where. Pure. Refuses
-to know what objects are; it sees their labels, or their fields by dotted path, as plain mappings.
+Owns the two grammars of queries (`labelSelector=`, `fieldSelector=`) and what matches. A selector is parsed once and
+asked often. Parsing can fail: `SelectorError` says what and where. Pure. Selectors do not know objects: they see the
+labels, or the fields by dotted path, as plain mappings.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from enum import StrEnum
 
 import msgspec
 
-from config.objects import LabelSelector
 from config.values.name_rules import Refusal, label_value, qualified_name
 
 
 class SelectorError(ValueError):
-    """A selector that cannot be read: the whole text (or the path in its document), where in it, why, what to do."""
+    """A selector that cannot be read: the whole text, where in it, why, and what to do."""
 
     def __init__(self, where: str, reason: str, hint: str = "") -> None:
         super().__init__(where, reason, hint)
@@ -78,19 +77,16 @@ class LabelRequirement(msgspec.Struct, frozen=True):
 
 
 class LabelQuery(msgspec.Struct, frozen=True):
-    """All requirements together; without any it matches everything, unless `nothing`."""
+    """All requirements together; without any it matches everything."""
 
     requirements: tuple[LabelRequirement, ...] = ()
-    nothing: bool = False
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether an object with these labels is meant."""
-        if self.nothing:
-            return False
         return all(requirement.matches(labels) for requirement in self.requirements)
 
     def __str__(self) -> str:
-        """The same selector in the syntax of queries; `nothing` cannot be said in it and is empty."""
+        """The same selector in the syntax of queries."""
         return ",".join(map(str, self.requirements))
 
 
@@ -134,35 +130,6 @@ class FieldQuery(msgspec.Struct, frozen=True):
         return ",".join(map(str, self.requirements))
 
 
-def label_query(selector: LabelSelector | None, path: str = "$") -> LabelQuery:
-    """The query of a LabelSelector object: an absent one matches nothing, an empty one everything.
-
-    `path` is where the selector stands in its document, for messages. Raises SelectorError.
-    """
-    if selector is None:
-        return LabelQuery(nothing=True)
-    found: list[LabelRequirement] = []
-    for key, value in sorted(selector.match_labels.items()):
-        _check(f'{path}.matchLabels["{key}"]', qualified_name(key), label_value(value))
-        found.append(LabelRequirement(key, Operator.IN, frozenset((value,))))
-    for index, expression in enumerate(selector.match_expressions):
-        where = f"{path}.matchExpressions[{index}]"
-        operator = _OF_OBJECTS.get(expression.operator)
-        if operator is None:
-            choices = ", ".join(_OF_OBJECTS)
-            raise SelectorError(
-                f"{where}.operator", f"{expression.operator!r} is not supported", f"use one of {choices}"
-            )
-        if operator in (Operator.IN, Operator.NOT_IN) and not expression.values:
-            raise SelectorError(f"{where}.values", "is required", f"{expression.operator} needs one value or more")
-        if operator in (Operator.EXISTS, Operator.ABSENT) and expression.values:
-            raise SelectorError(f"{where}.values", "must be empty", f"{expression.operator} looks at the key alone")
-        _check(f"{where}.key", qualified_name(expression.key))
-        _check(f"{where}.values", *map(label_value, expression.values))
-        found.append(LabelRequirement(expression.key, operator, frozenset(expression.values)))
-    return LabelQuery(tuple(found))
-
-
 def parse_label_selector(text: str) -> LabelQuery:
     """The query in `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`. Empty matches everything. Raises SelectorError."""
     return _LabelReader(text).query()
@@ -191,13 +158,6 @@ def escape_field_value(value: str) -> str:
     """The value as it is written in a field selector."""
     return value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
 
-
-_OF_OBJECTS = {
-    "In": Operator.IN,
-    "NotIn": Operator.NOT_IN,
-    "Exists": Operator.EXISTS,
-    "DoesNotExist": Operator.ABSENT,
-}
 
 _FIELD_TERM = re.compile(r"(?:\\.|[^,\\]|\\\Z)*", re.DOTALL)
 _FIELD_PARTS = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)

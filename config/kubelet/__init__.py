@@ -13,9 +13,7 @@ from config.kubelet.eviction import DEFAULT_EVICTION_HARD, hard_thresholds
 from config.kubelet.reading import (
     ReadConfiguration,
     configuration_document,
-    decode_kubelet_configuration,
     default_configuration,
-    encode_kubelet_configuration,
     legacy_configuration,
 )
 from config.kubelet.validation import Validated, validate
@@ -33,9 +31,7 @@ __all__ = [
     "Validated",
     "configuration_document",
     "crash_loop_periods",
-    "decode_kubelet_configuration",
     "default_configuration",
-    "encode_kubelet_configuration",
     "hard_thresholds",
     "legacy_configuration",
     "validate",

@@ -7,7 +7,6 @@ look at other fields. Faults are collected, never raised, so that a person mends
 from collections.abc import Mapping
 
 import msgspec
-import yaml
 
 from config.documents.codec import DocumentError
 from config.documents.text import read_document
@@ -63,13 +62,6 @@ def read_plain(value: Mapping[str, object]) -> ReadConfiguration:
     return ReadConfiguration(_with_cross_defaults(configuration, given), tuple(faults), tuple(warnings))
 
 
-def decode_kubelet_configuration(text: bytes) -> ReadConfiguration:
-    """Read and default one YAML or JSON document; values are not yet checked against each other (`validate`)."""
-    value, faults = read_bytes(text)
-    read = read_plain(value)
-    return ReadConfiguration(read.configuration, (*faults, *read.faults), read.warnings)
-
-
 def _with_cross_defaults(configuration: KubeletConfiguration, given: frozenset[str]) -> KubeletConfiguration:
     changes: dict[str, object] = {}
     if "node_status_update_frequency" in given and "node_status_report_frequency" not in given:
@@ -110,8 +102,3 @@ def legacy_configuration() -> KubeletConfiguration:
 def configuration_document(configuration: KubeletConfiguration) -> dict[str, object]:
     """The document as plain data, as the API writes it: ready for JSON, and read back to an equal configuration."""
     return write_struct(configuration)
-
-
-def encode_kubelet_configuration(configuration: KubeletConfiguration) -> bytes:
-    """The document as YAML with sorted keys."""
-    return yaml.safe_dump(configuration_document(configuration), allow_unicode=True).encode()

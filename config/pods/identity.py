@@ -77,14 +77,6 @@ def is_node_critical(pod: Pod) -> bool:
     return is_critical(pod) and pod.spec.priority_class_name == SYSTEM_NODE_CRITICAL
 
 
-def preemptable(preemptor: Pod, victim: Pod) -> bool:
-    """Whether `victim` may be ended to make room for `preemptor`."""
-    if is_critical(preemptor) and not is_critical(victim):
-        return True
-    mine, other = preemptor.spec.priority, victim.spec.priority
-    return mine is not None and other is not None and mine > other
-
-
 def full_name(pod: Pod) -> str:
     """Unique among the pods of a node at one time, over all incarnations: "name_namespace"."""
     return f"{pod.metadata.name}_{pod.metadata.namespace}"

@@ -20,6 +20,7 @@ from config.objects import (
     SecretReference,
     Volume,
 )
+from config.pods.volume_sources import VOLUME_SOURCES
 
 ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 ZONE_SEPARATOR = "__"
@@ -34,13 +35,6 @@ class _About(msgspec.Struct, frozen=True):
     namespace: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-
-
-class _Kind(msgspec.Struct, frozen=True):
-    """`plugin`: its name in old kubelets; `read`: the driver's view of a source."""
-
-    plugin: str
-    read: Callable[[Any, _About], CSIPersistentVolumeSource]
 
 
 def _gce_disk(source: Any, about: _About) -> CSIPersistentVolumeSource:
@@ -125,43 +119,44 @@ def _portworx(source: Any, _: _About) -> CSIPersistentVolumeSource:
     )
 
 
-_KINDS: Mapping[str, _Kind] = {
-    "aws_elastic_block_store": _Kind("kubernetes.io/aws-ebs", _aws_disk),
-    "azure_disk": _Kind("kubernetes.io/azure-disk", _azure_disk),
-    "azure_file": _Kind("kubernetes.io/azure-file", _azure_file),
-    "cinder": _Kind("kubernetes.io/cinder", _cinder),
-    "gce_persistent_disk": _Kind("kubernetes.io/gce-pd", _gce_disk),
-    "portworx_volume": _Kind("kubernetes.io/portworx-volume", _portworx),
-    "vsphere_volume": _Kind("kubernetes.io/vsphere-volume", _vsphere),
+_DRIVEN: Mapping[str, Callable[[Any, _About], CSIPersistentVolumeSource]] = {
+    "aws_elastic_block_store": _aws_disk,
+    "azure_disk": _azure_disk,
+    "azure_file": _azure_file,
+    "cinder": _cinder,
+    "gce_persistent_disk": _gce_disk,
+    "portworx_volume": _portworx,
+    "vsphere_volume": _vsphere,
 }
+"""The driver's view of a source, by kind."""
 
-MIGRATED_PLUGINS = tuple(sorted(kind.plugin for kind in _KINDS.values()))
+MIGRATED_PLUGINS = tuple(sorted(VOLUME_SOURCES[name].plugin for name in _DRIVEN))
 """The kinds that are left to drivers, as CSINode lists them."""
 
 
 def is_in_tree(volume: Volume) -> bool:
     """Whether a pod's volume is of such a kind."""
-    return any(getattr(volume, name) is not None for name in _KINDS)
+    return any(getattr(volume, name) is not None for name in _DRIVEN)
 
 
 def translated(persistent: PersistentVolume) -> PersistentVolume:
     """The same volume with a driver as its source; as it is when it is of another kind."""
     spec, meta = persistent.spec, persistent.metadata
-    for name, kind in _KINDS.items():
+    for name, read in _DRIVEN.items():
         source = getattr(spec, name)
         if source is not None:
             namespace = spec.claim_ref.namespace or "" if spec.claim_ref is not None else ""
-            driven = kind.read(source, _About(meta.name, namespace, meta.labels, meta.annotations))
+            driven = read(source, _About(meta.name, namespace, meta.labels, meta.annotations))
             return msgspec.structs.replace(persistent, spec=msgspec.structs.replace(spec, csi=driven, **{name: None}))
     return persistent
 
 
 def driven_volume(volume: Volume, namespace: str) -> PersistentVolume | None:
     """A pod's own volume as if it were a persistent one of its driver; None when it is of another kind."""
-    for name, kind in _KINDS.items():
+    for name, read in _DRIVEN.items():
         source = getattr(volume, name)
         if source is not None:
-            driven = kind.read(source, _About(volume.name, namespace, {}, {}))
+            driven = read(source, _About(volume.name, namespace, {}, {}))
             spec = PersistentVolumeSpec(csi=driven, access_modes=("ReadWriteOnce",))
             return PersistentVolume(metadata=ObjectMeta(name=volume.name), spec=spec)
     return None

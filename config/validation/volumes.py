@@ -27,6 +27,7 @@ from config.objects import (
     Volume,
     VolumeProjection,
 )
+from config.pods.volume_sources import VOLUME_SOURCES, json_name_of
 from config.validation.containers import PULL_POLICIES, check_inner_path
 from config.validation.fields import check_field_reference, check_resource_reference
 from config.validation.resources import check_quantity
@@ -36,35 +37,7 @@ _HOST_PATH_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File"
 _TOKEN_SECONDS_AT_LEAST = 600
 _MODE_AT_MOST = 0o777
 
-_SOURCES = {field.name: field.encode_name for field in msgspec.structs.fields(Volume) if field.name != "name"}
 _PROJECTIONS = {field.name: field.encode_name for field in msgspec.structs.fields(VolumeProjection)}
-
-# Attributes without which a source means nothing.
-_REQUIRED: dict[str, tuple[str, ...]] = {
-    "aws_elastic_block_store": ("volume_id",),
-    "azure_disk": ("disk_name", "disk_uri"),
-    "azure_file": ("secret_name", "share_name"),
-    "cephfs": ("monitors",),
-    "cinder": ("volume_id",),
-    "config_map": ("name",),
-    "csi": ("driver",),
-    "flex_volume": ("driver",),
-    "gce_persistent_disk": ("pd_name",),
-    "git_repo": ("repository",),
-    "glusterfs": ("endpoints", "path"),
-    "host_path": ("path",),
-    "image": ("reference",),
-    "iscsi": ("target_portal", "iqn"),
-    "nfs": ("server", "path"),
-    "persistent_volume_claim": ("claim_name",),
-    "photon_persistent_disk": ("pd_id",),
-    "portworx_volume": ("volume_id",),
-    "quobyte": ("registry", "volume"),
-    "rbd": ("monitors", "image"),
-    "scale_io": ("gateway", "system", "volume_name"),
-    "secret": ("secret_name",),
-    "vsphere_volume": ("volume_path",),
-}
 
 
 def check_volumes(place: Place, volumes: Iterable[Volume]) -> None:
@@ -76,15 +49,15 @@ def check_volumes(place: Place, volumes: Iterable[Volume]) -> None:
             if volume.name in names:
                 (at / "name").fault(f"{volume.name!r} is the name of another volume", "choose another name")
             names.add(volume.name)
-        given = [name for name in _SOURCES if getattr(volume, name) is not None]
+        given = [name for name in VOLUME_SOURCES if getattr(volume, name, None) is not None]
         if not given:
             at.fault("has no source", "add one, such as emptyDir: {}")
         for name in given[1:]:
-            (at / _SOURCES[name]).fault(f"cannot stand beside {_SOURCES[given[0]]}", "keep one source")
+            (at / json_name_of(name)).fault(f"cannot stand beside {json_name_of(given[0])}", "keep one source")
         for name in given:
             source = getattr(volume, name)
-            below = at / _SOURCES[name]
-            check_required(below, source, _REQUIRED.get(name, ()))
+            below = at / json_name_of(name)
+            check_required(below, source, VOLUME_SOURCES[name].required)
             rule = _RULES.get(name)
             if rule is not None:
                 rule(below, source)

@@ -36,10 +36,6 @@ class HttpApiLines(ApiLines):
     shared: bool = False
     """The connections are those of others, too."""
 
-    def reset_connections(self) -> None:
-        """Close every connection, also those in use, and make new ones as they are needed. Returns at once."""
-        self.loop.post(self.connections.reset)
-
     def close(self) -> None:
         """See the class. May be called more than once, and after the end of the loop."""
         for closer in self.closers:

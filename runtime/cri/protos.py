@@ -1,9 +1,10 @@
-"""Makes the Python modules of every `.proto` of the project, the container runtime interface before all:
-`python -m runtime.cri.protos`.
+"""Makes the Python modules of every `.proto` of the project: `python -m runtime.cri.protos`.
 
-With `--check` it makes them in a temporary directory and fails when they differ from those that lie here, so that the
-two cannot drift apart. Needs grpcio-tools in exactly the version that made them (the `protos` environment of tox has
-it); nothing else does. There is no stub module: the client and the server take their methods from `runtime.cri.verbs`.
+protoc makes the protobuf classes; `runtime.cri.struct_source` makes the structs and verbs of the CRI. With `--check` it
+makes them in a temporary directory and fails when they differ from the committed ones. It needs exactly the version
+of grpcio-tools that made them, which the `protos` environment of tox has; nothing else needs grpcio-tools.
+
+`runtime.cri` imports the generated modules: restore them from git before you run this, if they do not import.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+from runtime.cri.struct_source import messages_source, verbs_source
+
 GRPCIO_TOOLS = "1.85.1"
 ROOT = Path(__file__).resolve().parents[2]
 PROTO = Path("runtime/cri/v1/api.proto")
@@ -25,7 +30,13 @@ PROTOS = (
     Path("runtime/csi/v1/csi.proto"),
     Path("runtime/plugin_registration/v1/registration.proto"),
 )
-MADE = tuple(proto.with_name(f"{proto.stem}_pb2{end}") for proto in PROTOS for end in (".py", ".pyi"))
+MESSAGES = PROTO.with_name("messages.py")
+VERBS = PROTO.with_name("verbs.py")
+MADE = (
+    *(proto.with_name(f"{proto.stem}_pb2{end}") for proto in PROTOS for end in (".py", ".pyi")),
+    MESSAGES,
+    VERBS,
+)
 
 
 class ProtosError(Exception):
@@ -40,11 +51,24 @@ def generate(into: Path) -> None:
         found = "none"
     if found != GRPCIO_TOOLS:
         raise ProtosError(f"grpcio-tools {GRPCIO_TOOLS} is needed, {found} is installed: run `tox -e protos`")
-    protoc = import_module("grpc_tools.protoc")
     for proto in PROTOS:
-        arguments = ["protoc", f"--proto_path={ROOT}", f"--python_out={into}", f"--pyi_out={into}", str(ROOT / proto)]
-        if protoc.main(arguments) != 0:
-            raise ProtosError(f"{proto} does not compile: see the lines above")
+        _protoc(proto, f"--python_out={into}", f"--pyi_out={into}")
+    cri = _described(PROTO)
+    (into / MESSAGES).write_text(messages_source(cri))
+    (into / VERBS).write_text(verbs_source(cri))
+
+
+def _protoc(proto: Path, *outputs: str) -> None:
+    protoc = import_module("grpc_tools.protoc")
+    if protoc.main(["protoc", f"--proto_path={ROOT}", *outputs, str(ROOT / proto)]) != 0:
+        raise ProtosError(f"{proto} does not compile: see the lines above")
+
+
+def _described(proto: Path) -> FileDescriptorProto:
+    """What `proto` declares, with its comments."""
+    with tempfile.NamedTemporaryFile() as file:
+        _protoc(proto, "--include_source_info", f"--descriptor_set_out={file.name}")
+        return FileDescriptorSet.FromString(file.read()).file[0]
 
 
 def differences(made: Path) -> list[str]:

@@ -1,12 +1,11 @@
 """Structs of `runtime.cri.messages` to the bytes of runtime.v1 and back.
 
-For every message type a pair of functions is written out field by field from the descriptor of the generated module
-and compiled once, on first use: reading a list of a thousand containers must not look up field names a thousand
-times. Building a codec fails at once when struct and interface disagree about a field's name.
+On first use of a message type, the codec writes a pair of functions from the type's descriptor, field by field, and
+compiles them. So reading a list of a thousand containers does not look up field names a thousand times.
 
-What can fail: encoding raises `ValueError` or `TypeError` for a value the interface cannot carry (a number out of
-range, a text with lone surrogates), decoding raises `ValueError` for bytes that are no such message. Fields and enum
-numbers of a newer interface are no failure: unknown fields are dropped, unknown numbers kept (`runtime.cri.enums`).
+Encoding raises `ValueError` or `TypeError` for a value the interface cannot carry: a number out of range, a text with
+lone surrogates. Decoding raises `ValueError` for bytes that are no such message. A newer interface is no failure: the
+codec drops unknown fields and keeps unknown enum numbers (`OpenEnum`).
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as WireMessage
 
-from runtime.cri import enums, messages
-from runtime.cri.messages import Message
+from runtime.cri import messages
+from runtime.cri.messages import Message, OpenEnum
 from runtime.cri.v1 import api_pb2
 
 M = TypeVar("M", bound=Message)
@@ -63,14 +62,14 @@ def codec(message: type[M]) -> Codec[M]:
     return found
 
 
-class _Members(dict[int, enums.OpenEnum]):
-    """Members of one enum by number; one that is not named is made on the spot and not kept."""
+class _Members(dict[int, OpenEnum]):
+    """Members of one enum by number. A number without a name gets a fresh member, which is not kept."""
 
-    def __init__(self, enum: type[enums.OpenEnum]) -> None:
+    def __init__(self, enum: type[OpenEnum]) -> None:
         super().__init__({member.value: member for member in enum})
         self._enum = enum
 
-    def __missing__(self, number: int) -> enums.OpenEnum:
+    def __missing__(self, number: int) -> OpenEnum:
         return self._enum(number)
 
 
@@ -78,15 +77,10 @@ class _Members(dict[int, enums.OpenEnum]):
 def _functions(name: str) -> tuple[Callable[[Any, Any], None], Callable[[Any], Any]]:
     """`fill(struct, wire)` writes into an empty wire message, `read(wire)` makes a struct."""
     struct: type[Message] = getattr(messages, name)
-    fields = list(getattr(api_pb2, name).DESCRIPTOR.fields)
-    known = set(struct.__struct_fields__)
-    named = {field.name for field in fields}
-    if known != named:
-        raise TypeError(f"{name} differs from api.proto in the fields {sorted(known ^ named)}")
     scope: dict[str, Any] = {"Struct": struct}
     fill = ["def fill(struct, wire):", "    pass"]
     read = ["def read(wire):", "    return Struct("]
-    for field in fields:
+    for field in getattr(api_pb2, name).DESCRIPTOR.fields:
         read.append(f"        {field.name}={_reading(field, scope)},")
         fill += [f"    {line}" for line in _filling(field, scope)]
     read.append("    )")
@@ -113,13 +107,13 @@ def _reading(field: FieldDescriptor, scope: dict[str, Any]) -> str:
         return f"tuple({value})"
     if field.enum_type is not None:
         name = field.enum_type.name
-        scope[f"members_{name}"] = _Members(getattr(enums, name))
+        scope[f"members_{name}"] = _Members(getattr(messages, name))
         return f"members_{name}[{value}]"
     return value
 
 
 def _filling(field: FieldDescriptor, scope: dict[str, Any]) -> Iterator[str]:
-    """The statements that put the struct's value of a field into `wire`; defaults are left out, as proto3 does."""
+    """The statements that put the struct's value of a field into `wire`. They skip defaults, as proto3 does."""
     value, target = f"struct.{field.name}", f"wire.{field.name}"
     if _is_map(field):
         yield f"if {value}: {target}.update({value})"

@@ -8,8 +8,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from runtime.cri import Cri, CriError, StatusCode
-from runtime.cri.enums import NamespaceMode
-from runtime.cri.messages import CreateContainerRequest, RunPodSandboxRequest
+from runtime.cri.messages import CreateContainerRequest, NamespaceMode, RunPodSandboxRequest
 from runtime.cri.verbs import CREATE_CONTAINER, GET_CONTAINER_EVENTS, RUN_POD_SANDBOX, Req, Res, Verb
 from runtime.io.pending import Pending, Subscription
 from runtime.metrics import kubelet as names

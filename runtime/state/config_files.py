@@ -5,10 +5,9 @@ are `config.start_configuration`.
 """
 
 import os
-from collections.abc import Sequence
 
 from config.documents.codec import DocumentError
-from config.flags.command_line import ParsedFlags, parse_flags
+from config.flags.command_line import ParsedFlags
 from config.kubelet.drop_ins import SUFFIX, NamedBytes
 from config.start_configuration import ConfigurationRejected, StartConfiguration, load_kubelet_configuration
 
@@ -61,11 +60,6 @@ def configuration_of(flags: ParsedFlags, *, cgroup_version: int | None = None) -
     if faults:
         raise ConfigurationRejected(faults)
     return loaded
-
-
-def configuration_of_command_line(argv: Sequence[str], *, cgroup_version: int | None = None) -> StartConfiguration:
-    """The same from the arguments themselves."""
-    return configuration_of(parse_flags(argv), cgroup_version=cgroup_version)
 
 
 def _read(path: str, flag: str) -> NamedBytes:

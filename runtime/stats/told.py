@@ -8,11 +8,11 @@ from runtime.cri.messages import (
     LinuxPodSandboxStats,
     MemoryUsage,
     NetworkInterfaceUsage,
+    PsiData,
     PsiStats,
     SwapUsage,
     UInt64Value,
 )
-from runtime.cri.messages.usage import PsiData
 from runtime.stats.readings import (
     CpuReading,
     InterfaceReading,

@@ -11,6 +11,7 @@ import os
 import posixpath
 
 from config.objects import Container, Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.atomic_writer import has_content, write_payload
 from runtime.volumes.capability import Payload, Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir import fs_group, make_empty_dir
@@ -25,8 +26,8 @@ whole pages, and around a change old and new content lie side by side. What is n
 class ConfigVolumePlugin:
     """See the module. In memory where `mounts` is given."""
 
-    def __init__(self, name: str, source: str, mounts: Mounts | None) -> None:
-        self.name = name
+    def __init__(self, source: str, mounts: Mounts | None) -> None:
+        self.name = VOLUME_SOURCES[source].plugin
         self.source = source
         self._mounts = mounts
 
@@ -52,10 +53,10 @@ class ConfigVolumePlugin:
 def config_volume_plugins(mounts: Mounts) -> tuple[ConfigVolumePlugin, ...]:
     """All four kinds."""
     return (
-        ConfigVolumePlugin("kubernetes.io/configmap", "config_map", None),
-        ConfigVolumePlugin("kubernetes.io/secret", "secret", mounts),
-        ConfigVolumePlugin("kubernetes.io/downward-api", "downward_api", mounts),
-        ConfigVolumePlugin("kubernetes.io/projected", "projected", mounts),
+        ConfigVolumePlugin("config_map", None),
+        ConfigVolumePlugin("secret", mounts),
+        ConfigVolumePlugin("downward_api", mounts),
+        ConfigVolumePlugin("projected", mounts),
     )
 
 

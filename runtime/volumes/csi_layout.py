@@ -26,9 +26,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import VolumeError, VolumePlace
 
-PLUGIN = "kubernetes.io/csi"
+PLUGIN = VOLUME_SOURCES["csi"].plugin
 NOTE = "vol_data.json"
 DIRECTORY_MODE = 0o750
 NOTE_MODE = 0o600

@@ -16,6 +16,7 @@ import stat
 
 from config.objects import Container, Pod, Volume
 from config.pods.identity import is_sidecar
+from config.pods.volume_sources import VOLUME_SOURCES
 from config.values.quantity import parse_quantity
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
@@ -29,8 +30,8 @@ _BOOKKEEPING_MODE = 0o750
 class EmptyDirPlugin:
     """See the module. `memory_bytes` is what pods of this node may use at most."""
 
-    name = "kubernetes.io/empty-dir"
     source = "empty_dir"
+    name = VOLUME_SOURCES[source].plugin
 
     def __init__(self, mounts: Mounts, memory_bytes: int) -> None:
         self._mounts = mounts

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable
 
 from config.objects import Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
@@ -27,8 +28,8 @@ _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
 class HostPathPlugin:
     """See the module."""
 
-    name = "kubernetes.io/host-path"
     source = "host_path"
+    name = VOLUME_SOURCES[source].plugin
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path

@@ -7,14 +7,15 @@ names the image instead of a path.
 from __future__ import annotations
 
 from config.objects import Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 
 
 class ImagePlugin:
     """See the module."""
 
-    name = "kubernetes.io/image"
     source = "image"
+    name = VOLUME_SOURCES[source].plugin
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         if spec.volume.image is None or not spec.volume.image.reference:

@@ -16,6 +16,7 @@ import os
 import stat
 
 from config.objects import Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.commands import Commands
 from runtime.volumes.device_maps import DeviceMaps
@@ -31,8 +32,8 @@ _MODE = 0o750
 class LocalPlugin:
     """See the module. `root` is the agent's directory."""
 
-    name = "kubernetes.io/local-volume"
     source = "local"
+    name = VOLUME_SOURCES[source].plugin
 
     def __init__(self, root: str, mounts: Mounts, commands: Commands, maps: DeviceMaps) -> None:
         self._pods = os.path.join(root, "pods")

@@ -11,6 +11,7 @@ import ipaddress
 import os
 
 from config.objects import NFSVolumeSource, Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.commands import NOT_FOUND, Commands
 from runtime.volumes.empty_dir import make_directory
@@ -23,8 +24,8 @@ UNMOUNT_S = 30.0
 class NfsPlugin:
     """See the module."""
 
-    name = "kubernetes.io/nfs"
     source = "nfs"
+    name = VOLUME_SOURCES[source].plugin
 
     def __init__(self, mounts: Mounts, commands: Commands) -> None:
         self._mounts = mounts

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from config.objects import Pod
+from config.pods.volume_sources import json_name_of
 from runtime.volumes.capability import (
     DeviceMounter,
     DiskScan,
@@ -22,7 +23,6 @@ from runtime.volumes.capability import (
     VolumeSpec,
 )
 from runtime.volumes.pod_directories import PodDirectories
-from runtime.volumes.pod_volumes import json_name_of
 
 
 class LocalNodeVolumes:

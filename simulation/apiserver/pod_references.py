@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from config.pods.volume_sources import VOLUME_SOURCES, json_name_of
 from simulation.apiserver.status import Json
 
 Key = tuple[str, str]
@@ -69,9 +70,10 @@ def _of_volume(found: References, namespace: str, pod: str, volume: Json) -> Non
     for source in (volume.get("projected") or {}).get("sources") or ():
         _add(found.secrets, namespace, source.get("secret"))
         _add(found.config_maps, namespace, source.get("configMap"))
-    for plugin in ("csi", "flexVolume", "cephfs", "iscsi", "rbd", "scaleIO", "storageos"):
-        part: dict[str, Any] = volume.get(plugin) or {}
-        _add(found.secrets, namespace, part.get("secretRef") or part.get("nodePublishSecretRef"))
+    _add(found.secrets, namespace, (volume.get("csi") or {}).get("nodePublishSecretRef"))
+    for name, kind in VOLUME_SOURCES.items():
+        if kind.secret_ref:
+            _add(found.secrets, namespace, (volume.get(json_name_of(name)) or {}).get("secretRef"))
     if volume.get("azureFile"):
         found.secrets.add((namespace, volume["azureFile"].get("secretName", "")))
 

@@ -54,12 +54,10 @@ class Selection:
     ) -> None:
         self._labels = labels
         self._fields = fields
-        self.everything = not (labels.requirements or labels.nothing or fields.requirements)
+        self.everything = not (labels.requirements or fields.requirements)
         self.name = fields.exact("metadata.name")
         self.node = fields.exact("spec.nodeName") if by_node else None
-        self.node_alone = (
-            self.node is not None and len(fields.requirements) == 1 and not (labels.requirements or labels.nothing)
-        )
+        self.node_alone = self.node is not None and len(fields.requirements) == 1 and not labels.requirements
         """Whether nothing but the node matters."""
 
     def matches(self, version: Version) -> bool:

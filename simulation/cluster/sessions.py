@@ -18,9 +18,8 @@ import msgspec
 from aiohttp import web
 
 from config.objects import Pod
-from runtime.cri.enums import ContainerState
 from runtime.cri.errors import CriError
-from runtime.cri.messages import ExecSyncRequest
+from runtime.cri.messages import ContainerState, ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
 from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import Refusal

@@ -14,7 +14,7 @@ import msgspec
 
 from actors.kernel import Dispatcher
 from runtime.cri import Cri
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
 from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say, Scale, StartLoad

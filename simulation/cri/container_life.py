@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from actors.kernel.promise import Promise
-from runtime.cri.enums import ContainerState
-from runtime.cri.messages import StopContainerResponse
+from runtime.cri.messages import ContainerState, StopContainerResponse
 from simulation.cri.behaviour import at
 from simulation.cri.events import STARTED, STOPPED
 from simulation.cri.runtime import Runtime

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from runtime.cri.enums import ContainerEventType
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.messages import ContainerEventResponse
+from runtime.cri.messages import ContainerEventResponse, ContainerEventType
 from simulation.chance.call_faults import EventFaults
 from simulation.cri.state import SandboxRecord
 from simulation.cri.views import container_status, sandbox_status

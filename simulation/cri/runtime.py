@@ -19,7 +19,7 @@ import msgspec
 
 from actors.kernel.dispatcher import Cancellable, Dispatcher
 from actors.kernel.promise import Promise
-from runtime.cri.enums import CgroupDriver
+from runtime.cri.messages import CgroupDriver
 from simulation.cri.events import EventStreams
 from simulation.cri.files import ContainerFiles
 from simulation.cri.image_names import full_name

@@ -14,9 +14,15 @@ import msgspec
 
 from actors.kernel.dispatcher import Cancellable
 from actors.kernel.promise import Promise
-from runtime.cri.enums import ContainerState, PodSandboxState
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import ContainerConfig, Image, LinuxContainerResources, PodSandboxConfig
+from runtime.cri.messages import (
+    ContainerConfig,
+    ContainerState,
+    Image,
+    LinuxContainerResources,
+    PodSandboxConfig,
+    PodSandboxState,
+)
 from simulation.cri.behaviour import ContainerBehaviour, PodBehaviour
 from simulation.cri.files import LogFile
 

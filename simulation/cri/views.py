@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from runtime.cri.enums import ContainerState, PodSandboxState
 from runtime.cri.messages import (
     Container,
     ContainerResources,
+    ContainerState,
     ContainerStatus,
     ImageSpec,
     LinuxPodSandboxStatus,
@@ -15,6 +15,7 @@ from runtime.cri.messages import (
     NamespaceOption,
     PodSandbox,
     PodSandboxNetworkStatus,
+    PodSandboxState,
     PodSandboxStatus,
 )
 from simulation.cri.state import ContainerRecord, SandboxRecord

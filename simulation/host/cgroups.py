@@ -11,7 +11,7 @@ import msgspec
 
 from runtime.cgroups.capability import CgroupLimits, Cgroups
 from runtime.cgroups.names import CGROUPFS, KUBEPODS, POD, Words, name_of, path_of, uids_in, words_of
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri.simulated_cri import SimulatedCri
 from simulation.cri.state import POD_UID_LABEL
 

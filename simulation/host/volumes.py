@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 
 from config.objects import Pod
+from config.pods.volume_sources import VOLUME_SOURCES, json_name_of
 from runtime.volumes.atomic_writer import checked
 from runtime.volumes.capability import (
     DiskScan,
@@ -25,22 +26,8 @@ from runtime.volumes.capability import (
     VolumePlace,
     VolumeSpec,
 )
-from runtime.volumes.pod_volumes import json_name_of
 from simulation.host.file_tree import FileTree
 
-_KINDS = {
-    "empty_dir": "empty-dir",
-    "host_path": "host-path",
-    "config_map": "configmap",
-    "secret": "secret",
-    "downward_api": "downward-api",
-    "projected": "projected",
-    "image": "image",
-    "nfs": "nfs",
-    "local": "local-volume",
-    "csi": "csi",
-}
-_OF_OBJECTS = frozenset({"config_map", "secret", "downward_api", "projected"})
 _MOUNTED = frozenset({"secret", "downward_api", "projected", "nfs", "local", "csi"})
 _DEVICE_FILE = "vol_data.json"
 
@@ -61,11 +48,11 @@ class SimulatedNodeVolumes:
     # --- where things are -------------------------------------------------------------------------------------------
 
     def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
-        kind = _KINDS.get(spec.source)
-        if kind is None:
+        kind = VOLUME_SOURCES[spec.source]
+        if not kind.served:
             raise VolumeError(f"volumes of type {json_name_of(spec.source)} are not supported yet")
         device = f"kubernetes.io/csi/{_device_of(spec)}" if _device_of(spec) else ""
-        return LocatedVolume(self._place(uid, f"kubernetes.io/{kind}", spec.name, spec.block), device)
+        return LocatedVolume(self._place(uid, kind.plugin, spec.name, spec.block), device)
 
     def _place(self, uid: str, plugin: str, name: str, block: bool) -> VolumePlace:
         below = "volumeDevices" if block else "volumes"
@@ -99,7 +86,7 @@ class SimulatedNodeVolumes:
             if spec.source == "host_path":
                 source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path
                 return source.path if source is not None else ""
-            if spec.source in _OF_OBJECTS and spec.payload is None:
+            if VOLUME_SOURCES[spec.source].from_objects and spec.payload is None:
                 raise VolumeError("what is to be in it is not known yet")
             self._make(place.directory)
             path = self._path_of(spec, place)
@@ -128,7 +115,7 @@ class SimulatedNodeVolumes:
 
     def _is_whole(self, spec: VolumeSpec, path: str) -> bool:
         there = self._tree.exists(path) and (spec.source not in _MOUNTED or path in self.mounted)
-        return there and (spec.source not in _OF_OBJECTS or bool(self._tree.names_in(path)))
+        return there and (not VOLUME_SOURCES[spec.source].from_objects or bool(self._tree.names_in(path)))
 
     def _make(self, path: str) -> None:
         if not self._tree.exists(path):

@@ -26,7 +26,7 @@ from runtime.api import Api, ApiCall, ApiError, ApiLines, WatchCall, WatchEvent,
 from runtime.api.calls import K, R
 from runtime.api.connections import ApiConnections
 from runtime.api.lines import HttpApiLines, api_lines
-from runtime.cri.enums import ContainerState, PodSandboxState
+from runtime.cri.messages import ContainerState, PodSandboxState
 from runtime.io.event_loop import LoopThread
 from runtime.io.pending import Pending, Subscription
 from simulation.cri import Settings

@@ -8,7 +8,7 @@ the agent's: what a killed agent has asked nobody answers.
 from __future__ import annotations
 
 from actors.kernel import Dispatcher, Promise, kept
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from runtime.hooks import HookAnswer
 from runtime.io.pending import Pending
 from simulation.cri import SimulatedCri

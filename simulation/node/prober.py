@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from actors.kernel import Dispatcher, Promise
 from runtime.cri import Cri
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from runtime.io.pending import Pending
 from runtime.probes import Check, ExecCheck, Outcome, ProbeAnswer
 from runtime.probes.exec_command import ask_exec

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
 from config.values.quantity import parse_quantity
-from runtime.cri.enums import PodSandboxState
+from runtime.cri.messages import PodSandboxState
 from runtime.logs.files import HALF
 from runtime.logs.pod_logs import pod_log_directory, uid_of_log_directory
 from simulation.node.simulated_node import ROOT, SimulatedNode

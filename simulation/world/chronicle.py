@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from config.pods.identity import SYSTEM_CRITICAL_PRIORITY
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.apiserver.store import DELETED, Version
 from simulation.chance.sometimes import Sometimes
 from simulation.cri.state import ContainerRecord

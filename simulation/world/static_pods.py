@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri.state import ContainerRecord
 from simulation.node.simulated_node import SimulatedNode
 from simulation.scenarios.pods import VERSION, PodMix, body_of, metadata_of

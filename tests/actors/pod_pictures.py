@@ -8,7 +8,7 @@ from actors.model.identity import BACK_OFF_NS, CONTAINER_IMAGE, SCHEMA, SCHEMA_V
 from actors.model.observed import ObservedContainer, ObservedPod, ObservedSandbox
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, ObjectMeta, Pod, PodSpec
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 
 SECOND_NS = 1_000_000_000
 NOW_NS = 1_000_000 * SECOND_NS

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from config.kubelet import (
     KubeletConfiguration,
     configuration_document,
-    decode_kubelet_configuration,
     default_configuration,
-    encode_kubelet_configuration,
     legacy_configuration,
 )
 from config.kubelet.shapes import Scalar, fields_of
+from tests.config.kubelet_documents import decode_kubelet_configuration, encode_kubelet_configuration
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "kubelet-config"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from config.kubelet import decode_kubelet_configuration
+from tests.config.kubelet_documents import decode_kubelet_configuration
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 

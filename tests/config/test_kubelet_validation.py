@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.kubelet import crash_loop_periods, decode_kubelet_configuration, hard_thresholds, validate
+from config.kubelet import crash_loop_periods, hard_thresholds, validate
 from config.kubelet.eviction import DEFAULT_EVICTION_HARD, with_default_thresholds
 from config.kubelet.feature_gates import FeatureGates
 from config.kubelet.node_resources import parse_cpu_set
+from tests.config.kubelet_documents import decode_kubelet_configuration
 
 HEADER = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 S = 10**9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord
 from tests.simulation.node.test_api_server import MINUTE, Cluster

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from tests.simulation.node.test_api_server import MINUTE, Cluster
 from tests.simulation.node.worlds import SECOND, container
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runtime.cri.enums import NamespaceMode
+from runtime.cri.messages import NamespaceMode
 from tests.conformance.clusters import (
     change,
     does,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from tests.conformance.clusters import (
     CORE,
     change,

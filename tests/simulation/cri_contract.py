@@ -16,8 +16,8 @@ import pytest
 from runtime.cri import Cri
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
-from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.errors import CriError, StatusCode
+from runtime.cri.messages import ContainerState, NamespaceMode, PodSandboxState
 from runtime.io.pending import Pending
 
 UNKNOWN_ID = "f" * 64

@@ -15,8 +15,7 @@ from actors.resources.cgroups.hands import Ground, PodGroupMade
 from actors.resources.cgroups.plan import Enforcement
 from runtime.cgroups.names import CGROUPFS, SYSTEMD
 from runtime.cri import CriError, StatusCode
-from runtime.cri.enums import CgroupDriver
-from runtime.cri.messages import RuntimeConfigResponse
+from runtime.cri.messages import CgroupDriver, RuntimeConfigResponse
 
 Removed: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Pairs of a UID and what stays, and why."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from config.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
 from config.pods.in_tree_volumes import translated
 from config.pods.node_selection import in_terms
+from config.pods.volume_sources import VOLUME_SOURCES, source_of
 from config.values.quantity import QuantityError, parse_quantity
 from runtime.volumes.capability import VolumeSpec
 from runtime.volumes.csi_layout import PLUGIN as CSI
@@ -18,13 +19,8 @@ from runtime.volumes.csi_layout import device_name
 PROTECTION = "kubernetes.io/pvc-protection"
 BOUND = "Bound"
 BLOCK = "Block"
-FILESYSTEM = "Filesystem"
 GROUP = "pv.beta.kubernetes.io/gid"
 STORAGE = "storage"
-
-_WITH_OPTIONS = frozenset({"csi", "nfs", "iscsi", "fc", "local"})
-"""Sources that take mount options."""
-_SOURCES = ("csi", "nfs", "local", "host_path", "iscsi", "fc")
 
 
 def claim_name(pod: Pod, volume: Volume) -> str:
@@ -84,24 +80,15 @@ def place_refusal(persistent: PersistentVolume, node_name: str, labels: Mapping[
 
 def options_refusal(persistent: PersistentVolume, source: str) -> str:
     """Why the options for mounting it cannot be honoured; empty when they can."""
-    if persistent.spec.mount_options and source not in _WITH_OPTIONS:
+    if persistent.spec.mount_options and not VOLUME_SOURCES[source].mount_options:
         return f"Mount options are not supported for this volume type (PV {persistent.metadata.name})"
     return ""
 
 
-def source_of(persistent: PersistentVolume) -> str:
-    """The attribute of its spec that says of which kind it is; empty for none, and for those nobody serves any more."""
-    return next((name for name in _SOURCES if getattr(persistent.spec, name) is not None), "")
-
-
-def other_source_of(persistent: PersistentVolume) -> str:
-    """For a refusal: the name of a kind that is not served, as it stands in the object."""
-    plain = persistent.spec.__struct_fields__
-    for name, written in zip(plain, persistent.spec.__struct_encode_fields__, strict=True):
-        value = getattr(persistent.spec, name)
-        if value is not None and hasattr(value, "__struct_fields__") and name not in ("claim_ref", "node_affinity"):
-            return written
-    return ""
+def persistent_source_of(persistent: PersistentVolume) -> str:
+    """The attribute of its spec that holds its source; empty without one, and for kinds that nobody serves any more."""
+    source = source_of(persistent.spec)
+    return source if source and VOLUME_SOURCES[source].persistent else ""
 
 
 def spec_of(
@@ -113,7 +100,7 @@ def spec_of(
     """
     persistent = translated(persistent)
     spec, asked = persistent.spec, volume.persistent_volume_claim
-    source = source_of(persistent)
+    source = persistent_source_of(persistent)
     wanted = getattr(spec, source, None) if source else None
     return VolumeSpec(
         name=persistent.metadata.name,

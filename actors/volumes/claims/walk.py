@@ -30,6 +30,7 @@ from config.objects import (
     Volume,
 )
 from config.pods.in_tree_volumes import driven_volume
+from config.pods.volume_sources import json_name_of, source_of
 from runtime.api import Api, ApiCall, ApiError, get
 from runtime.cri.errors import StatusCode
 from runtime.volumes.capability import VolumeSpec
@@ -102,7 +103,7 @@ class ClaimWalk:
         insist(claim_rules.volume_refusal(claim, persistent))
         spec = claim_rules.spec_of(volume, field_path, claim, persistent)
         if not spec.source:
-            other = claim_rules.other_source_of(persistent) or "none"
+            other = json_name_of(source_of(persistent.spec)) or "none"
             raise Wait(f"PV {bound} is of type {other} ($.spec.{other}), which this node does not serve")
         insist(claim_rules.mode_refusal(pod, volume, block=spec.block))
         insist(claim_rules.place_refusal(persistent, self._node_name, self._labels()))

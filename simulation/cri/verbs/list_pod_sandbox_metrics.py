@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from runtime.cri.enums import MetricType
 from runtime.cri.messages import (
     ContainerMetrics,
     ListPodSandboxMetricsRequest,
     ListPodSandboxMetricsResponse,
     Metric,
+    MetricType,
     PodSandboxMetrics,
     StreamPodSandboxMetricsRequest,
     StreamPodSandboxMetricsResponse,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from runtime.cri.enums import NamespaceMode, PodSandboxState
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import PodSandboxConfig, RunPodSandboxRequest, RunPodSandboxResponse
+from runtime.cri.messages import (
+    NamespaceMode,
+    PodSandboxConfig,
+    PodSandboxState,
+    RunPodSandboxRequest,
+    RunPodSandboxResponse,
+)
 from simulation.cri.behaviour import BehaviourError, PodBehaviour, parse_behaviour
 from simulation.cri.events import CREATED, STARTED
 from simulation.cri.runtime import Runtime

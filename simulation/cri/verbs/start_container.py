@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from actors.kernel.promise import Promise
-from runtime.cri.enums import ContainerState
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import StartContainerRequest, StartContainerResponse
+from runtime.cri.messages import ContainerState, StartContainerRequest, StartContainerResponse
 from simulation.cri.behaviour import at
 from simulation.cri.container_life import begin
 from simulation.cri.runtime import Runtime

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.cri.enums import PodSandboxState
-from runtime.cri.messages import StopPodSandboxRequest, StopPodSandboxResponse
+from runtime.cri.messages import PodSandboxState, StopPodSandboxRequest, StopPodSandboxResponse
 from simulation.cri.container_life import kill
 from simulation.cri.events import STOPPED
 from simulation.cri.runtime import Runtime

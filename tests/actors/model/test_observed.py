@@ -6,17 +6,19 @@ from typing import Any
 
 from actors.model.identity import BACK_OFF_NS, CONTAINER_NAME, RESTART_COUNT, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from actors.model.observed import ObservedPod, observe, observed_container, observed_sandbox
-from runtime.cri.enums import ContainerState, NamespaceMode, PodSandboxState
 from runtime.cri.messages import (
     ContainerMetadata,
+    ContainerState,
     ContainerStatus,
     ImageSpec,
     LinuxPodSandboxStatus,
     Namespace,
+    NamespaceMode,
     NamespaceOption,
     PodIP,
     PodSandboxMetadata,
     PodSandboxNetworkStatus,
+    PodSandboxState,
     PodSandboxStatus,
 )
 

@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.model.runtime_shown import GONE, LOOK, Shown, both, is_behind, news_in, shown_by
-from runtime.cri.enums import ContainerEventType, ContainerState, PodSandboxState
-from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
+from runtime.cri.messages import (
+    ContainerEventResponse,
+    ContainerEventType,
+    ContainerState,
+    ContainerStatus,
+    PodSandboxState,
+    PodSandboxStatus,
+)
 
 CREATED, RUNNING = ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_RUNNING
 EXITED, UNKNOWN = ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN

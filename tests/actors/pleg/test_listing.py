@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from actors.messages.pods import RuntimePod
 from actors.model.runtime_shown import GONE
 from actors.pleg.listing import NOTHING, Difference, Listed, Picture, difference, picture_of, strangers
-from runtime.cri.enums import ContainerState, PodSandboxState
-from runtime.cri.messages import Container, PodSandbox, PodSandboxMetadata
+from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxMetadata, PodSandboxState
 
 READY, NOT_READY = PodSandboxState.SANDBOX_READY, PodSandboxState.SANDBOX_NOTREADY
 CREATED, RUNNING = ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_RUNNING

@@ -31,10 +31,11 @@ from actors.pleg.pleg import (
     Relist,
 )
 from runtime.cri import CriError, StatusCode
-from runtime.cri.enums import ContainerEventType, ContainerState
 from runtime.cri.messages import (
     Container,
     ContainerEventResponse,
+    ContainerEventType,
+    ContainerState,
     ContainerStatus,
     ListContainersResponse,
     ListPodSandboxResponse,

@@ -14,7 +14,7 @@ from actors.pod.observer import Look, PodObserver
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from tests.simulation.cri.pods import SECOND, Pods
 
 STATUSES = ("PodSandboxStatus", "ContainerStatus")

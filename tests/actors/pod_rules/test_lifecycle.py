@@ -151,10 +151,6 @@ def test_the_last_rule_of_every_event_is_unconditional() -> None:
 
 
 _UNKNOWN_POD = [
-    (lifecycle.could_have_running_containers, True, False),
-    (lifecycle.should_be_finished, False, True),
-    (lifecycle.should_containers_be_terminating, False, True),
-    (lifecycle.should_runtime_be_removed, False, True),
     (lifecycle.should_content_be_removed, False, True),
 ]
 
@@ -165,9 +161,7 @@ def test_spec_2_6_of_an_unknown_pod_the_sources_decide(query, before: bool, afte
 
 
 def test_spec_2_6_an_unknown_pod_is_not_known_to_end() -> None:
-    assert not lifecycle.is_known_terminated(None)
     assert not lifecycle.is_termination_requested(None)
-    assert not lifecycle.is_terminating_under_name(None)
 
 
 _SYNCING = walk(Desired(static=True))
@@ -181,25 +175,19 @@ _FINISHED = walk(Desired(), KillRequested(), ContainersStopped(), CleanedUp())
 @pytest.mark.parametrize(
     ("life", "answers"),
     [
-        # known terminated, could run, finished, requested, terminating, runtime away, content away, name
-        pytest.param(_SYNCING, (0, 1, 0, 0, 0, 0, 0, 0), id="syncing"),
-        pytest.param(_ENDING, (0, 1, 0, 1, 1, 0, 0, 1), id="terminating"),
-        pytest.param(_ENDED, (1, 0, 0, 1, 1, 1, 0, 0), id="terminated"),
-        pytest.param(_DELETED, (1, 0, 0, 1, 1, 1, 1, 0), id="terminated and deleted"),
-        pytest.param(_EVICTED, (0, 1, 0, 1, 1, 0, 1, 0), id="evicted"),
-        pytest.param(_FINISHED, (1, 0, 1, 1, 1, 1, 0, 0), id="finished"),
+        # termination requested, content away
+        pytest.param(_SYNCING, (0, 0), id="syncing"),
+        pytest.param(_ENDING, (1, 0), id="terminating"),
+        pytest.param(_ENDED, (1, 0), id="terminated"),
+        pytest.param(_DELETED, (1, 1), id="terminated and deleted"),
+        pytest.param(_EVICTED, (1, 1), id="evicted"),
+        pytest.param(_FINISHED, (1, 0), id="finished"),
     ],
 )
 def test_spec_2_6_truth_table_of_queries(life: PodLife, answers: tuple[int, ...]) -> None:
     assert (
-        lifecycle.is_known_terminated(life),
-        lifecycle.could_have_running_containers(life, True),
-        lifecycle.should_be_finished(life, True),
         lifecycle.is_termination_requested(life),
-        lifecycle.should_containers_be_terminating(life, True),
-        lifecycle.should_runtime_be_removed(life, True),
         lifecycle.should_content_be_removed(life, True),
-        lifecycle.is_terminating_under_name(life),
     ) == answers
 
 

@@ -33,8 +33,7 @@ from config.objects import (
     VolumeMount,
 )
 from config.pods.identity import CONFIG_SOURCE
-from runtime.cri.enums import Protocol
-from runtime.cri.messages import ContainerConfig, Image, Int64Value, PodSandboxConfig
+from runtime.cri.messages import ContainerConfig, Image, Int64Value, PodSandboxConfig, Protocol
 from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar
 
 DATA = {"data": "/pods/data"}

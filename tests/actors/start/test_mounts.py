@@ -26,8 +26,7 @@ from config.objects import (
     VolumeDevice,
     VolumeMount,
 )
-from runtime.cri.enums import MountPropagation
-from runtime.cri.messages import Device, IDMapping, ImageSpec, Mount
+from runtime.cri.messages import Device, IDMapping, ImageSpec, Mount, MountPropagation
 from tests.actors.pod_pictures import container, pod
 
 DATA = VolumesInside(

@@ -27,8 +27,16 @@ from config.objects import (
     SecurityContext,
     SELinuxOptions,
 )
-from runtime.cri.enums import NamespaceMode, ProfileType, SupplementalGroupsPolicy
-from runtime.cri.messages import IDMapping, Image, Int64Value, LinuxContainerSecurityContext, UserNamespace
+from runtime.cri.messages import (
+    IDMapping,
+    Image,
+    Int64Value,
+    LinuxContainerSecurityContext,
+    NamespaceMode,
+    ProfileType,
+    SupplementalGroupsPolicy,
+    UserNamespace,
+)
 from tests.actors.pod_pictures import container, pod
 
 POD, NODE, ALONE, TARGET = NamespaceMode.POD, NamespaceMode.NODE, NamespaceMode.CONTAINER, NamespaceMode.TARGET

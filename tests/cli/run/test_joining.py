@@ -19,6 +19,7 @@ from cli.run.node_start import open_lines
 from cli.simulated.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
 from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
 from config.credentials.kubeconfig import Pem, kubeconfig_document
+from config.flags.command_line import parse_flags
 from config.kubelet import KubeletConfiguration
 from config.objects import (
     CertificateSigningRequest,
@@ -30,7 +31,7 @@ from runtime.api import Api, ApiError, list_objects, update
 from runtime.api.access import read_access
 from runtime.io.event_loop import LoopThread
 from runtime.state.certificate_keys import CLIENT, LocalCertificateKeys, current_file
-from runtime.state.config_files import configuration_of_command_line
+from runtime.state.config_files import configuration_of
 from simulation.apiserver.tls import Authority
 
 NODE = "worker-1"
@@ -89,7 +90,7 @@ def joining(served: EmbeddedApi, tmp_path: Path) -> Iterator[Joining]:
         closing(LoopThread("test")) as loop,
         closing(open_lines(read_access(served.kubeconfig), loop, KubeletConfiguration())) as lines,
     ):
-        yield Joining(configuration_of_command_line(flags), loop, lines.main, tmp_path)
+        yield Joining(configuration_of(parse_flags(flags)), loop, lines.main, tmp_path)
 
 
 def test_an_agent_that_begins_again_waits_for_the_request_of_the_one_before(joining: Joining) -> None:

@@ -2,14 +2,15 @@
 
 import pytest
 
+from config.api import resources as api_resources
 from config.api.resources import (
-    ALL_RESOURCES,
     CERTIFICATE_SIGNING_REQUESTS,
     LEASES,
     NODES,
     PODS,
     SERVICE_ACCOUNTS,
     TOKEN_REVIEWS,
+    Resource,
 )
 from config.documents.codec import DocumentError
 from config.objects import ObjectMeta, Pod
@@ -36,7 +37,7 @@ def test_paths(path: str, expected: str) -> None:
 
 
 def test_every_kind_calls_its_group_as_its_resource_does() -> None:
-    for resource in ALL_RESOURCES:
+    for resource in (each for each in vars(api_resources).values() if isinstance(each, Resource)):
         assert resource.kind().api_version == resource.api_version, resource
         assert resource.plural.startswith(resource.kind.__name__.lower().rstrip("s")), resource
 

@@ -1,17 +1,19 @@
 """What secrets and config maps hold comes out as bytes, and what is no base64 is told without being shown."""
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.api.secret_data import base64_text, config_map_bytes, secret_bytes
+from config.api.secret_data import config_map_bytes, secret_bytes
 from config.documents.codec import DocumentError
 from config.objects import ConfigMap, Secret
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.binary(max_size=20), max_size=4))
 def test_bytes_come_back_from_a_secret_and_a_config_map(values: dict[str, bytes]) -> None:
-    encoded = {key: base64_text(value) for key, value in values.items()}
+    encoded = {key: base64.b64encode(value).decode() for key, value in values.items()}
     assert secret_bytes(Secret(data=encoded)) == values
     assert config_map_bytes(ConfigMap(binary_data=encoded)) == values
 

@@ -9,11 +9,9 @@ from config.api.selectors import (
     FieldRequirement,
     SelectorError,
     escape_field_value,
-    label_query,
     parse_field_selector,
     parse_label_selector,
 )
-from config.objects import LabelSelector, LabelSelectorRequirement
 
 WEB = {"app": "web", "tier": "front", "weight": "10", "empty": "", "example.com/a": "b"}
 
@@ -89,49 +87,6 @@ def test_a_fault_of_a_label_selector_says_where_and_what(selector: str, characte
         parse_label_selector(selector)
     assert reason in caught.value.reason
     assert str(caught.value).startswith(f"selector {selector!r}, character {character}: ")
-
-
-def selecting(*expressions: tuple[str, str, tuple[str, ...]], **labels: str) -> LabelSelector:
-    requirements = tuple(LabelSelectorRequirement(key=k, operator=o, values=v) for k, o, v in expressions)
-    return LabelSelector(match_labels=labels, match_expressions=requirements)
-
-
-@pytest.mark.parametrize(
-    ("selector", "matches"),
-    [
-        (None, False),
-        (LabelSelector(), True),
-        (selecting(app="web"), True),
-        (selecting(app="web", tier="back"), False),
-        (selecting(("app", "In", ("web", "db"))), True),
-        (selecting(("app", "NotIn", ("web",))), False),
-        (selecting(("other", "NotIn", ("web",))), True),
-        (selecting(("app", "Exists", ())), True),
-        (selecting(("app", "DoesNotExist", ())), False),
-        (selecting(("other", "DoesNotExist", ()), app="web"), True),
-    ],
-)
-def test_label_selector_objects(selector: LabelSelector | None, matches: bool) -> None:
-    assert label_query(selector).matches(WEB) is matches
-
-
-@pytest.mark.parametrize(
-    ("selector", "where"),
-    [
-        (selecting(("app", "in", ("web",))), "$.matchExpressions[0].operator"),
-        (selecting(("app", "In", ())), "$.matchExpressions[0].values"),
-        (selecting(("a", "Exists", ()), ("app", "Exists", ("web",))), "$.matchExpressions[1].values"),
-        (selecting(("a b", "Exists", ())), "$.matchExpressions[0].key"),
-        (selecting(app="a b"), '$.matchLabels["app"]'),
-    ],
-)
-def test_a_fault_of_a_label_selector_object_says_where(selector: LabelSelector, where: str) -> None:
-    with pytest.raises(SelectorError) as caught:
-        label_query(selector)
-    assert caught.value.where == where
-    with pytest.raises(SelectorError) as caught:
-        label_query(selector, "$.spec.selector")
-    assert caught.value.where == where.replace("$", "$.spec.selector")
 
 
 names = st.from_regex(r"\A[a-z]([-a-z0-9_.]{0,5}[a-z0-9])?\Z")

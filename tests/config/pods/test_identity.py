@@ -14,7 +14,6 @@ from config.pods.identity import (
     is_sidecar,
     is_static,
     mirror_hash,
-    preemptable,
     qos_class,
     source_of,
 )
@@ -69,23 +68,6 @@ def test_the_source_annotation_makes_static_and_the_mirror_annotation_mirror(
 def test_criticality(subject: Pod, critical: bool, node_critical: bool) -> None:
     assert is_critical(subject) is critical
     assert is_node_critical(subject) is node_critical
-
-
-@pytest.mark.parametrize(
-    ("preemptor", "victim", "expected"),
-    [
-        (pod({SOURCE: "file"}), pod(), True),
-        (pod({SOURCE: "file"}), pod({SOURCE: "file"}), False),
-        (pod(), pod(), False),
-        (pod(priority=10), pod(priority=9), True),
-        (pod(priority=10), pod(priority=10), False),
-        (pod(priority=10), pod(), False),
-        (pod(priority=SYSTEM), pod(priority=SYSTEM + 1), False),
-        (pod(priority=SYSTEM + 1), pod(priority=SYSTEM), True),
-    ],
-)
-def test_who_may_be_ended_for_whom(preemptor: Pod, victim: Pod, expected: bool) -> None:
-    assert preemptable(preemptor, victim) is expected
 
 
 def test_names_and_hashes() -> None:

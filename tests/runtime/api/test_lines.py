@@ -118,7 +118,7 @@ def test_connections_can_be_reset_by_hand(serve: Serve, open_lines: Open) -> Non
     server = serve(echo)
     lines = open_lines(server)
     lines.main.call(GET).result(WAIT)
-    lines.reset_connections()
+    lines.loop.post(lines.connections.reset)
     lines.main.call(GET).result(WAIT)
     assert len(server.connections) == 2
 
@@ -159,7 +159,7 @@ def test_a_reset_fails_the_calls_in_flight(serve: Serve, open_lines: Open) -> No
     lines = open_lines(serve(hang))
     pending = lines.main.call(GET)
     assert came.wait(WAIT)
-    lines.reset_connections()
+    lines.loop.post(lines.connections.reset)
     error = pending.exception(WAIT)
     assert isinstance(error, ApiError)
     assert error.reason == "Unreachable"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from config.objects import ImageVolumeSource, PersistentVolumeSpec, Pod, Volume
+from config.objects import ImageVolumeSource, Pod, Volume
+from config.pods.volume_sources import VOLUME_SOURCES
+from runtime.csi.client import GrpcCsiDrivers
 from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
 from runtime.volumes.image_volume import ImagePlugin
-from runtime.volumes.refused_kinds import REFUSED, refused_plugins
+from runtime.volumes.kinds import volume_plugins
+from runtime.volumes.mounts import KernelMounts
+from runtime.volumes.refused_kinds import refused_plugins
 
 PLACE = VolumePlace("u", "p", "v", False, "/nowhere")
 
@@ -31,13 +37,16 @@ def test_a_kind_that_is_not_served_says_what_to_use_instead(source: str, said: s
         plugin.prepare(Pod(), spec, PLACE, say)
 
 
-def test_every_refused_kind_is_one_of_the_api():
-    assert set(REFUSED) <= {*Volume.__struct_fields__, *PersistentVolumeSpec.__struct_fields__}
-
-
 def test_nothing_of_an_image_lies_on_disk():
     spec = VolumeSpec(name="v", volume=Volume(name="v", image=ImageVolumeSource(reference="a")), source="image")
     assert ImagePlugin().prepare(Pod(), spec, PLACE, say) == ""
     spec = VolumeSpec(name="v", volume=Volume(name="v", image=ImageVolumeSource()), source="image")
     with pytest.raises(VolumeError, match="names no image"):
         ImagePlugin().prepare(Pod(), spec, PLACE, say)
+
+
+def test_every_kind_that_is_served_or_refused_has_one_plugin(tmp_path: Path):
+    plugins = volume_plugins(str(tmp_path), KernelMounts(), 0, GrpcCsiDrivers())
+    of_nodes = sorted(source for source, kind in VOLUME_SOURCES.items() if kind.served or kind.refusal)
+    assert sorted(plugin.source for plugin in plugins) == of_nodes
+    assert all(plugin.name == VOLUME_SOURCES[plugin.source].plugin for plugin in plugins)

@@ -11,8 +11,7 @@ import pytest
 from actors.kernel import Pending
 from actors.kernel.dispatcher import Dispatcher
 from runtime.cri import Cri
-from runtime.cri.enums import ContainerState
-from runtime.cri.messages import ListPodSandboxRequest
+from runtime.cri.messages import ContainerState, ListPodSandboxRequest
 from runtime.io.pending import Subscription
 from simulation.cri.state import POD_UID_LABEL
 from simulation.node.simulated_node import SimulatedNode

@@ -9,7 +9,7 @@ import pytest
 from actors.messages.pods import LookAgain
 from actors.model.identity import CONTAINER_NAME
 from actors.pod.worker import PodWorker
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord
 from tests.simulation.node.test_api_server import Cluster

@@ -11,8 +11,7 @@ import pytest
 from actors.model.id_ranges import IdRange, read_document
 from actors.resources.abilities import Abilities
 from config.kubelet import KubeletConfiguration
-from runtime.cri.enums import NamespaceMode
-from runtime.cri.messages import PodSandboxConfig
+from runtime.cri.messages import NamespaceMode, PodSandboxConfig
 from simulation.cri.state import ContainerRecord
 from simulation.host.host import SimulatedPodFiles
 from simulation.node.simulated_node import ROOT

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from actors.model.identity import CONTAINER_NAME
-from runtime.cri.enums import ContainerState
 from runtime.cri.errors import StatusCode
+from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
 from simulation.cri.state import Refusal
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest

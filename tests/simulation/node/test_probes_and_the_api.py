@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri.behaviour import PREFIX
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container, manifest

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.messages.references import HoldObjects
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from runtime.cri.verbs import PULL_IMAGE
 from simulation.cri import Settings
 from tests.simulation.node.test_api_server import MINUTE, Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from config.kubelet.feature_gates import FeatureGates
-from runtime.cri.enums import Signal
+from runtime.cri.messages import Signal
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 MINUTE = 60 * SECOND

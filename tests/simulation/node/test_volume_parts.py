@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cli.inspect.local_views import explanation
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
 from simulation.cri.state import ContainerRecord
 from tests.simulation.node.test_api_server import Cluster

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import SimulatedDispatcher
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.node.simulated_node import SimulatedNode
 from tests.actors.kernel.drivers import PoolDriver
 from tests.simulation.node.test_crowds import THREADS_MAX, threads_beside_lanes

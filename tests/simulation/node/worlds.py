@@ -13,7 +13,7 @@ from actors.kernel import Actor, Message, SimulatedDispatcher
 from actors.pod.worker import PodWorker
 from config.kubelet import KubeletConfiguration
 from config.objects import ContainerStatus, Pod
-from runtime.cri.enums import ContainerState
+from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord

@@ -19,10 +19,11 @@ from config.pods.identity import QosClass, qos_class
 from runtime.cgroups.capability import CgroupLimits, Cgroups
 from runtime.cgroups.names import CGROUPFS, KUBEPODS, SYSTEMD, Words, pod_words, root_words, tier_words
 from runtime.cri import StatusCode
-from runtime.cri.enums import CgroupDriver, ContainerState
 from runtime.cri.messages import (
+    CgroupDriver,
     ContainerConfig,
     ContainerMetadata,
+    ContainerState,
     CreateContainerRequest,
     ImageSpec,
     LinuxPodSandboxConfig,

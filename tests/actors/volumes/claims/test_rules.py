@@ -13,9 +13,8 @@ from actors.volumes.claims.rules import (
     groups_of,
     mode_refusal,
     options_refusal,
-    other_source_of,
+    persistent_source_of,
     place_refusal,
-    source_of,
     spec_of,
     volume_refusal,
     wanted_growth,
@@ -141,7 +140,7 @@ def test_a_volume_that_asks_for_no_place_can_be_had_everywhere():
 )
 def test_options_for_mounting_need_something_that_is_mounted(source: dict[str, Any], refused: bool):
     persistent = volume(mountOptions=["noatime"], **source)
-    assert bool(options_refusal(persistent, source_of(persistent))) is refused
+    assert bool(options_refusal(persistent, persistent_source_of(persistent))) is refused
 
 
 def test_what_is_made_of_a_claim():
@@ -159,7 +158,7 @@ def test_what_is_made_of_a_claim():
 def test_the_disk_of_a_cloud_is_its_drivers():
     persistent = volume(gcePersistentDisk={"pdName": "disk"})
     assert spec_of(BY_NAME, "", claim(), persistent).source == "csi"
-    assert other_source_of(volume(cephfs={"monitors": ["m"]})) == "cephfs"
+    assert persistent_source_of(volume(cephfs={"monitors": ["m"]})) == ""
 
 
 @pytest.mark.parametrize(("text", "groups"), [("4711", (4711,)), ("", ()), ("-1", ()), ("many", ())])

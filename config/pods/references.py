@@ -8,21 +8,9 @@ from __future__ import annotations
 
 from config.documents.places import Place
 from config.objects import Container, PodSpec, Volume, VolumeProjection
+from config.pods.volume_sources import VOLUME_SOURCES
 
 _HINT = "remove it: a static pod runs without the API server"
-
-# Volumes whose data or credentials come from objects of the API; attribute -> what it is.
-_VOLUMES = {
-    "secret": "a secret",
-    "config_map": "a config map",
-    "csi": "a CSI volume",
-    "persistent_volume_claim": "a persistent volume claim",
-    "ephemeral": "an ephemeral volume claim",
-    "azure_file": "an azureFile volume",
-    "glusterfs": "a glusterfs volume",
-}
-# Volumes that may name a secret in `secret_ref` and are harmless otherwise.
-_WITH_SECRETS = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io", "storageos")
 
 _PROJECTIONS = {
     "secret": "a secret",
@@ -79,12 +67,11 @@ def _check_volume(at: Place, volume: Volume, every: bool) -> None:
             _check_projection(place, projection, every)
     if not every:
         return
-    for name, what in _VOLUMES.items():
-        if getattr(volume, name) is not None:
-            _refuse(at, what)
-    for name in _WITH_SECRETS:
-        source = getattr(volume, name)
-        if source is not None and source.secret_ref is not None:
+    for name, kind in VOLUME_SOURCES.items():
+        source = getattr(volume, name, None)
+        if source is not None and kind.api_data:
+            _refuse(at, kind.api_data)
+        if source is not None and kind.secret_ref and source.secret_ref is not None:
             _refuse(at, "a secret")
 
 

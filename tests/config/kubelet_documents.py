@@ -1,0 +1,20 @@
+"""KubeletConfiguration documents for tests: one document read and defaulted, as the merge of several does it."""
+
+from __future__ import annotations
+
+import yaml
+
+from config.kubelet import KubeletConfiguration, ReadConfiguration, configuration_document
+from config.kubelet.reading import read_bytes, read_plain
+
+
+def decode_kubelet_configuration(text: bytes) -> ReadConfiguration:
+    """Read and default one YAML or JSON document; values are not yet checked against each other (`validate`)."""
+    value, faults = read_bytes(text)
+    read = read_plain(value)
+    return ReadConfiguration(read.configuration, (*faults, *read.faults), read.warnings)
+
+
+def encode_kubelet_configuration(configuration: KubeletConfiguration) -> bytes:
+    """The document as YAML with sorted keys."""
+    return yaml.safe_dump(configuration_document(configuration), allow_unicode=True).encode()

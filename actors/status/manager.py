@@ -23,6 +23,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.messages.images import PodWaitedForImage
 from actors.messages.mirrors import MirrorPodSeen
 from actors.messages.pods import ListPods
 from actors.messages.status import (
@@ -201,6 +202,10 @@ class StatusManagerActor(Actor):
         if known is not None and not known.finished:
             known.finished = True
             self._consider(message.uid, known)
+
+    @handles(PodWaitedForImage)
+    def pod_waited_for_image(self, message: PodWaitedForImage) -> None:
+        self._measures.pulled(message.uid, message.began_ns, message.ended_ns)
 
     @handles(PodForgotten)
     def pod_forgotten(self, message: PodForgotten) -> None:

@@ -20,6 +20,7 @@ from actors.pod.services import PodServices
 from actors.pod_status.ips import pod_ips
 from actors.probes.rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probes.runner import ProbeRunner, has_probes, probed_containers
+from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, PodStatus
 from config.pods.identity import containers_by_name
 
@@ -150,8 +151,8 @@ class PodProbes(WorkerPart):
         if readiness or startup:
             self.results = msgspec.structs.replace(
                 self.results,
-                readiness={**self.results.readiness, **readiness},
-                startup={**self.results.startup, **startup},
+                readiness=FrozenMap({**self.results.readiness, **readiness}),
+                startup=FrozenMap({**self.results.startup, **startup}),
             )
 
 

@@ -53,6 +53,7 @@ from actors.probes.state import (
     beginning,
     is_well,
 )
+from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, PodSpec, Probe
 from config.pods.identity import lasting_containers
 from config.pods.once_per_spec import once_per_spec
@@ -370,7 +371,7 @@ class ProbeRunner(Actor):
         for key, life in self._lives.items():
             if life.container_id and life.result is not None:
                 found[key.kind][life.container_id] = life.result
-        return ProbeResults(True, found[_STARTUP], found[_LIVENESS], found[_READINESS])
+        return ProbeResults(True, *(FrozenMap(found[kind]) for kind in (_STARTUP, _LIVENESS, _READINESS)))
 
 
 def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:

@@ -23,6 +23,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.messages.images import PodWaitedForImage
 from actors.messages.mirrors import MirrorPodSeen
 from actors.messages.pods import ListPods
 from actors.messages.status import (
@@ -56,8 +57,6 @@ MAX_WRITES = 16
 WRITE_LIMIT_NS = 15 * SECOND_NS
 FIRST_PAUSE_NS = SECOND_NS // 4
 MAX_PAUSE_NS = 10 * SECOND_NS
-
-_ENDED, _REST = Urgency.ENDED, Urgency.REST
 
 
 class WriteEnded(Message, frozen=True):
@@ -202,6 +201,10 @@ class StatusManagerActor(Actor):
             known.finished = True
             self._consider(message.uid, known)
 
+    @handles(PodWaitedForImage)
+    def pod_waited_for_image(self, message: PodWaitedForImage) -> None:
+        self._measures.pulled(message.uid, message.began_ns, message.ended_ns)
+
     @handles(PodForgotten)
     def pod_forgotten(self, message: PodForgotten) -> None:
         self._pods.pop(message.uid, None)
@@ -230,12 +233,12 @@ class StatusManagerActor(Actor):
             self._measures.shown(uid, self.now_ns())
             self._queue.drop(uid)
             if known.is_to_go():
-                self._write_or_wait(uid, known, _ENDED)
+                self._write_or_wait(uid, known, Urgency.ENDED)
             return
         self._measures.wanted(uid, self.now_ns())
         shown = None if known.api is None else known.api.status
         urgent = urgency(shown, known.wanted, ending=known.is_ending())
-        if urgent is _REST and uid not in self._queue.waiting:
+        if urgent is Urgency.REST and uid not in self._queue.waiting:
             self._queue.keep_back(uid, self.now_ns() + ON_ITS_WAY_NS)
             self._set_alarm()
             return
@@ -247,7 +250,7 @@ class StatusManagerActor(Actor):
         for uid in self._queue.take_due(self.now_ns()):
             known = self._pods.get(uid)
             if known is not None and known.may_be_written() and not known.want():
-                self._queue.put(uid, _REST)
+                self._queue.put(uid, Urgency.REST)
         self._pump()
         self._set_alarm()
 
@@ -350,7 +353,7 @@ class StatusManagerActor(Actor):
         elif error.outcome_unknown or error.code == 429:
             self._consider(uid, known)
             if uid not in self._queue.waiting:
-                self._queue.put(uid, _REST)
+                self._queue.put(uid, Urgency.REST)
         else:
             if not self._refused:
                 self.after(SWEEP_NS, Sweep())

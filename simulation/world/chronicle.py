@@ -24,7 +24,6 @@ from simulation.world.statuses import is_ready, pressures_in, restarts_in, runni
 
 VIOLATIONS_KEPT = 100
 READY = "Ready"
-_RUNNING = ContainerState.CONTAINER_RUNNING
 
 Json = dict[str, Any]
 
@@ -95,7 +94,7 @@ class Chronicle:
 
     def container_changed(self, record: ContainerRecord) -> None:
         """Told by a runtime."""
-        uid, runs = record.sandbox.pod_uid, record.state is _RUNNING
+        uid, runs = record.sandbox.pod_uid, record.state is ContainerState.CONTAINER_RUNNING
         pod = self.pods.get(uid) or self._ghosts.get(uid)
         if pod is None:
             known = self.on_stranger(record)

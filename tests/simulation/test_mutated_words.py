@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 import actors.kernel.heartbeat
-import actors.node.handouts
 import actors.node.status.lease
+import actors.node.wiring
 import actors.pod.sync
 import actors.probes.runner
 import actors.status.manager
@@ -45,7 +45,7 @@ def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mu
         limits = log_limits(configuration)
         return None if limits is None else msgspec.structs.replace(limits, every_ns=3 * limits.every_ns)
 
-    monkeypatch.setattr(actors.node.handouts, "log_limits", seldom)
+    monkeypatch.setattr(actors.node.wiring, "log_limits", seldom)
     assert is_found_out("chatty", None, "logs-are-bounded", lasts="9s")
 
 

@@ -31,6 +31,7 @@ from actors.messages.plugins import (
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.node_object.csi_node import collision, is_of_another_node, next_csi_node
 from config.api.resources import CSI_NODES
+from config.frozen_map import FrozenMap
 from config.objects import CSINode
 from runtime.api import Api, ApiError, create, delete, get, update
 from runtime.csi.capability import NodeInfo
@@ -124,7 +125,9 @@ class CsiNodeActor(Actor):
     def _tell_node(self) -> None:
         node_ids = {name: info.node_id for name, info in self._drivers.items()}
         labels = {key: value for info in self._drivers.values() for key, value in info.topology.items()}
-        self._node_status.tell(DriversOnNodeObserved(node_ids, labels, tuple(sorted(self._withdrawn))))
+        self._node_status.tell(
+            DriversOnNodeObserved(FrozenMap(node_ids), FrozenMap(labels), tuple(sorted(self._withdrawn)))
+        )
 
     # --- the object -------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from actors.messages.volumes import (
 )
 from actors.volumes.contents import ContentSources
 from actors.volumes.reconciler import VolumeReconcilerActor
+from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, ConfigMapVolumeSource, Pod, Volume
 from tests.actors.recorders import Recorder, only
 from tests.actors.volumes.test_contents import (
@@ -111,7 +112,7 @@ class World:
             self.workers[uid].tell(RenewVolumes())
         elif deed == 7:
             # An answer that is none: the actor fails, and everything that it knew is lost.
-            self.actor.tell(ObjectsRead("nonsense", {}, {}))
+            self.actor.tell(ObjectsRead("nonsense", FrozenMap(), FrozenMap()))
         elif len(self.pods) > PODS // 2:
             uid = self.chance.choice(sorted(self.pods))
             del self.pods[uid]

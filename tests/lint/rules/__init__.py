@@ -57,9 +57,18 @@ TreeRule = Callable[[Iterable[Module]], Iterable[Finding]]
 
 def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
-    from tests.lint.rules import clock, floors, kernel_words, names, rooms, sets, sleeping
+    from tests.lint.rules import clock, floors, kernel_words, messages, names, rooms, sets, sleeping
 
-    return (names.check, floors.check, rooms.check, kernel_words.check, clock.check, sets.check, sleeping.check)
+    return (
+        names.check,
+        floors.check,
+        rooms.check,
+        kernel_words.check,
+        clock.check,
+        sets.check,
+        sleeping.check,
+        messages.check,
+    )
 
 
 def all_tree_rules() -> tuple[TreeRule, ...]:

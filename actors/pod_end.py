@@ -12,7 +12,7 @@ from actors.history_messages import PodWait
 from actors.kernel import Actor
 from actors.messages import CollectPod, PodCollected, Remains
 from actors.observed import ObservedPod
-from actors.pod_lifecycle import TERMINATED, TERMINATING, PodLife, should_content_be_removed
+from actors.pod_lifecycle import PodLife, PodStage, should_content_be_removed
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
 from actors.pod_view import PodView, Question, RetryLaterError
@@ -119,7 +119,7 @@ class PodEnd(WorkerPart):
     def waits(self, life: PodLife) -> tuple[PodWait, ...]:
         """What the end of the pod waits for, after a pass."""
         stage = life.stage
-        if stage is TERMINATING:
+        if stage is PodStage.TERMINATING:
             if self._view.stops.under_way():
                 return self._view.stops.waits()
             deeds = ", ".join(sorted(self._view.deeds.under_way()))
@@ -127,7 +127,7 @@ class PodEnd(WorkerPart):
         if self._trouble:
             at_ns = self._worker.wall_ns() + RETRY_NS
             return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
-        if stage is TERMINATED and not self._released:
+        if stage is PodStage.TERMINATED and not self._released:
             return _VOLUMES_GO
         if should_content_be_removed(life, True) and not self._collected:
             return _REMAINS_GO

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actors.container_start import Gone, HookEnded, PodEnds, Stage, StartLife
+from actors.container_start import Gone, HookEnded, PodEnds, StartLife, StartStage
 from actors.history_messages import HistoryKind, PodWait
 from actors.hook_rules import HookImpossibleError, HookKind, hook_of, words_of
 from actors.hook_runner import HookEnded as HookRunEnded
@@ -62,7 +62,7 @@ class PostStarts(WorkerPart):
             over = self._failed(container, message.container_id, message.error)
         else:
             self._view.history.note(HistoryKind.EVENT, f"container {container.name}: its postStart hook has ended")
-        if self._meet(container, over).stage is Stage.STARTED:
+        if self._meet(container, over).stage is StartStage.STARTED:
             self._forget(message.container_id)
 
     def settle(self, observed: ObservedPod) -> None:
@@ -83,7 +83,7 @@ class PostStarts(WorkerPart):
         """
         for container_id, container in self._containers.items():
             life = self._view.start_lives.of(container.name)
-            if life.stage is Stage.UNDONE and life.id == container_id:
+            if life.stage is StartStage.UNDONE and life.id == container_id:
                 self._end(container, container_id)
 
     def drop(self) -> None:

@@ -16,7 +16,7 @@ from actors.kernel import Actor, ActorRef, Message
 from actors.volume_actual import ActualWorld, PodDirectory, Trouble
 from actors.volume_messages import VolumesReleased
 from actors.volume_plan import POD_ITSELF, Step, plan_unwanted
-from actors.volume_state import Failed, Found, Stage
+from actors.volume_state import Failed, Found, ThingStage
 from runtime.volumes.capability import LocatedVolume
 
 STILL_THERE = Trouble("volumes that were taken down are there again")
@@ -64,7 +64,7 @@ class VolumeReleases:
         things = self._actual.pod(uid)
         for thing in (things.directory, *things.volumes.values()):
             thing.retry_at_ns = 0
-        if things.directory.life.stage is Stage.ABSENT:
+        if things.directory.life.stage is ThingStage.ABSENT:
             self._actual.meet(PodDirectory(uid), Found())  # unless the disk says otherwise
         self.advance(uid)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from actors.history_messages import NoteHistory
 from actors.messages import RuntimeStateObserved, SourceReady, UnknownPodsObserved
 from actors.status_messages import PodStatusChanged
-from actors.sync_loop import HOUSEKEEPING_NS, KNOWN_PODS_NS
+from actors.sync.questions import KNOWN_PODS_NS
+from actors.sync_loop import HOUSEKEEPING_NS
 from config.pod_identity import SOURCE_API, SOURCE_FILE
 from tests.actors.probes import only
 from tests.actors.sync_loop.worlds import ADD, REMOVE, SECOND_NS, UPDATE, End, World, changed, pod, running

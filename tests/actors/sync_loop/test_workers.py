@@ -10,7 +10,8 @@ from actors.messages import KnownPods, Operation, SyncPod, WantKnownPods
 from actors.reference_messages import SurroundingsChanged
 from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, StatusManagerStarted
 from actors.surroundings import Surroundings
-from actors.sync_loop import KNOWN_PODS_NS, SyncLoopActor
+from actors.sync.questions import KNOWN_PODS_NS
+from actors.sync_loop import SyncLoopActor
 from config.objects import Pod, PodCondition, PodStatus
 from config.pod_identity import SOURCE_API, SOURCE_FILE
 from tests.actors.probes import Recorder, only

@@ -55,7 +55,7 @@ class Quarantine:
             del self._pods[quarantined.change.pod.metadata.uid]
 
     def holds(self, change: PodChanged) -> bool:
-        """Whether the pod stays in quarantine. Its retry then uses this form. Its end or a change in meaning frees it."""
+        """Whether the pod stays in quarantine; its retry then uses this form. Its end or a real change frees it."""
         uid = change.pod.metadata.uid
         quarantined = self._pods.get(uid)
         if quarantined is None or change.operation is Operation.REMOVE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from actors.messages.history import PodWait
 from actors.model.observed import ObservedContainer, ObservedPod
 from actors.pod_rules.action_types import PodActions, Start
-from actors.pod_rules.lifecycle import TERMINATING, Desired, Event, KillRequested, PodLife
+from actors.pod_rules.lifecycle import Desired, Event, KillRequested, PodLife, PodStage
 
 SECOND_NS = 1_000_000_000
 DETAIL_LIMIT = 300
@@ -43,7 +43,7 @@ def cause_of(event: Event, life: PodLife) -> str:
         if event.message or event.reason:
             return shortened(event.message or event.reason)
         return "no source desires it any more" if event.removed else ""
-    if isinstance(event, Desired) and life.stage is TERMINATING:
+    if isinstance(event, Desired) and life.stage is PodStage.TERMINATING:
         if event.deleting:
             return f"its deletion was asked for, with {life.grace_seconds} s of grace"
         return "its phase was final already" if event.over else ""

@@ -1,13 +1,15 @@
-"""How an actor comes to life in its cell, fails, and stops.
+"""How an actor starts in its cell, fails, and stops. Theory of operation:
 
-    NEW -> RUNNING -> STOPPING -> STOPPED
-            |    ^
-            v    |
-      BACKING_OFF / PARKED     (failed; the cell's alarm starts the next incarnation)
+    NEW          its first incarnation is not constructed yet
+    RUNNING      it handles messages
+    BACKING_OFF  it has failed; the cell's alarm starts the next incarnation soon
+    PARKED       it has used up its restarts; the cell's alarm tries again, but slowly
+    STOPPING     it starts nothing any more, and waits until its children have stopped
+    STOPPED      it is gone; the cell only answers that
 
-These functions are the inside of a cell's turns, as those of `handling` are. A failure is judged by the pure rule of
-`supervision`; here are its effects. A stop goes from the root to the leaves as a request and comes back from the
-leaves to the root as a fact: no actor runs `on_stop` before everything below it is gone.
+`TABLE` holds the moves between them. The functions below perform them on the cell's turns, as those of `handling` do.
+The pure rule of `supervision` judges a failure. The request to stop goes from the root to the leaves. The fact comes
+back from the leaves to the root: an actor runs `on_stop` after everything below it has stopped.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pykka
 
 from actors.kernel import handling
@@ -24,7 +27,8 @@ from actors.kernel.context import constructing
 from actors.kernel.dead_letters import Reason
 from actors.kernel.errors import text_of
 from actors.kernel.message import ActorStopped, ChildFailed, Escalated, Signal
-from actors.kernel.supervision import Action, Verdict, decide
+from actors.kernel.supervision import Action, decide
+from actors.machines.table import StateTable
 
 if TYPE_CHECKING:
     from actors.kernel.cell import Cell
@@ -36,7 +40,7 @@ NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Life(enum.Enum):
-    """See the module."""
+    """Where an actor is."""
 
     NEW = "new"
     RUNNING = "running"
@@ -44,6 +48,52 @@ class Life(enum.Enum):
     PARKED = "parked"
     STOPPING = "stopping"
     STOPPED = "stopped"
+
+
+class IncarnationBegan(msgspec.Struct, frozen=True):
+    """A constructor has returned."""
+
+
+class IncarnationFailed(msgspec.Struct, frozen=True):
+    """A constructor, handler or hook has failed. `action`: what the strategy decided."""
+
+    action: Action
+
+
+class StopBegan(msgspec.Struct, frozen=True):
+    """Somebody wants the actor to stop, or its strategy gives it up."""
+
+
+class StopEnded(msgspec.Struct, frozen=True):
+    """Its children have stopped, and `on_stop` has returned."""
+
+
+def _its_strategy_gives_up(cell: Cell, event: IncarnationFailed) -> bool:
+    """The root has nobody to report to and never gives up."""
+    return cell.parent is not None and event.action not in (Action.RESTART, Action.PARK)
+
+
+def _its_stop_was_requested(cell: Cell, event: IncarnationFailed) -> bool:
+    return cell.stop_requested
+
+
+def _restarts_are_left(cell: Cell, event: IncarnationFailed) -> bool:
+    return event.action is Action.RESTART
+
+
+_IDLE = (Life.NEW, Life.BACKING_OFF, Life.PARKED)
+TABLE: StateTable[Life, Cell] = StateTable("an actor", Life.NEW)
+TABLE.on(_IDLE, IncarnationBegan).to(Life.RUNNING, "its constructor has returned")
+(
+    TABLE.on((*_IDLE, Life.RUNNING), IncarnationFailed)
+    .to(Life.STOPPING, "its parent goes on without it", _its_strategy_gives_up)
+    .to(Life.STOPPING, "it is to stop anyway", _its_stop_was_requested)
+    .to(Life.BACKING_OFF, "it is tried again soon", _restarts_are_left)
+    .to(Life.PARKED, "it is tried again, but slowly")
+)
+TABLE.on(Life.STOPPING, IncarnationFailed).stay("a failure does not delay a stop")
+TABLE.on((*_IDLE, Life.RUNNING), StopBegan).to(Life.STOPPING, "its children stop first")
+TABLE.on(Life.STOPPING, StopEnded).to(Life.STOPPED, "nothing below it is left")
 
 
 def construct(cell: Cell) -> None:
@@ -64,12 +114,12 @@ def construct(cell: Cell) -> None:
         return
     constructing.cell = None
     cell.actor = actor
-    cell.life = Life.RUNNING
+    cell.life = TABLE.target(cell.life, cell, IncarnationBegan())
     actor._start_actor_loop()
 
 
 def fail(cell: Cell, failure: BaseException, last_message: str) -> None:
-    """The actor has failed; its strategy decides what comes next."""
+    """Drop the failed incarnation; the strategy and `TABLE` decide what comes next."""
     _drop_incarnation(cell, failure)
     cell.last_failure = text_of(failure)
     if cell.life is Life.STOPPING:
@@ -80,15 +130,15 @@ def fail(cell: Cell, failure: BaseException, last_message: str) -> None:
     verdict = decide(cell.strategy, cell.failures, now_ns, cell.dispatcher.chance.random())
     cell.failures = verdict.failures
     cell.system.log_failure(cell, failure, last_message, verdict)
-    if verdict.action is Action.RESTART or verdict.action is Action.PARK or cell.parent is None:
-        if cell.stop_requested:
-            begin_stop(cell)
-        else:
-            _back_off(cell, verdict, last_message)
+    failed = IncarnationFailed(verdict.action)
+    after = TABLE.target(cell.life, cell, failed)
+    if after is not Life.STOPPING:
+        _back_off(cell, after, verdict.delay_ns, last_message)
         return
-    cell.cause_of_death = cell.last_failure
+    if _its_strategy_gives_up(cell, failed):
+        cell.cause_of_death = cell.last_failure
     begin_stop(cell)
-    if verdict.action is Action.ESCALATE:
+    if verdict.action is Action.ESCALATE and cell.parent is not None:
         cell.parent.post(Escalated(failure), None)
 
 
@@ -107,27 +157,24 @@ def _drop_incarnation(cell: Cell, failure: BaseException) -> None:
     cell.effects = None
 
 
-def _back_off(cell: Cell, verdict: Verdict, last_message: str) -> None:
-    parked = verdict.action is not Action.RESTART
-    generation = cell.generation
+def _back_off(cell: Cell, life: Life, delay_ns: int, last_message: str) -> None:
+    generation, parked = cell.generation, life is Life.PARKED
     with cell.lock:
-        cell.life = Life.PARKED if parked else Life.BACKING_OFF
+        cell.life = life
         cell.restarts += 1
-        cell.alarm = cell.dispatcher.schedule(verdict.delay_ns, lambda: cell.wake(generation))
+        cell.alarm = cell.dispatcher.schedule(delay_ns, lambda: cell.wake(generation))
     parent = cell.parent
     if parent is not None and ChildFailed in parent.handlers:
-        failed = ChildFailed(
-            cell.ref, cell.name, cell.last_failure, cell.restarts, verdict.delay_ns, parked, last_message
-        )
+        failed = ChildFailed(cell.ref, cell.name, cell.last_failure, cell.restarts, delay_ns, parked, last_message)
         parent.post(failed, None)
 
 
 def begin_stop(cell: Cell) -> None:
-    """Send the children away; `finish_stop` follows when the last of them is gone."""
+    """Ask the children to stop; `finish_stop` follows when the last of them has."""
     with cell.lock:
         cell.stop_requested = True
         cell.start_due = False
-        cell.life = Life.STOPPING
+        cell.life = TABLE.target(cell.life, cell, StopBegan())
         children = list((cell.child_cells_by_name or {}).values())
         alarm, cell.alarm = cell.alarm, None
     if alarm is not None:
@@ -149,7 +196,7 @@ def finish_stop(cell: Cell) -> None:
     with cell.lock:
         if cell.life is Life.STOPPED:
             return
-        cell.life = Life.STOPPED
+        cell.life = TABLE.target(cell.life, cell, StopEnded())
         cell.stopped.set()
         left = cell.mailbox.close()
         watchers, cell.watchers = cell.watchers, None

@@ -512,9 +512,7 @@ class NodeWiring:
             expected=actors.resources,
             meters=can.meters,
             # All who tell it something when that changes, and not again.
-            informants=present(
-                actors.csi_node, actors.eviction, actors.shutdown, actors.volume_reconciler
-            ),
+            informants=present(actors.csi_node, actors.eviction, actors.shutdown, actors.volume_reconciler),
         )
 
     def node_lease(self) -> Recipe | None:

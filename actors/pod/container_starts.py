@@ -46,7 +46,6 @@ from actors.pod_rules.container_start import (
     BEGUN,
     HELD_UP,
     RUNNING,
-    UNPULLED,
     Created,
     Event,
     Gathered,
@@ -57,8 +56,8 @@ from actors.pod_rules.container_start import (
     PullNeeded,
     Refused,
     Running,
-    Stage,
     StartLife,
+    StartStage,
     Wanted,
 )
 from actors.start.container_config import Making, container_config, message_file
@@ -209,7 +208,7 @@ class ContainerStarts:
             if event is None:
                 break
             life = self._lives.meet(this.name, event)
-            if life.stage is UNPULLED and self._view.waiting.get(this.name) != (life.reason, life.message):
+            if life.stage is StartStage.UNPULLED and self._view.waiting.get(this.name) != (life.reason, life.message):
                 for said in backing_off(life.image):
                     self._say(this.name, said)
             self._show(this.name, life)
@@ -379,12 +378,12 @@ class ContainerStarts:
         self._view.on_disk(self._services.files.link_log, link, target)
 
 
-_DEEDS: Mapping[Stage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
-    Stage.LOOKING: ContainerStarts._look_for_image,
-    Stage.PULLING: ContainerStarts._ask_for_pull,
-    Stage.GATHERING: ContainerStarts._gather,
-    Stage.CREATING: ContainerStarts._create,
-    Stage.STARTING: ContainerStarts._start,
-    Stage.HOOKED: ContainerStarts._begin_hook,
+_DEEDS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
+    StartStage.LOOKING: ContainerStarts._look_for_image,
+    StartStage.PULLING: ContainerStarts._ask_for_pull,
+    StartStage.GATHERING: ContainerStarts._gather,
+    StartStage.CREATING: ContainerStarts._create,
+    StartStage.STARTING: ContainerStarts._start,
+    StartStage.HOOKED: ContainerStarts._begin_hook,
 }
 """What each stage asks for."""

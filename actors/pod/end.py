@@ -17,7 +17,7 @@ from actors.pod.part import WorkerPart
 from actors.pod.services import PodServices
 from actors.pod.show import PodShow
 from actors.pod.view import PodView, Question, RetryLaterError
-from actors.pod_rules.lifecycle import TERMINATED, TERMINATING, PodLife, should_content_be_removed
+from actors.pod_rules.lifecycle import PodLife, PodStage, should_content_be_removed
 from actors.pod_rules.termination import left_of, overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
 from actors.start.logs import link_path
 
@@ -119,7 +119,7 @@ class PodEnd(WorkerPart):
     def waits(self, life: PodLife) -> tuple[PodWait, ...]:
         """What the end of the pod waits for, after a pass."""
         stage = life.stage
-        if stage is TERMINATING:
+        if stage is PodStage.TERMINATING:
             if self._view.stops.under_way():
                 return self._view.stops.waits()
             deeds = ", ".join(sorted(self._view.deeds.under_way()))
@@ -127,7 +127,7 @@ class PodEnd(WorkerPart):
         if self._trouble:
             at_ns = self._worker.wall_ns() + RETRY_NS
             return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
-        if stage is TERMINATED and not self._released:
+        if stage is PodStage.TERMINATED and not self._released:
             return _VOLUMES_GO
         if should_content_be_removed(life, True) and not self._collected:
             return _REMAINS_GO

@@ -14,7 +14,7 @@ from actors.events.history_words import DETAIL_LIMIT, begins, cause_of, decision
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.model.observed import ObservedPod
 from actors.pod_rules.action_types import PodActions
-from actors.pod_rules.lifecycle import BEGINNING, Event, Step
+from actors.pod_rules.lifecycle import BEGINNING, Event, PodStep
 
 if TYPE_CHECKING:
     from actors.kernel import Actor, ActorRef
@@ -75,13 +75,13 @@ class PodHistory:
             text, detail = shortened(text), shortened(detail)
         self._entries += (HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns),)
 
-    def moved(self, event: Event, step: Step) -> None:
+    def moved(self, event: Event, step: PodStep) -> None:
         """The pod has met an event."""
         before, self._life = self._life, step.life
         if step.life is before:
             return
         if step.moved:
-            self.note(_STAGE, f"{step.life.stage}: {step.rule.why}", cause_of(event, step.life))
+            self.note(_STAGE, f"{step.life.stage}: {step.why}", cause_of(event, step.life))
         elif before.grace_seconds is not None and step.life.grace_seconds != before.grace_seconds:
             text = f"it is hurried: {step.life.grace_seconds} s of grace instead of {before.grace_seconds} s"
             self.note(_STAGE, text, cause_of(event, step.life))

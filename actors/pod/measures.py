@@ -6,13 +6,18 @@ from collections.abc import Callable
 
 from actors.model.times import ns_of
 from actors.pod.part import WorkerPart
-from actors.pod_rules.lifecycle import FINISHED, SYNCING, TERMINATED, TERMINATING, Stage
+from actors.pod_rules.lifecycle import PodStage
 from config.objects import Pod
 from config.pods.identity import CONFIG_SEEN
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 
-_OPERATIONS = {SYNCING: "sync", TERMINATING: "terminating", TERMINATED: "terminated", FINISHED: "terminated"}
+_OPERATIONS = {
+    PodStage.SYNCING: "sync",
+    PodStage.TERMINATING: "terminating",
+    PodStage.TERMINATED: "terminated",
+    PodStage.FINISHED: "terminated",
+}
 
 
 class WorkerMeasures(WorkerPart):
@@ -21,14 +26,14 @@ class WorkerMeasures(WorkerPart):
     _meters: Meters
     _first: bool = True
 
-    def passed(self, stage: Stage, pod: Pod | None, took_ns: int, wall_ns: Callable[[], int]) -> None:
+    def passed(self, stage: PodStage, pod: Pod | None, took_ns: int, wall_ns: Callable[[], int]) -> None:
         """A pass has just ended, that found the pod in this stage. `wall_ns`: the time of day."""
         operation = _OPERATIONS.get(stage)
         if operation is None or pod is None:
             return
         if self._first:
             self._first = False
-            operation = "create" if stage is SYNCING else operation
+            operation = "create" if stage is PodStage.SYNCING else operation
             seen_ns = ns_of(pod.metadata.annotations.get(CONFIG_SEEN))
             if seen_ns is not None:
                 self._meters.took(names.WORKER_START, max(0, wall_ns() - took_ns - seen_ns))

@@ -16,7 +16,7 @@ from actors.pod.hook_rules import HookImpossibleError, HookKind, hook_of, words_
 from actors.pod.hook_runner import HookEnded as HookRunEnded
 from actors.pod.hook_runner import HookRunner, HookTimeIsUp
 from actors.pod.part import WorkerPart
-from actors.pod_rules.container_start import Gone, HookEnded, PodEnds, Stage, StartLife
+from actors.pod_rules.container_start import Gone, HookEnded, PodEnds, StartLife, StartStage
 from actors.pod_rules.termination import Ending, GraceCause, grace_seconds
 from config.objects import Container
 
@@ -62,7 +62,7 @@ class PostStarts(WorkerPart):
             over = self._failed(container, message.container_id, message.error)
         else:
             self._view.history.note(HistoryKind.EVENT, f"container {container.name}: its postStart hook has ended")
-        if self._meet(container, over).stage is Stage.STARTED:
+        if self._meet(container, over).stage is StartStage.STARTED:
             self._forget(message.container_id)
 
     def settle(self, observed: ObservedPod) -> None:
@@ -83,7 +83,7 @@ class PostStarts(WorkerPart):
         """
         for container_id, container in self._containers.items():
             life = self._view.start_lives.of(container.name)
-            if life.stage is Stage.UNDONE and life.id == container_id:
+            if life.stage is StartStage.UNDONE and life.id == container_id:
                 self._end(container, container_id)
 
     def drop(self) -> None:

@@ -55,15 +55,11 @@ from actors.pod.sync import PodSync
 from actors.pod.view import PodView, Question, RetryLaterError
 from actors.pod_rules.lifecycle import (
     BEGINNING,
-    FINISHED,
-    SYNCING,
-    TERMINATED,
-    TERMINATING,
     CleanedUp,
     ContainersStopped,
     Event,
     Orphaned,
-    Stage,
+    PodStage,
     Synced,
     advance,
     desired,
@@ -88,7 +84,7 @@ RETRY_JITTER = 0.5
 _GO_ON = LookAgain(runtime=False)
 _TRIED_AGAIN: frozenset[Hashable] = frozenset({"look", "retry"})
 """Timers for the next pass that any pass makes needless."""
-_ENDED = (TERMINATED, FINISHED)
+_ENDED = (PodStage.TERMINATED, PodStage.FINISHED)
 """All containers have, and what is left is to be cleaned away."""
 
 
@@ -149,7 +145,7 @@ class PodWorker(Actor):
         self._say_started()
         self.ask_again(AskAgain())
         self._tell_if_spent()
-        if self._life.stage is FINISHED:
+        if self._life.stage is PodStage.FINISHED:
             services.sync_loop.tell(PodFinished(self._uid))
         self._references.announce()
 
@@ -183,7 +179,7 @@ class PodWorker(Actor):
         before = self._life.stage
         self._meet(desired(pod))
         self._tell_if_spent()
-        if self._life.stage is SYNCING:
+        if self._life.stage is PodStage.SYNCING:
             self._references.pod_desired(pod)
             if message.around is not None:
                 self._references.around_told(pod, message.around)
@@ -283,7 +279,7 @@ class PodWorker(Actor):
         history, stage = self._view.history, self._life.stage
         if failed is not None:
             history.waits((failed,))
-        elif stage is SYNCING:
+        elif stage is PodStage.SYNCING:
             history.waits(self._sync.waits())
         else:
             history.waits(self._end.waits(self._life))
@@ -291,16 +287,16 @@ class PodWorker(Actor):
 
     async def _do_what_the_stage_asks(self) -> None:
         """As long as that leads to another stage."""
-        before: Stage | None = None
+        before: PodStage | None = None
         while before is not (stage := self._life.stage):
             before = stage
-            if stage is SYNCING:
+            if stage is PodStage.SYNCING:
                 if await self._sync.sync(self._life, self._runtime):
                     self._meet(Synced(terminal=True))  # else it is as desired, for now, which moves nothing
-            elif stage is TERMINATING:
+            elif stage is PodStage.TERMINATING:
                 await self._end.terminate(self._life)
                 self._meet(ContainersStopped())
-            elif stage is TERMINATED:
+            elif stage is PodStage.TERMINATED:
                 self._give_back()
                 self._show.publish_final()
                 if self._end.failed:
@@ -314,7 +310,7 @@ class PodWorker(Actor):
                     if not self._life.deleted:  # else its own end, which is next, says so
                         self._services.sync_loop.tell(PodFinished(self._uid))
                     self._tell_if_spent()
-            elif stage is FINISHED:
+            elif stage is PodStage.FINISHED:
                 if self._end.failed:
                     await self._end.end_latecomers(self._life)
                 if self._end.nothing_is_left(self._life) and self._life.deleted:
@@ -327,7 +323,7 @@ class PodWorker(Actor):
     def _tell_if_spent(self) -> None:
         """Its containers may go before it does, once the API shows its end: till then they are all that tells of it."""
         pod = self._view.pod
-        if self._life.stage is FINISHED and pod is not None and has_ended(pod) and not is_static(pod):
+        if self._life.stage is PodStage.FINISHED and pod is not None and has_ended(pod) and not is_static(pod):
             self._services.container_gc.tell(PodFinished(self._uid))
 
     def _give_back(self) -> None:
@@ -356,7 +352,7 @@ class PodWorker(Actor):
     @handles(PodAdmitted)
     def admitted(self, message: PodAdmitted) -> Pass | None:
         waited = self._sync.admission.admitted(message)
-        if waited and self._life.stage is SYNCING and self._sync.goes_on_to_volumes():
+        if waited and self._life.stage is PodStage.SYNCING and self._sync.goes_on_to_volumes():
             self._tell_history(None)
             return None
         return self._go_on() if waited else None
@@ -435,7 +431,7 @@ class PodWorker(Actor):
     @handles(RenewVolumes)
     def renew_volumes(self, _: RenewVolumes) -> Pass | None:
         # Of a pod that ends nothing is renewed: it could come after the order to remove all, which is given again.
-        if self._life.stage is SYNCING:
+        if self._life.stage is PodStage.SYNCING:
             self._sync.volumes.renew()
             return None
         return self._go_on() if self._end.release_again() else None
@@ -487,7 +483,7 @@ class PodWorker(Actor):
     @handles(StatusManagerStarted)
     def publish_again(self, _: StatusManagerStarted) -> None:
         if self._view.published is not None:
-            finished = self._life.stage is FINISHED
+            finished = self._life.stage is PodStage.FINISHED
             self._view.publish_again(finished or self._view.final)
             if finished:
                 self._services.status_manager.tell(PodFinished(self._uid))

@@ -42,13 +42,13 @@ from actors.probes.rules import (
 )
 from actors.probes.state import (
     Answered,
-    Due,
-    Ending,
+    CheckDue,
+    ContainerGone,
+    ContainerRuns,
     Event,
-    Gone,
+    PodEnding,
     ProbeLife,
-    Running,
-    Stage,
+    ProbeStage,
     advance,
     beginning,
     is_well,
@@ -198,7 +198,7 @@ class ProbeRunner(Actor):
             elif life.terms != terms:
                 self._lives[key] = msgspec.structs.replace(life, terms=terms)
             if message.ending:
-                self._meet(key, Ending())
+                self._meet(key, PodEnding())
             self._meet(key, self._state_of(key))
         self._tell()
 
@@ -213,7 +213,7 @@ class ProbeRunner(Actor):
         """What is known of the container now, as its probe meets it."""
         found, life = self._running.get(key.container), self._lives[key]
         if found is None:
-            return Gone()
+            return ContainerGone()
         terms, now_ns = life.terms, self.now_ns()
         kept = {ProbeKind.READINESS: found.ready, ProbeKind.STARTUP: found.started or None}.get(key.kind)
         due_ns = first_due_ns(terms, max(0, self.wall_ns() - found.started_wall_ns), now_ns)
@@ -221,7 +221,7 @@ class ProbeRunner(Actor):
             up_ns = now_ns - self._services.began_ns
             adopted = found.started_wall_ns < self.wall_ns() - up_ns
             due_ns += jitter_ns(terms, up_ns, self.chance.random(), unknown=adopted and kept is None)
-        return Running(found.id, due_ns, self._is_gated(key.container), kept)
+        return ContainerRuns(found.id, due_ns, self._is_gated(key.container), kept)
 
     def _is_gated(self, container: str) -> bool:
         startup = self._lives.get(ProbeKey(container, ProbeKind.STARTUP))
@@ -237,14 +237,14 @@ class ProbeRunner(Actor):
             return
         self._lives[key] = after
         self._well.pop(key, None)
-        under_way = before.stage is Stage.CHECKING
-        if under_way and (after.stage is not Stage.CHECKING or after.check != before.check):
+        under_way = before.stage is ProbeStage.CHECKING
+        if under_way and (after.stage is not ProbeStage.CHECKING or after.check != before.check):
             self._drop(key)
-        if after.stage is Stage.CHECKING and after.check != before.check:
+        if after.stage is ProbeStage.CHECKING and after.check != before.check:
             self._ask(key, after, begun)
-        elif after.stage is Stage.WAITING:
+        elif after.stage is ProbeStage.WAITING:
             self._wait_for(key, after)
-        elif before.stage in (Stage.WAITING, Stage.CHECKING):
+        elif before.stage in (ProbeStage.WAITING, ProbeStage.CHECKING):
             self.cancel_timer(key)
         if key.kind is ProbeKind.STARTUP and (before.result is True) is not (after.result is True):
             for kind in (ProbeKind.READINESS, ProbeKind.LIVENESS):
@@ -270,7 +270,7 @@ class ProbeRunner(Actor):
                 asker.meter.succeeded_at_once()
                 return
         if key in self._lives:
-            self._meet(key, Due(self.now_ns()), begun)
+            self._meet(key, CheckDue(self.now_ns()), begun)
             self._tell()
 
     @handles(CheckEnded)
@@ -281,7 +281,7 @@ class ProbeRunner(Actor):
 
     def _answered(self, key: ProbeKey, number: int, given: ProbeAnswer) -> None:
         life, asked = self._lives[key], self._asked.get(key)
-        if life.stage is not Stage.CHECKING or life.check != number:
+        if life.stage is not ProbeStage.CHECKING or life.check != number:
             return
         now_ns = self.now_ns()
         took_ns = now_ns - life.asked_at_ns
@@ -292,7 +292,7 @@ class ProbeRunner(Actor):
             asker.meter.answered(answer.outcome, took_ns)
         if answer.outcome is Outcome.LATE:
             self.log.warning("%s probe of %s: %s", key.kind.heading, key.container, answer.text)
-        elif self._lives[key].stage is not Stage.CHECKING:
+        elif self._lives[key].stage is not ProbeStage.CHECKING:
             self._say(key, answer)
 
     # --- checks -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
-"""Which pod workers exist.
+"""Which pod workers exist: the parts of `SyncLoopActor`. Open `actors/sync/loop.py` first, which routes the changes.
 
-Open `loop.py` first: `SyncLoopActor` takes the changes of `StorageActor`, makes and ends workers, and asks after
-orphans. `entries.py` is what it knows of each pod, `name_lines.py` who waits for the name of a static pod.
+`state.py` holds what the parts share; `starts.py` decides who may start, `workers.py` starts and briefs workers,
+`orphans.py` ends what nobody desires. `failing_pods.py` and `quarantine.py` keep one pod's fault from the others.
+`mirrors.py`, `restarts.py` and `questions.py` serve other actors.
 """

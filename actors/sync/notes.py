@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actors.events.history_words import shortened
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
-from actors.pod_rules.lifecycle import Stage
+from actors.pod_rules.lifecycle import PodStage
 from config.objects import Pod
 
 
@@ -13,7 +13,7 @@ def waits_for_its_turn(pod: Pod, why: str, wall_ns: int) -> NoteHistory:
     entry = HistoryEntry(HistoryKind.WAIT, f"the pod waits for its turn: {why}", "", wall_ns, wall_ns)
     wait = PodWait("the pod", "", why, "it is started then")
     meta = pod.metadata
-    return NoteHistory(meta.uid, meta.namespace, meta.name, Stage.WAITING.value, wall_ns, (entry,), (wait,))
+    return NoteHistory(meta.uid, meta.namespace, meta.name, PodStage.WAITING.value, wall_ns, (entry,), (wait,))
 
 
 def worker_failed(pod: Pod, text: str, wall_ns: int) -> NoteHistory:

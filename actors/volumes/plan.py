@@ -18,7 +18,7 @@ import msgspec
 
 from actors.volumes.actual import ActualWorld, Device, Key, PodDirectory, Thing, Trouble
 from actors.volumes.desired import DesiredVolume
-from actors.volumes.state import Stage, is_under_way, is_usable, may_make, may_unmake
+from actors.volumes.state import ThingStage, is_under_way, is_usable, may_make, may_unmake
 
 ONE_POD_ONLY = "ReadWriteOncePod"
 DEVICE_STEP = "MountVolume.MountDevice"
@@ -39,8 +39,6 @@ class Do(enum.StrEnum):
     UNSTAGE = "unstaging"
 
 
-# The way of every plan: a member of an enum costs ten times a global name.
-_SAY_AGAIN, _ABSENT = Do.SAY_AGAIN, Stage.ABSENT
 TAKING_DOWN = frozenset({Do.UNMAKE, Do.REMOVE_DIRECTORY, Do.UNSTAGE})
 
 
@@ -108,7 +106,7 @@ class _Plan(msgspec.Struct):
                 self.trouble(name, thing.trouble, thing)
         else:
             may_begin = may_unmake(thing.life) if do in TAKING_DOWN else may_make(thing.life)
-            self.steps.setdefault(key, Step(do if may_begin else _SAY_AGAIN, key, volume))
+            self.steps.setdefault(key, Step(do if may_begin else Do.SAY_AGAIN, key, volume))
             self.begins_calls = self.begins_calls or may_begin
 
 
@@ -116,7 +114,7 @@ def _plan_directory(do: Do, uid: str, directory: Thing, names: Iterable[str], no
     """Where nothing but the directory of the pod is in question; `names` of what waits for that."""
     if directory.retry_at_ns <= now_ns and not is_under_way(directory.life):
         may_begin = may_unmake(directory.life) if do in TAKING_DOWN else may_make(directory.life)
-        return PodPlan((Step(do if may_begin else _SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin)
+        return PodPlan((Step(do if may_begin else Do.SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin)
     plan = _Plan(now_ns)
     plan.attempt(do, PodDirectory(uid), directory, None, names)
     return plan.made()
@@ -151,7 +149,7 @@ def _plan_volume(plan: _Plan, volume: DesiredVolume, actual: ActualWorld) -> Non
         if not is_usable(thing.life):
             plan.attempt(Do.ADOPT, place, thing, volume, ())
         return
-    if thing.life.stage is Stage.MADE and thing.version == volume.spec.version:
+    if thing.life.stage is ThingStage.MADE and thing.version == volume.spec.version:
         return
     if conflict := _conflict(volume, actual):
         plan.wait(volume.name, conflict)
@@ -173,7 +171,7 @@ def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Trouble | None:
     if not is_for_one_pod(volume) or volume.at is None:
         return None
     for place in sorted(actual.same_volume(volume.at.place), key=lambda each: each.uid):
-        if actual.pod(place.uid).volumes[place].life.stage is not _ABSENT:
+        if actual.pod(place.uid).volumes[place].life.stage is not ThingStage.ABSENT:
             text = f"volume uses the {ONE_POD_ONLY} access mode and is already in use by pod {place.uid}"
             return Trouble(text, step=DEVICE_STEP)
     return None
@@ -186,14 +184,14 @@ def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
     """
     things = actual.pod(uid)
     directory = things.directory
-    gone = directory.life.stage is _ABSENT
+    gone = directory.life.stage is ThingStage.ABSENT
     if not things.volumes:
         names = (POD_ITSELF,)
         return NOTHING_TO_DO if gone else _plan_directory(Do.REMOVE_DIRECTORY, uid, directory, names, now_ns)
     plan = _Plan(now_ns)
     left = False
     for place, thing in things.volumes.items():
-        if thing.life.stage is not _ABSENT:
+        if thing.life.stage is not ThingStage.ABSENT:
             left = True
             plan.attempt(Do.UNMAKE, place, thing, None, (place.name,))
     if is_under_way(directory.life):
@@ -207,6 +205,6 @@ def plan_device(name: str, wanted: bool, actual: ActualWorld, now_ns: int) -> Po
     """For a device: it goes when no pod wants it, and no volume of any pod is, or may be, on it."""
     plan = _Plan(now_ns)
     thing = actual.devices.get(name)
-    if thing is not None and thing.life.stage is not _ABSENT and not wanted and not actual.on_device(name):
+    if thing is not None and thing.life.stage is not ThingStage.ABSENT and not wanted and not actual.on_device(name):
         plan.attempt(Do.UNSTAGE, Device(name), thing, None, (name,))
     return plan.made()

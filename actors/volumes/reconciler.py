@@ -43,7 +43,7 @@ from actors.volumes.orphans import DiskScanned, PodsListed, ScanDisk, VolumeOrph
 from actors.volumes.passes import RenewalDue, VolumePasses
 from actors.volumes.plan import TAKING_DOWN, Do, Step
 from actors.volumes.release import ReleaseDue, VolumeReleases
-from actors.volumes.state import Failed, Late, LostEnded, MakeBegun, Stage, Succeeded, UnmakeBegun
+from actors.volumes.state import Failed, Late, LostEnded, MakeBegun, Succeeded, ThingStage, UnmakeBegun
 from actors.volumes.sub_paths import SubPathsMounted, VolumeSubPaths
 from config.objects import Pod
 from runtime.volumes.capability import NodeVolumes, VolumePlace
@@ -191,7 +191,7 @@ class VolumeReconcilerActor(Actor):
             if step.volume is not None and isinstance(step.key, VolumePlace):
                 thing.host_path = message.path
                 thing.version = None if step.do is Do.ADOPT else step.volume.spec.version
-                if step.do is Do.MAKE and thing.life.stage is Stage.MAKING:
+                if step.do is Do.MAKE and thing.life.stage is ThingStage.MAKING:
                     self._calls.tell_mapped(call, message.path)
             thing.succeeded()
             self._actual.meet(step.key, Succeeded())

@@ -16,7 +16,7 @@ from actors.kernel import Actor, ActorRef, Message
 from actors.messages.volumes import VolumesReleased
 from actors.volumes.actual import ActualWorld, PodDirectory, Trouble
 from actors.volumes.plan import POD_ITSELF, Step, plan_unwanted
-from actors.volumes.state import Failed, Found, Stage
+from actors.volumes.state import Failed, Found, ThingStage
 from runtime.volumes.capability import LocatedVolume
 
 STILL_THERE = Trouble("volumes that were taken down are there again")
@@ -64,7 +64,7 @@ class VolumeReleases:
         things = self._actual.pod(uid)
         for thing in (things.directory, *things.volumes.values()):
             thing.retry_at_ns = 0
-        if things.directory.life.stage is Stage.ABSENT:
+        if things.directory.life.stage is ThingStage.ABSENT:
             self._actual.meet(PodDirectory(uid), Found())  # unless the disk says otherwise
         self.advance(uid)
 

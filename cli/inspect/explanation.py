@@ -13,7 +13,7 @@ import msgspec
 
 from actors.events.history_words import SECOND_NS, begins, seconds, wait_words
 from actors.messages.history import HistoryEntry, HistoryKind, PodStory, PodWait
-from actors.pod_rules.lifecycle import Stage
+from actors.pod_rules.lifecycle import PodStage
 from config.objects import Pod, PodStatus
 from config.pods.words import status_word, trouble
 
@@ -95,8 +95,8 @@ def _status(story: PodStory, pod: Pod | None) -> str:
         return "Gone"
     word = "Unknown" if pod is None else status_word(pod)
     # A static pod that was removed has no deletion timestamp that would say so.
-    ends = story.stage == Stage.TERMINATING.value and (pod is None or (pod.status or PodStatus()).phase not in TERMINAL)
-    return "Terminating" if ends else word
+    has_ended = pod is not None and (pod.status or PodStatus()).phase in TERMINAL
+    return "Terminating" if story.stage == PodStage.TERMINATING.value and not has_ended else word
 
 
 def _why(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> tuple[str, ...]:

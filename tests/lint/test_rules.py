@@ -50,6 +50,10 @@ def found(path: str, source: str) -> list[str]:
         ("actors/kernel/cell.py", "from actors.messages import Message", ["floor:1", "room:1"]),
         ("actors/kernel/cell.py", "from config.quantity import parse_quantity", ["floor:1"]),
         ("actors/kernel/cell.py", "import aiohttp", ["floor:1"]),
+        ("actors/kernel/lifecycle.py", "from actors.machines.table import StateTable", []),
+        ("actors/machines/table.py", "import enum, msgspec\nfrom actors.machines import table", []),
+        ("actors/machines/table.py", "from actors.kernel import Actor", ["floor:1"]),
+        ("actors/pleg.py", "from docs.generators import state_page", ["floor:1"]),
     ],
 )
 def test_a_file_imports_from_its_own_floor_and_below(path: str, source: str, expected: list[str]) -> None:

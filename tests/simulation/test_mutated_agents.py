@@ -24,7 +24,7 @@ from actors.pod.observer import PodObserver
 from actors.pod.probes import PodProbes
 from actors.pod_rules.lifecycle import PodLife
 from actors.probes.runner import ProbeRunner
-from actors.sync.loop import SyncLoopActor
+from actors.sync.starts import PodStarts
 from actors.volumes.orphans import PodsListed, VolumeOrphans
 from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
 from tests.simulation.mutants import broken, is_found_out, played
@@ -147,7 +147,7 @@ def test_pain_6_an_agent_that_takes_what_it_does_not_know_yet_for_left_over_is_f
 
 
 def test_pain_7_an_agent_whose_static_pods_do_not_wait_for_each_other_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(SyncLoopActor, "_may_start_static", lambda *_: True)
+    monkeypatch.setattr(PodStarts, "may_start_static", lambda *_: True)
     assert is_found_out("static-pods", 4, "one-live-incarnation")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatcher, handles
 from actors.kernel.close_look import TEXT_AT_MOST, ActorState, look_closely, text_of_value
 from actors.kernel.inspection import walk
-from actors.sync.entries import Entry
+from actors.sync.entries import PodEntry
 
 SECOND_NS = 10**9
 
@@ -95,7 +95,7 @@ def test_an_actor_that_is_gone_has_no_fields():
 
 
 def test_what_a_sync_loop_knows_of_a_pod_is_shown_field_by_field():
-    shown = text_of_value(Entry(name="web_default", lives=3))
+    shown = text_of_value(PodEntry(name="web_default", lives=3))
     assert "name='web_default'" in shown
     assert "lives=3" in shown
 

@@ -20,9 +20,12 @@ from actors.messages.pods import (
     WorkersKnown,
 )
 from actors.messages.status import StatusManagerStarted
-from actors.sync.entries import Entry
-from actors.sync.loop import KNOWN_PODS_NS, SyncLoopActor
-from actors.sync.set_aside import TRIES_NS
+from actors.sync.entries import PodEntry
+from actors.sync.loop import SyncLoopActor
+from actors.sync.quarantine import RETRIES_NS
+from actors.sync.questions import KNOWN_PODS_NS
+from actors.sync.starts import PodStarts
+from actors.sync.workers import PodWorkers
 from config.objects import ObjectMeta, Pod
 from tests.actors.recorders import Recorder, only
 from tests.actors.sync.worlds import (
@@ -33,7 +36,6 @@ from tests.actors.sync.worlds import (
     SECOND_NS,
     UPDATE,
     Fail,
-    Loop,
     World,
     changed,
     pod,
@@ -190,22 +192,22 @@ def test_spec_2_6_updates_that_wait_are_one_in_the_newest_form(
 
 def fails_on(monkeypatch: pytest.MonkeyPatch, *uids: str) -> None:
     """Whatever it does to begin one of these pods, or to tell its worker, fails, but for the form named `mended`."""
-    start, tell = Loop._start_or_wait, Loop._tell_desired
+    start, tell = PodStarts.start_or_wait, PodWorkers.tell_desired
 
     def check(pod: Pod | None) -> None:
         if pod is not None and pod.metadata.uid in uids and pod.metadata.name != "mended":
             raise ZeroDivisionError("a fault of the program")
 
-    def start_or_fail(loop: Loop, uid: str, entry: Entry, pod: Pod) -> None:
+    def start_or_fail(starts: PodStarts, uid: str, entry: PodEntry, pod: Pod) -> None:
         check(pod)
-        start(loop, uid, entry, pod)
+        start(starts, uid, entry, pod)
 
-    def tell_or_fail(loop: Loop, entry: Entry, *args: Any) -> None:
+    def tell_or_fail(workers: PodWorkers, entry: PodEntry, *args: Any) -> None:
         check(entry.pod)
-        tell(loop, entry, *args)
+        tell(workers, entry, *args)
 
-    monkeypatch.setattr(Loop, "_start_or_wait", start_or_fail)
-    monkeypatch.setattr(Loop, "_tell_desired", tell_or_fail)
+    monkeypatch.setattr(PodStarts, "start_or_wait", start_or_fail)
+    monkeypatch.setattr(PodWorkers, "tell_desired", tell_or_fail)
 
 
 def hear(world: World, *pods: Pod) -> None:
@@ -231,7 +233,7 @@ def test_pods_on_which_it_fails_each_time_keep_no_other_from_being_heard(world: 
     assert world.last_known() == {"1", "2", "3", "bad"}
 
 
-def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_set_aside_as_well(
+def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_in_quarantine_as_well(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
     """It knows nothing of a pod that went meanwhile: one that was not named would be desired, and run, for ever."""
@@ -243,7 +245,7 @@ def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_set_aside_as_w
     assert {each.metadata.uid for each in asked.known} == {"1", "bad"}
 
 
-def test_a_pod_set_aside_that_runs_is_there_for_whoever_ends_pods_for_the_sake_of_the_node(
+def test_a_pod_in_quarantine_that_runs_is_there_for_whoever_ends_pods_for_the_sake_of_the_node(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
     """Its worker obeys: the machine must not go down under it, and an eviction is not forgotten as if it had gone."""
@@ -272,7 +274,7 @@ def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(
         assert world.workers() == ["bad"]
         assert "TerminatePod" not in world.said("bad")
     before = len(world.said("bad"))
-    world.run(sum(TRIES_NS))
+    world.run(sum(RETRIES_NS))
     assert world.said("bad")[before:] == ["SyncPod"], "it is met again by itself"
 
 
@@ -302,7 +304,7 @@ def test_the_end_of_a_pod_on_which_it_fails_is_not_lost(world: World, monkeypatc
     world.ready()
     world.tell(changed(ADD, pod("1")))
     with monkeypatch.context() as patched:
-        patched.setattr(Loop, "_remove", lambda *_: 1 // 0)
+        patched.setattr(SyncLoopActor, "remove", lambda *_: 1 // 0)
         world.tell(changed(REMOVE, pod("1")))
         world.run(30 * SECOND_NS)
         assert world.workers() == ["1"]

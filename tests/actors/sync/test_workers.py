@@ -10,7 +10,8 @@ from actors.messages.pods import KnownPods, Operation, SyncPod, WantKnownPods
 from actors.messages.references import SurroundingsChanged
 from actors.messages.status import PodForgotten, PodLeftApi, PodReconciled, StatusManagerStarted
 from actors.model.surroundings import Surroundings
-from actors.sync.loop import KNOWN_PODS_NS, SyncLoopActor
+from actors.sync.loop import SyncLoopActor
+from actors.sync.questions import KNOWN_PODS_NS
 from config.frozen_map import FrozenMap
 from config.objects import Pod, PodCondition, PodStatus
 from config.pods.identity import SOURCE_API, SOURCE_FILE

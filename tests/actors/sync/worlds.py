@@ -90,14 +90,7 @@ class PlayedWorker(Actor):
 
 
 class Loop(SyncLoopActor):
-    """The sync loop, with played workers."""
-
-    told = Told()
-
-    def _spawn(self, uid: str, orphan: RuntimePod | None) -> ActorRef:
-        worker = self.spawn(PlayedWorker, uid, self.ref, self.told, name=uid)
-        self.watch(worker)
-        return worker
+    """The sync loop, with orders of the tests."""
 
     @handles(Fail)
     def fail(self, _: Fail) -> None:
@@ -113,7 +106,7 @@ class World:
     def __init__(self, *sources: str) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
-        self.told = Loop.told = Told()
+        self.told = Told()
         everyone: dict[str, tuple[type[Any], ...]] = {
             "pleg": (WorkersKnown, SyncLoopStarted),
             "images": (),
@@ -147,7 +140,13 @@ class World:
             sync_loop=storage,
             **refs,
         )
-        self.loop = self.system.spawn(Loop, services, storage, monitor, sources or (SOURCE_FILE,), name="sync-loop")
+
+        def play_worker(loop: Actor, uid: str, _: PodServices, __: RuntimePod | None) -> ActorRef:
+            return loop.spawn(PlayedWorker, uid, loop.ref, self.told, name=uid)
+
+        self.loop = self.system.spawn(
+            Loop, services, storage, monitor, sources or (SOURCE_FILE,), play_worker, name="sync-loop"
+        )
         self.run()
 
     def run(self, ns: int = 0) -> None:

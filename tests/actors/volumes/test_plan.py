@@ -9,16 +9,16 @@ import pytest
 from actors.volumes.actual import ActualWorld, Device, PodDirectory, Trouble, back_off_ns
 from actors.volumes.desired import DesiredVolume
 from actors.volumes.plan import Do, PodPlan, plan_device, plan_unwanted, plan_wanted
-from actors.volumes.state import ABSENT, Stage, ThingLife
+from actors.volumes.state import ABSENT, ThingLife, ThingStage
 from config.objects import Volume
 from runtime.volumes.capability import LocatedVolume, VolumePlace, VolumeSpec
 
 SECOND_NS = 1_000_000_000
 NOW_NS = 1000 * SECOND_NS
 DIRECTORY = PodDirectory("u")
-MADE = ThingLife(Stage.MADE)
-UNCERTAIN = ThingLife(Stage.UNCERTAIN)
-HUNG = ThingLife(Stage.UNCERTAIN, 1)
+MADE = ThingLife(ThingStage.MADE)
+UNCERTAIN = ThingLife(ThingStage.UNCERTAIN)
+HUNG = ThingLife(ThingStage.UNCERTAIN, 1)
 NOT_YET = Trouble("not yet")
 BUSY = Trouble("busy")
 
@@ -66,16 +66,16 @@ NEWER = desired(version=b"new")
         ((), {"directory": MADE}, []),
         ((V,), {"directory": MADE}, [(Do.MAKE, place())]),
         ((V, desired("w")), {"directory": MADE}, [(Do.MAKE, place()), (Do.MAKE, place("w"))]),
-        ((V, desired("w")), {"directory": MADE, "v": ThingLife(Stage.MAKING)}, [(Do.MAKE, place("w"))]),
+        ((V, desired("w")), {"directory": MADE, "v": ThingLife(ThingStage.MAKING)}, [(Do.MAKE, place("w"))]),
         ((V,), {"directory": MADE, "v": MADE}, []),
         ((V,), {"directory": MADE, "v": UNCERTAIN}, [(Do.MAKE, place())]),
         ((V,), {"directory": MADE, "v": HUNG}, [(Do.SAY_AGAIN, place())]),
         ((NEWER,), {"directory": MADE, "v": MADE}, [(Do.MAKE, place())]),
-        ((NEWER,), {"directory": MADE, "v": ThingLife(Stage.REMAKING)}, []),
-        ((NEWER,), {"directory": MADE, "v": ThingLife(Stage.MADE, 1)}, [(Do.SAY_AGAIN, place())]),
+        ((NEWER,), {"directory": MADE, "v": ThingLife(ThingStage.REMAKING)}, []),
+        ((NEWER,), {"directory": MADE, "v": ThingLife(ThingStage.MADE, 1)}, [(Do.SAY_AGAIN, place())]),
         ((ON_DEVICE,), {"directory": MADE}, [(Do.STAGE, Device("d"))]),
         ((ON_DEVICE,), {"directory": MADE, "device": UNCERTAIN, "v": UNCERTAIN}, [(Do.STAGE, Device("d"))]),
-        ((ON_DEVICE,), {"directory": MADE, "device": ThingLife(Stage.UNMAKING)}, []),
+        ((ON_DEVICE,), {"directory": MADE, "device": ThingLife(ThingStage.UNMAKING)}, []),
         ((ON_DEVICE,), {"directory": MADE, "device": HUNG}, [(Do.SAY_AGAIN, Device("d"))]),
         ((ON_DEVICE,), {"directory": MADE, "device": MADE}, [(Do.MAKE, place())]),
         ((ALONE,), {"directory": MADE, "other": UNCERTAIN}, []),
@@ -126,13 +126,13 @@ def test_what_cannot_be_begun_is_said_and_what_can_be_used_is_too(
         ({}, [], False),
         ({"directory": MADE}, [(Do.REMOVE_DIRECTORY, DIRECTORY)], False),
         ({"directory": MADE, "v": MADE, "w": UNCERTAIN}, [(Do.UNMAKE, place()), (Do.UNMAKE, place("w"))], False),
-        ({"directory": MADE, "v": ThingLife(Stage.MAKING)}, [], True),
-        ({"directory": MADE, "v": ThingLife(Stage.UNMAKING)}, [], True),
-        ({"directory": ThingLife(Stage.MAKING)}, [], True),
+        ({"directory": MADE, "v": ThingLife(ThingStage.MAKING)}, [], True),
+        ({"directory": MADE, "v": ThingLife(ThingStage.UNMAKING)}, [], True),
+        ({"directory": ThingLife(ThingStage.MAKING)}, [], True),
         ({"directory": MADE, "v": HUNG}, [(Do.UNMAKE, place())], False),
-        ({"directory": MADE, "v": ThingLife(Stage.UNCERTAIN, 2)}, [(Do.SAY_AGAIN, place())], False),
-        ({"directory": MADE, "v": ThingLife(Stage.ABSENT, 1)}, [(Do.REMOVE_DIRECTORY, DIRECTORY)], False),
-        ({"directory": ABSENT, "v": ThingLife(Stage.ABSENT, 1)}, [], False),
+        ({"directory": MADE, "v": ThingLife(ThingStage.UNCERTAIN, 2)}, [(Do.SAY_AGAIN, place())], False),
+        ({"directory": MADE, "v": ThingLife(ThingStage.ABSENT, 1)}, [(Do.REMOVE_DIRECTORY, DIRECTORY)], False),
+        ({"directory": ABSENT, "v": ThingLife(ThingStage.ABSENT, 1)}, [], False),
     ],
 )
 def test_volumes_go_first_and_their_directory_last(
@@ -158,8 +158,8 @@ def test_while_a_volume_cannot_be_taken_down_the_directory_stays():
         (UNCERTAIN, False, False, [(Do.UNSTAGE, Device("d"))]),
         (MADE, True, False, []),
         (MADE, False, True, []),
-        (ThingLife(Stage.MAKING), False, False, []),
-        (ThingLife(Stage.UNCERTAIN, 2), False, False, [(Do.SAY_AGAIN, Device("d"))]),
+        (ThingLife(ThingStage.MAKING), False, False, []),
+        (ThingLife(ThingStage.UNCERTAIN, 2), False, False, [(Do.SAY_AGAIN, Device("d"))]),
     ],
 )
 def test_a_device_goes_when_no_pod_needs_it(life: ThingLife, wanted: bool, used: bool, expected: list[tuple[Do, Any]]):

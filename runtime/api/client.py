@@ -17,11 +17,9 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any
 
-import aiohttp
-
 from runtime.api.answers import not_understood, refusal
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
-from runtime.api.connections import CONNECT_SECONDS, LOST, NO_ANSWER, ApiConnections, no_answer
+from runtime.api.connections import NO_ANSWER, ApiConnections, no_answer
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.retries import wait_before_retry_ns
@@ -170,8 +168,7 @@ class ApiClient:
             async with self._slots:
                 now_ns = time.monotonic_ns()
                 ends_at_ns = ends_at_ns or now_ns + answer.timeout_ns
-                with self._connections.used_by(answer):
-                    status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
+                status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
             if 200 <= status < 300:
                 return await _read(call, status, body)
             error = refusal(status, body, call.verb, retry_after)
@@ -183,14 +180,12 @@ class ApiClient:
 
     async def _exchange(self, call: ApiCall[Any], left_ns: int) -> tuple[int, bytes, str]:
         """(status, body, Retry-After) of one request. Raises ApiError."""
-        seconds = max(left_ns, 1) / 1e9
-        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(CONNECT_SECONDS, seconds))
         try:
-            response = await self._connections.send(
-                call.method, call.path, call.query, timeout, call.body, call.content_type
-            )
-            async with response:
-                return response.status, await response.read(), response.headers.get("Retry-After", "")
+            async with (
+                asyncio.timeout(max(left_ns, 1) / 1e9),
+                self._connections.send(call.method, call.path, call.query, call.body, call.content_type) as response,
+            ):
+                return response.status, await response.read(), response.header("retry-after")
         except NO_ANSWER as fault:
             raise no_answer(fault, call.verb) from None
 
@@ -213,7 +208,6 @@ class _Answer(Future[R]):
         self.timeout_ns = timeout_ns
         self._client = client
         self._task: asyncio.Task[None] | None = None
-        self._why = CLOSED
 
     def begin(self) -> None:
         """On the loop."""
@@ -238,12 +232,7 @@ class _Answer(Future[R]):
     def ended(self) -> None:
         """Nothing is done for it any more."""
         if not self.done():
-            self.fail(ApiError(0, UNREACHABLE, self._why, self.asked.verb))
-
-    def lose(self) -> None:
-        """Its connection is gone."""
-        self._why = LOST
-        self.stop()
+            self.fail(ApiError(0, UNREACHABLE, CLOSED, self.asked.verb))
 
     def stop(self) -> None:
         """On the loop."""

@@ -51,7 +51,7 @@ class _AnswersAboutSpecs:
         return answers
 
     def _ended(self, number: int) -> None:
-        """A spec is gone. The collector may say so while this very thread holds the lock; then the next one drops it."""
+        """A spec is gone. The collector may say so while this very thread holds the lock; it is then dropped later."""
         self._dead.append(number)
         if self.lock.acquire(blocking=False):
             try:

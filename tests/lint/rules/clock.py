@@ -41,6 +41,7 @@ FORBIDDEN: Mapping[str, str] = {
 ALLOWED: Mapping[tuple[str, str], str] = {
     ("cli/play_bars.py", "time"): "how long a person waits, while worlds have clocks of their own",
     ("cli/side_process.py", "multiprocessing"): "whole worlds beside each other, each with its own clock and seed",
+    ("config/once_per_spec.py", "threading"): "a lock: actors on many threads share what is known of a spec",
     ("simulation/apiserver/core.py", "threading"): "a lock: in real time the server is asked from many threads",
     ("simulation/cri/runtime.py", "threading"): "a lock: in real time the runtime is called from many threads",
     ("simulation/sick_paths.py", "threading"): "a lock: in real time the disk is used from many threads",

@@ -130,9 +130,8 @@ def _cannot_connect(host: str, port: int, failure: Exception) -> CannotConnectEr
     if isinstance(failure, ssl.SSLError):
         why = getattr(failure, "verify_message", "") or str(failure)
         return CannotConnectError(f"no secure connection to {where}: {why}", failure)
-    return CannotConnectError(
-        f"cannot connect to {where}: {failure}", failure if isinstance(failure, OSError) else None
-    )
+    cause = failure if isinstance(failure, OSError) else None
+    return CannotConnectError(f"cannot connect to {where}: {failure}", cause)
 
 
 def _proxy_authorization(proxy: str) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ class HttpPool:
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         self._idle: dict[HttpOrigin, dict[HttpConnection, asyncio.TimerHandle]] = {}
-        self._used: set[HttpConnection] = set()
+        self._used: dict[HttpConnection, None] = {}
 
     @asynccontextmanager
     async def exchange(
@@ -77,11 +77,11 @@ class HttpPool:
             return None
 
     async def _ask(self, connection: HttpConnection, request: h11.Request, body: bytes) -> HttpResponse:
-        self._used.add(connection)
+        self._used[connection] = None
         try:
             return await connection.ask(request, body)
         except BaseException:
-            self._used.discard(connection)
+            self._used.pop(connection, None)
             connection.abort()
             raise
 
@@ -96,7 +96,7 @@ class HttpPool:
         return None
 
     def _give_back(self, origin: HttpOrigin, connection: HttpConnection) -> None:
-        self._used.discard(connection)
+        self._used.pop(connection, None)
         if connection.finish():
             timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._drop, origin, connection)
             self._idle.setdefault(origin, {})[connection] = timer

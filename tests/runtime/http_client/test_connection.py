@@ -1,4 +1,4 @@
-"""One connection of the HTTP client: where an answer ends, what is none, and what a hostile server can cost (RFC 9112)."""
+"""One connection of the HTTP client: where an answer ends, what is none, what a hostile server can cost (RFC 9112)."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ owns all answers. It knows a spec by identity and holds it weakly, so answers go
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Hashable
 from functools import wraps
-from threading import Lock
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
@@ -31,7 +31,7 @@ class _AnswersAboutSpecs:
     """The answers about every spec, by question. Any thread may ask: reading a `FIFOCache` changes nothing in it."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = threading.Lock()
         self._known: FIFOCache[int, tuple[ref[PodSpec], dict[object, Any]]] = FIFOCache(SPECS_AT_MOST)
         self._dead: deque[int] = deque()
 

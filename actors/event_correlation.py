@@ -1,13 +1,12 @@
 """Which events leave the node, and as what: the correlation rules of client-go (spec 15), with their memory.
 
-Three rules, in this order. *Combining*: when one object has had nine different messages of one type and reason, any
-further message of that type and reason goes into one combined event. It ends when none came for ten minutes.
-*Counting*: what equals an event that is known (a combined one equals itself) is no event of its own but raises the
-count of that. *The spam filter*: each object may send 25 events of a type, and one more every five minutes; what is
-over is counted and not sent. Warnings of a probe that fails for ever do not keep back that its container is ended.
+Three rules, in this order. *Combining*: after nine different messages of one object, type and reason, further ones go
+into one combined event, until none came for ten minutes. *Counting*: an event that equals a known one raises its count
+(a combined one equals itself). *The spam filter*: each object may send 25 events of a type, and one more every five
+minutes; the rest is counted and not sent. Types are apart, so warnings of a failing probe do not hold back the event
+that its container ends.
 
-Everything that is remembered is bounded, the least recently used goes first. Time comes in with each event; nothing
-here is sent.
+Each memory is bounded; the least recently used goes first. Time comes in with each event; nothing is sent here.
 """
 
 from __future__ import annotations

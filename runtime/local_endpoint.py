@@ -1,11 +1,11 @@
 """The local endpoint of an agent: HTTP and JSON over a unix socket in its root directory, for the user who runs it.
 
-`LocalEndpoint` serves, `ask` reads. What there is to see is given as views, callables that make a `Reply`; a view may
-wait (each runs on a thread of its own, a few at a time) and may fail, which is status 500 and a sentence. Nothing can
-be changed through here. Only the owner may connect (mode 0600), so nobody is asked who he is.
+`LocalEndpoint` serves, `ask` reads. Views are callables that make a `Reply`. A view may wait, since a few threads run
+them; one that fails gives status 500 and a sentence. Nothing can be changed through here. Only the owner may connect
+(mode 0600), so there is no authentication.
 
-A socket that nobody serves any more, left by an agent that was killed, is replaced; one that is served is not: the
-root directory has an owner already, and two would undo each other's work.
+A socket that nobody serves, left by an agent that was killed, is replaced. One that is served is not: two agents on one
+root directory would undo each other's work.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class LocalEndpoint:
 
 
 def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer:
-    """What the agent of this root directory shows at `view`. Raises LocalEndpointError when none answers."""
+    """Ask the agent of this root directory for `view`. Blocks; raises LocalEndpointError when no agent answers."""
     path = socket_path(root_directory)
     try:
         return asyncio.run(_ask(path, view, timeout_seconds))

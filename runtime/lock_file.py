@@ -1,7 +1,7 @@
 """`--lock-file`: one agent at a time, and with `--exit-on-lock-contention` the older one makes way (spec 12.3).
 
-The lock is `flock`, so it goes with the process whatever becomes of it. Contention is seen by watching the file: who
-opens or removes it wants it.
+The lock is `flock`, so it ends with the process. Another agent that wants it opens or removes the file, and a watch on
+the file shows that.
 """
 
 from __future__ import annotations

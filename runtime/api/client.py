@@ -1,11 +1,11 @@
 """The API server over HTTP.
 
-`ApiClient` is one line to it: it owns how many of its calls are in flight at once, their time limits and retries, and
-the reading of answers. Connections and credentials are `runtime.api.connections`, shared by all lines of a node; the
-rate limit is `runtime.api.limited`, before it.
+`ApiClient` is one line to it. It limits its calls in flight and their time, repeats them, and reads their answers.
+`runtime.api.connections` has the connections and credentials, shared by all lines of a node. `runtime.api.limited`
+stands before it and limits the rate.
 
-A call is handed to the loop in a queue with all others of the same burst; the answer is completed on the loop. Bodies
-beyond 256 KiB are decoded on a thread of the loop's pool: meanwhile other answers get their turn.
+Calls of one burst go to the loop together; answers are completed on the loop. Bodies beyond 256 KiB are decoded on
+another thread, so that other answers get their turn.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from runtime.pending import Pending, Subscription
 LOG = logging.getLogger(__name__)
 
 TIMEOUT_NS = 60 * 10**9
-"""For a call whose caller names no time; the server itself gives up after that."""
+"""For calls without a time limit; the server itself gives up after that."""
 IN_FLIGHT_AT_MOST = 32
 SILENT_CALLS = 2
-"""So many calls without an answer, one after the other: a line that looks after that takes its connections for dead."""
+"""After so many calls in a row without an answer, the line of the leases takes its connections for dead."""
 DECODED_ASIDE_BYTES = 256 * 1024
 _READING = DaemonThreads(2, "api-reading")
-"""For answers that are larger. Of their own: names that nobody answers for keep no list waiting. They never hang."""
+"""Threads for larger answers. Looking up names has others, since that may hang; decoding never does."""
 CLOSE_SECONDS = 5.0
 
 Pause = Callable[[float], Awaitable[object]]

@@ -1,8 +1,8 @@
 """One watch over HTTP, from its first byte to its one end.
 
-Owns the life of the stream: when it is taken for dead, and that `on_end` comes once and last. Nothing is known in time
-on an idle connection, so the kernel asks the other side for a sign of life (TCP keep-alive, after 15 s of silence, dead
-30 s later), and the stream ends when nothing came for as long as it was to last.
+Owns the life of the stream: it decides when the stream is dead, and calls `on_end` once and last. An idle connection
+tells nothing, so the kernel probes the server (TCP keep-alive: after 15 s of silence, dead 30 s later). The stream also
+ends when nothing came for as long as the watch was to last.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from runtime.event_loop import LoopThread
 LOG = logging.getLogger(__name__)
 
 HEADERS_SECONDS = 30.0
-"""A server answers a watch at once; what is to be told comes later."""
+"""A server answers a watch at once; events come later."""
 SLACK_SECONDS = 30.0
 LONGEST_SECONDS = 3600.0
-"""What a server takes, at most, for a watch without a time of its own."""
+"""The longest that servers keep a watch without a time of its own."""
 
 
 class Watching(Generic[K]):
-    """A `Subscription`. `begin`, `ended` and `end` are for the client, on the loop (`end` also when there is none)."""
+    """A `Subscription`. The client calls `begin`, `ended` and `end`, on the loop (`end` also without one)."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Watching(Generic[K]):
         return self._task
 
     def end(self, error: ApiError | None) -> None:
-        """Say that it is over, if that was not said."""
+        """Call `on_end`, unless that was done."""
         if self._over:
             return
         self._over = True

@@ -1,22 +1,22 @@
 """Which events leave the node, and as what: the correlation rules of client-go (spec 15), with their memory.
 
-Three rules, in this order. *Combining*: when one object has had nine different messages of one type and reason, any
-further message of that type and reason goes into one combined event. It ends when none came for ten minutes.
-*Counting*: what equals an event that is known (a combined one equals itself) is no event of its own but raises the
-count of that. *The spam filter*: each object may send 25 events of a type, and one more every five minutes; what is
-over is counted and not sent. Warnings of a probe that fails for ever do not keep back that its container is ended.
+Three rules, in this order. *Combining*: after nine different messages of one object, type and reason, further ones go
+into one combined event, until none came for ten minutes. *Counting*: an event that equals a known one raises its count
+(a combined one equals itself). *The spam filter*: each object may send 25 events of a type, and one more every five
+minutes; the rest is counted and not sent. Types are apart, so warnings of a failing probe do not hold back the event
+that its container ends.
 
-Everything that is remembered is bounded, the least recently used goes first. Time comes in with each event; nothing
-here is sent.
+Each memory is bounded; the least recently used goes first. Time comes in with each event; nothing is sent here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import msgspec
+from cachetools import LRUCache
 
 from actors.messages.events import RecordEvent
 
@@ -69,22 +69,33 @@ class EventCorrelation:
     """See the module."""
 
     def __init__(self) -> None:
-        self._kinds = _Recent[_Kind](REMEMBERED)
-        self._series = _Recent[Series](REMEMBERED)
-        self._objects = _Recent[_Allowance](REMEMBERED)
+        self._kinds: LRUCache[Hashable, _Kind] = LRUCache(REMEMBERED)
+        self._series: LRUCache[Hashable, Series] = LRUCache(REMEMBERED)
+        self._objects: LRUCache[Hashable, _Allowance] = LRUCache(REMEMBERED)
 
     def observe(self, event: RecordEvent, now_ns: int, wall_ns: int) -> tuple[Series, bool]:
         """The series that `event` belongs to, with it counted in, and whether that is to be sent now."""
         about = _about(event)
         kind_key = (about, event.type, event.reason)
-        if self._kinds.used(kind_key, _Kind).combines(event.message, now_ns):
-            series = self._series.used(kind_key, Series, kind_key, event, event.message, wall_ns)
-            series.message = COMBINED + event.message
-        else:
-            series = self._series.used(event, Series, event, event, event.message, wall_ns)
+        key: Hashable = event
+        message = event.message
+        if _used(self._kinds, kind_key, _Kind).combines(message, now_ns):
+            key, message = kind_key, COMBINED + message
+        series = _used(self._series, key, lambda: Series(key, event, message, wall_ns))
+        series.message = message
         series.count += 1
         series.last_ns, series.last_wall_ns = now_ns, wall_ns
-        return series, self._objects.used((about, event.type), _Allowance, now_ns).take(now_ns)
+        allowance = _used(self._objects, (about, event.type), lambda: _Allowance(now_ns))
+        return series, allowance.take(now_ns)
+
+
+def _used(recent: LRUCache[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:
+    """The value of that key, made if there is none."""
+    try:
+        return recent[key]
+    except KeyError:
+        value = recent[key] = make()
+        return value
 
 
 class _Kind(msgspec.Struct, eq=False):
@@ -123,24 +134,3 @@ class _Allowance(msgspec.Struct, eq=False):
         may = saved_ns >= REFILL_NS
         self._saved_ns = saved_ns - REFILL_NS if may else saved_ns
         return may
-
-
-class _Recent(Generic[T]):
-    """The last so many values by key; looking one up is a use of it."""
-
-    __slots__ = ("_limit", "_values")
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._values: dict[Hashable, T] = {}
-
-    def used(self, key: Hashable, make: Callable[..., T], *args: Any) -> T:
-        """The value of that key, made where there is none."""
-        values = self._values
-        value = values.pop(key, None)
-        if value is None:
-            value = make(*args)
-            if len(values) >= self._limit:
-                del values[next(iter(values))]
-        values[key] = value
-        return value

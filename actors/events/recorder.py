@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
+from cachetools import FIFOCache, TTLCache
 
 from actors.events.correlation import EventCorrelation, Series
 from actors.events.objects import creation, event_name, raising
@@ -37,6 +38,7 @@ PAUSE_NS = 10 * SECOND_NS
 MAX_TRIES = 12
 TERMINATING_NS = 30 * SECOND_NS
 """A namespace that takes no new objects is not asked again for so long."""
+MAX_TERMINATING = 1_000
 
 
 class CallEnded(Message, frozen=True):
@@ -66,7 +68,7 @@ class EventRecorderActor(Actor):
         super().__init__()
         self._api = api
         self._node_name = node_name
-        self._events: dict[RecordEvent, RecordedEvent] = {}
+        self._events: FIFOCache[RecordEvent, RecordedEvent] = FIFOCache(KEPT)
         """In the order of the last time each came."""
         self._correlation = EventCorrelation()
         self._queue = EventQueue()
@@ -76,8 +78,8 @@ class EventRecorderActor(Actor):
         self._pausing = False
         self._probing = False
         """The API server has not answered lately: one call at a time."""
-        self._terminating: dict[str, int] = {}
-        """Namespace -> until when nothing new is sent there."""
+        self._terminating: TTLCache[str, None] = TTLCache(MAX_TERMINATING, TERMINATING_NS, timer=self.now_ns)
+        """Namespaces to which nothing new is sent for a while."""
         self._last_stamp_ns = 0
         self._given_up: Counter[str] = Counter()
         self._lost_said = 0
@@ -91,8 +93,6 @@ class EventRecorderActor(Actor):
         else:
             recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=wall_ns)
         self._events[message] = recorded
-        if len(self._events) > KEPT:
-            del self._events[next(iter(self._events))]
         if recorded.count & (recorded.count - 1) == 0:
             level = logging.WARNING if message.type == "Warning" else logging.INFO
             log = self.log
@@ -131,17 +131,10 @@ class EventRecorderActor(Actor):
             self._send(series)
         self._say_lost()
 
-    def _is_terminating(self, namespace: str) -> bool:
-        until_ns = self._terminating.get(namespace)
-        if until_ns is not None and until_ns <= self.now_ns():
-            del self._terminating[namespace]
-            return False
-        return until_ns is not None
-
     def _send(self, series: Series) -> None:
         api = self._api
         assert api is not None, "nothing is queued without an API server"
-        if self._terminating and not series.known and self._is_terminating(series.event.namespace):
+        if self._terminating and not series.known and series.event.namespace in self._terminating:
             return
         if not series.name:
             stamp_ns = self.wall_ns()
@@ -216,7 +209,7 @@ class EventRecorderActor(Actor):
     def _give_up(self, series: Series, error: ApiError) -> None:
         """Said for the first of its cause and each time there are twice as many."""
         if error.forbidden and "being terminated" in error.message:
-            self._terminating[series.event.namespace] = self.now_ns() + TERMINATING_NS
+            self._terminating[series.event.namespace] = None
             return
         cause = f"{error.code} {error.reason}"
         self._given_up[cause] += 1

@@ -229,7 +229,7 @@ def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines 
         meters=meters,
         cgroups=LocalCgroupTree(CGROUPS, facts.cgroup_version, units=BusSystemdUnits(loop, system_bus_address())),
         drivers=drivers,
-        plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY), loop),
+        plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY)),
         oom_log=KernelOomLog(loop),
         machine_shutdown=Logind(loop, system_bus_address()),
         memory_notices=LocalMemoryNotices(loop, cgroup_root=plan.configuration.cgroup_root),

@@ -90,7 +90,8 @@ class SideProcess(Generic[Given]):
         how = _how(self._process.exitcode)
         self.kill()
         if done:
-            return given  # type: ignore[no-any-return]  # of the deed, through the pipe
+            answer: Given = given
+            return answer
         raise DiedError(how) if given is None else given
 
     def let_end(self) -> None:

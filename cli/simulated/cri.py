@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from actors.kernel import PoolDispatcher
 from runtime.cri.endpoint import EndpointError, parse_endpoint
@@ -146,7 +147,8 @@ def _fault(text: str) -> tuple[str, dict[str, float]]:
             raise argparse.ArgumentTypeError(f"{part!r} is no fault; there are {', '.join(_KINDS)}, as in fail=0.1")
         try:
             chances[kind] = float(share)
-            CallFaults(**{kind: chances[kind]})  # type: ignore[arg-type]  # the other fields are no chances
+            one: dict[str, Any] = {kind: chances[kind]}
+            CallFaults(**one)  # checks the share
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"{part!r}: {error}") from None
     return verb, chances

@@ -291,10 +291,9 @@ def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server:
     One of the others comes before one of the wanted when it did so on the server, otherwise as late as it can.
     """
     places = list(map(wanted.get, keys))
-    ours = [index for index, place in enumerate(places) if place is not None]
+    ours = [index for _, index in sorted((place, index) for index, place in enumerate(places) if place is not None)]
     if not ours:
         return items
-    ours.sort(key=places.__getitem__)  # type: ignore[arg-type]  # of those that have one
     if len(ours) == len(items):
         return [items[index] for index in ours]
     others = [index for index, place in enumerate(places) if place is None]

@@ -1,91 +1,115 @@
-"""What follows from the spec of a pod alone, worked out once and not again at every look at the pod.
+"""Answers that follow from the spec of a pod alone, worked out once.
 
-A spec never changes, and thousands of pods of one template may share one. What is asked of it at every turn of its pod
-(what it refers to, which of its fields are not honoured, what it requests) is remembered here by the identity of the
-spec, which is held weakly: an answer is kept as long as its spec is there, and must not hold it.
+A spec never changes, and thousands of pods of one template may share one. Every pass over a pod asks the same of it:
+what it refers to, what it requests, which of its fields are not honoured. One bounded cache per process, `_memory`,
+owns all answers. It knows a spec by identity and holds it weakly, so answers go with their spec; no answer may hold it.
 
-Where more than the spec decides, `OncePerSpecAnd` is asked.
+`OncePerSpecAnd` serves questions that other objects decide as well.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
+from cachetools import FIFOCache
+
 from config.objects import PodSpec
 
 T = TypeVar("T")
 
+SPECS_AT_MOST = 16_384
 FACTS_AT_MOST = 256
-"""Kept of one spec. Thousands of pods that share it may each have facts of their own."""
+"""Answers of one `OncePerSpecAnd` about one spec: thousands of pods that share it may each have facts of their own."""
 
-_all_answers: list[dict[int, Any]] = []
-_specs: dict[int, ref[PodSpec]] = {}
-"""One reference for all answers about a spec: where no two pods share theirs, each pod pays for it."""
+
+class _AnswersAboutSpecs:
+    """The answers about every spec, by question. Any thread may ask: reading a `FIFOCache` changes nothing in it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._known: FIFOCache[int, tuple[ref[PodSpec], dict[object, Any]]] = FIFOCache(SPECS_AT_MOST)
+        self._dead: deque[int] = deque()
+
+    def about(self, spec: PodSpec) -> dict[object, Any]:
+        number = id(spec)
+        try:
+            known, answers = self._known[number]
+            if known() is spec:
+                return answers
+        except KeyError:
+            pass
+        answers = {}
+        mark = ref(spec, lambda _: self._ended(number))
+        with self.lock:
+            self._drop_dead()
+            self._known[number] = mark, answers
+        return answers
+
+    def _ended(self, number: int) -> None:
+        """A spec is gone. The collector may say so while this very thread holds the lock; it is then dropped later."""
+        self._dead.append(number)
+        if self.lock.acquire(blocking=False):
+            try:
+                self._drop_dead()
+            finally:
+                self.lock.release()
+
+    def _drop_dead(self) -> None:
+        while self._dead:
+            number = self._dead.popleft()
+            known = self._known.get(number)
+            if known is not None and known[0]() is None:  # no other spec has taken its place in memory
+                del self._known[number]
+
+
+_memory = _AnswersAboutSpecs()
 
 
 def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
-    """`work`, which is pure, with its answers kept. What it gives is shared: nobody may change it. What it raises is
-    not kept. May be called from any thread.
+    """Remember the answers of `work`, a pure function. Nobody may change an answer; failures are not kept.
+
+    Any thread may call it; two that ask at once may both do the work.
     """
-    known: dict[int, T] = {}
-    _all_answers.append(known)
 
     @wraps(work)
     def answer(spec: PodSpec) -> T:
+        answers = _memory.about(spec)
         try:
-            return known[id(spec)]
+            value: T = answers[work]
         except KeyError:
-            pass
-        value = work(spec)
-        _forget_with(spec)
-        known[id(spec)] = value
+            value = answers[work] = work(spec)
         return value
 
     return answer
 
 
-def _forget_with(spec: PodSpec) -> None:
-    """The end of a spec is told before another one can come where it was in memory."""
-    number = id(spec)
-    if number not in _specs:
-        _specs[number] = ref(spec, lambda _: _forget(number))
-
-
-def _forget(number: int) -> None:
-    for answers in _all_answers:
-        answers.pop(number, None)
-    _specs.pop(number, None)
-
-
 class OncePerSpecAnd(Generic[T]):
-    """Answers to one question that other objects decide beside the spec, known by identity, and facts, by what they
-    are. Objects never change, and none may hold the spec, nor may an answer. What it gives is shared. `at_most`: how
-    many are kept of one spec.
-    """
+    """Answers that a spec, other objects and facts decide together.
 
-    __slots__ = ("_answers", "_at_most")
+    Objects are known by identity: they never change, and neither they nor an answer may hold the spec. Facts are
+    compared by value. `at_most`: how many answers are kept for one spec; the oldest go.
+    """
 
     def __init__(self, at_most: int = FACTS_AT_MOST) -> None:
         self._at_most = at_most
 
-        @once_per_spec
-        def answers(_: PodSpec) -> dict[tuple[Hashable, ...], tuple[tuple[object, ...], T]]:
-            return {}
-
-        self._answers = answers
-
     def of(self, spec: PodSpec, objects: tuple[object, ...], facts: Hashable, work: Callable[[], T]) -> T:
-        """What `work` gives or has given, which is pure and depends on nothing else. What it raises is not kept."""
-        answers = self._answers(spec)
+        """The result of `work`, now or before. It must depend on nothing else; failures are not kept."""
+        about = _memory.about(spec)
+        answers: FIFOCache[tuple[Hashable, ...], tuple[tuple[object, ...], T]] | None = about.get(self)
+        if answers is None:
+            answers = about[self] = FIFOCache(self._at_most)
         key = (facts, *map(id, objects))
-        kept = answers.get(key)
-        if kept is not None:
-            return kept[1]
+        try:
+            return answers[key][1]
+        except KeyError:
+            pass
         value = work()
-        if len(answers) >= self._at_most:
-            answers.clear()
-        answers[key] = objects, value  # with the objects: else others may come where they were in memory
+        with _memory.lock:
+            answers[key] = objects, value  # the entry holds the objects, so that no other takes their place in memory
         return value

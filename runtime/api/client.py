@@ -1,11 +1,11 @@
 """The API server over HTTP.
 
-`ApiClient` is one line to it: it owns how many of its calls are in flight at once, their time limits and retries, and
-the reading of answers. Connections and credentials are `runtime.api.connections`, shared by all lines of a node; the
-rate limit is `runtime.api.limited`, before it.
+`ApiClient` is one line to it. It limits its calls in flight and their time, repeats them, and reads their answers.
+`runtime.api.connections` has the connections and credentials, shared by all lines of a node. `runtime.api.limited`
+stands before it and limits the rate.
 
-A call is handed to the loop in a queue with all others of the same burst; the answer is completed on the loop. Bodies
-beyond 256 KiB are decoded on a thread of the loop's pool: meanwhile other answers get their turn.
+Calls of one burst go to the loop together; answers are completed on the loop. Bodies beyond 256 KiB are decoded on
+another thread, so that other answers get their turn.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any
 
-import aiohttp
-
 from runtime.api.answers import not_understood, refusal
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
-from runtime.api.connections import CONNECT_SECONDS, LOST, NO_ANSWER, ApiConnections, no_answer
+from runtime.api.connections import NO_ANSWER, ApiConnections, no_answer
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.retries import wait_before_retry_ns
@@ -33,13 +31,13 @@ from runtime.io.pending import Pending, Subscription
 LOG = logging.getLogger(__name__)
 
 TIMEOUT_NS = 60 * 10**9
-"""For a call whose caller names no time; the server itself gives up after that."""
+"""For calls without a time limit; the server itself gives up after that."""
 IN_FLIGHT_AT_MOST = 32
 SILENT_CALLS = 2
-"""So many calls without an answer, one after the other: a line that looks after that takes its connections for dead."""
+"""After so many calls in a row without an answer, the line of the leases takes its connections for dead."""
 DECODED_ASIDE_BYTES = 256 * 1024
 _READING = DaemonThreads(2, "api-reading")
-"""For answers that are larger. Of their own: names that nobody answers for keep no list waiting. They never hang."""
+"""Threads for larger answers. Looking up names has others, since that may hang; decoding never does."""
 CLOSE_SECONDS = 5.0
 
 Pause = Callable[[float], Awaitable[object]]
@@ -170,8 +168,7 @@ class ApiClient:
             async with self._slots:
                 now_ns = time.monotonic_ns()
                 ends_at_ns = ends_at_ns or now_ns + answer.timeout_ns
-                with self._connections.used_by(answer):
-                    status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
+                status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
             if 200 <= status < 300:
                 return await _read(call, status, body)
             error = refusal(status, body, call.verb, retry_after)
@@ -183,14 +180,12 @@ class ApiClient:
 
     async def _exchange(self, call: ApiCall[Any], left_ns: int) -> tuple[int, bytes, str]:
         """(status, body, Retry-After) of one request. Raises ApiError."""
-        seconds = max(left_ns, 1) / 1e9
-        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(CONNECT_SECONDS, seconds))
         try:
-            response = await self._connections.send(
-                call.method, call.path, call.query, timeout, call.body, call.content_type
-            )
-            async with response:
-                return response.status, await response.read(), response.headers.get("Retry-After", "")
+            async with (
+                asyncio.timeout(max(left_ns, 1) / 1e9),
+                self._connections.send(call.method, call.path, call.query, call.body, call.content_type) as response,
+            ):
+                return response.status, await response.read(), response.header("retry-after")
         except NO_ANSWER as fault:
             raise no_answer(fault, call.verb) from None
 
@@ -213,7 +208,6 @@ class _Answer(Future[R]):
         self.timeout_ns = timeout_ns
         self._client = client
         self._task: asyncio.Task[None] | None = None
-        self._why = CLOSED
 
     def begin(self) -> None:
         """On the loop."""
@@ -238,12 +232,7 @@ class _Answer(Future[R]):
     def ended(self) -> None:
         """Nothing is done for it any more."""
         if not self.done():
-            self.fail(ApiError(0, UNREACHABLE, self._why, self.asked.verb))
-
-    def lose(self) -> None:
-        """Its connection is gone."""
-        self._why = LOST
-        self.stop()
+            self.fail(ApiError(0, UNREACHABLE, CLOSED, self.asked.verb))
 
     def stop(self) -> None:
         """On the loop."""

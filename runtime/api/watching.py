@@ -1,23 +1,20 @@
 """One watch over HTTP, from its first byte to its one end.
 
-Owns the life of the stream: when it is taken for dead, and that `on_end` comes once and last. Nothing is known in time
-on an idle connection, so the kernel asks the other side for a sign of life (TCP keep-alive, after 15 s of silence, dead
-30 s later), and the stream ends when nothing came for as long as it was to last.
+Owns the life of the stream: it decides when the stream is dead, and calls `on_end` once and last. An idle connection
+tells nothing, so the kernel probes the server (TCP keep-alive: after 15 s of silence, dead 30 s later). The stream also
+ends when nothing came for as long as the watch was to last.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable
 from typing import Generic
 
-import aiohttp
-
 from runtime.api.answers import refusal
 from runtime.api.calls import K, WatchCall, WatchEvent
-from runtime.api.connections import CONNECT_SECONDS, LOST, NO_ANSWER, ApiConnections, no_answer
+from runtime.api.connections import NO_ANSWER, ApiConnections, no_answer
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
 from runtime.api.watch_stream import LineSplitter, LineTooLongError, cut_short, read_event
@@ -26,15 +23,14 @@ from runtime.io.event_loop import LoopThread
 LOG = logging.getLogger(__name__)
 
 HEADERS_SECONDS = 30.0
-"""A server answers a watch at once; what is to be told comes later."""
+"""A server answers a watch at once; events come later."""
 SLACK_SECONDS = 30.0
 LONGEST_SECONDS = 3600.0
-"""What a server takes, at most, for a watch without a time of its own."""
-_KEEPALIVE = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6), ("TCP_USER_TIMEOUT", 45_000))
+"""The longest that servers keep a watch without a time of its own."""
 
 
 class Watching(Generic[K]):
-    """A `Subscription`. `begin`, `ended` and `end` are for the client, on the loop (`end` also when there is none)."""
+    """A `Subscription`. The client calls `begin`, `ended` and `end`, on the loop (`end` also without one)."""
 
     def __init__(
         self,
@@ -52,7 +48,6 @@ class Watching(Generic[K]):
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self._over = False
-        self._why = CLOSED
 
     def close(self) -> None:
         """See `Subscription.close`; `on_end` still comes."""
@@ -68,7 +63,7 @@ class Watching(Generic[K]):
         return self._task
 
     def end(self, error: ApiError | None) -> None:
-        """Say that it is over, if that was not said."""
+        """Call `on_end`, unless that was done."""
         if self._over:
             return
         self._over = True
@@ -79,12 +74,7 @@ class Watching(Generic[K]):
 
     def ended(self) -> None:
         """The task is done, perhaps before its first step."""
-        self.end(ApiError(0, UNREACHABLE, self._why, self.call.verb))
-
-    def lose(self) -> None:
-        """The connection is gone."""
-        self._why = LOST
-        self._stop()
+        self.end(ApiError(0, UNREACHABLE, CLOSED, self.call.verb))
 
     def _stop(self) -> None:
         if self._task is not None:
@@ -94,8 +84,7 @@ class Watching(Generic[K]):
         error: ApiError | None = None
         try:
             if not self._closed:
-                with self._connections.used_by(self):
-                    error = await self._follow()
+                error = await self._follow()
         except ApiError as refused:
             error = refused
         except NO_ANSWER as fault:
@@ -109,21 +98,22 @@ class Watching(Generic[K]):
 
     async def _follow(self) -> ApiError | None:
         call = self.call
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=_silence_seconds(call))
-        async with asyncio.timeout(HEADERS_SECONDS):
-            response = await self._connections.send("GET", call.path, call.query, timeout)
-        async with response:
+        async with (
+            asyncio.timeout(HEADERS_SECONDS) as limit,
+            self._connections.send("GET", call.path, call.query) as response,
+        ):
             if response.status != 200:
-                body = await response.read()
-                raise refusal(response.status, body, call.verb, response.headers.get("Retry-After", ""))
-            _keep_alive(response)
-            splitter = LineSplitter()
-            async for chunk in response.content.iter_any():
-                for line in splitter.feed(chunk):
+                raise refusal(response.status, await response.read(), call.verb, response.header("retry-after"))
+            response.detect_dead_server()
+            splitter, silence = LineSplitter(), _silence_seconds(call)
+            limit.reschedule(asyncio.get_running_loop().time() + silence)
+            while piece := await response.piece():
+                for line in splitter.feed(piece):
                     event = read_event(line, call)
                     if self._closed:
                         return None
                     self._deliver(event)
+                limit.reschedule(asyncio.get_running_loop().time() + silence)
             return cut_short(splitter, call)
 
     def _deliver(self, event: WatchEvent[K]) -> None:
@@ -136,16 +126,3 @@ class Watching(Generic[K]):
 def _silence_seconds(call: WatchCall[K]) -> float:
     asked = dict(call.query).get("timeoutSeconds", "")
     return (float(asked) if asked.isdigit() else LONGEST_SECONDS) + SLACK_SECONDS
-
-
-def _keep_alive(response: aiohttp.ClientResponse) -> None:
-    connection = response.connection
-    transport = connection.transport if connection is not None else None
-    plain = transport.get_extra_info("socket") if transport is not None else None
-    if plain is None:
-        return
-    plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE:
-        option = getattr(socket, name, None)
-        if option is not None:
-            plain.setsockopt(socket.IPPROTO_TCP, option, value)

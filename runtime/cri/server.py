@@ -84,7 +84,7 @@ class CriServer:
 
     async def _start(self) -> None:
         self._server = grpc.aio.server(options=[*SIZE_OPTIONS, ("grpc.so_reuseport", 0)])
-        self._server.add_generic_rpc_handlers((_Handlers(self._cri),))
+        self._server.add_generic_rpc_handlers(_handlers(self._cri))
         target = self._endpoint.target if self._endpoint.path is not None else self._endpoint.address
         self._server.add_insecure_port(target)
         await self._server.start()
@@ -106,14 +106,12 @@ def _make_room(endpoint: Endpoint) -> None:
         raise ServeError(f"{endpoint} cannot be served: there is no directory {os.path.dirname(endpoint.path)}")
 
 
-class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
-    """The method for a path, made from its verb."""
-
-    def __init__(self, cri: Cri) -> None:
-        self._methods = {verb.path: _method(cri, verb) for verb in ALL_VERBS}
-
-    def service(self, handler_call_details: Any) -> Any:
-        return self._methods.get(handler_call_details.method)
+def _handlers(cri: Cri) -> tuple[Any, ...]:
+    """One handler for each service, with a method for each of its verbs."""
+    methods: dict[str, dict[str, Any]] = {}
+    for verb in ALL_VERBS:
+        methods.setdefault(verb.service, {})[verb.name] = _method(cri, verb)
+    return tuple(grpc.method_handlers_generic_handler(service, found) for service, found in methods.items())
 
 
 def _method(cri: Cri, verb: Verb[Any, Any]) -> Any:

@@ -1,7 +1,7 @@
 """`--lock-file`: one agent at a time, and with `--exit-on-lock-contention` the older one makes way (spec 12.3).
 
-The lock is `flock`, so it goes with the process whatever becomes of it. Contention is seen by watching the file: who
-opens or removes it wants it.
+The lock is `flock`, so it ends with the process. Another agent that wants it opens or removes the file, and a watch on
+the file shows that.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import fcntl
 import os
 from collections.abc import Callable
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
-from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
+from watchdog.events import FileDeletedEvent, FileMovedEvent, FileOpenedEvent, FileSystemEvent
+
+from runtime.file_watch import FileWatch
 
 
 class LockFileError(Exception):
@@ -25,7 +25,7 @@ class LockFile:
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
         self._descriptor: int | None = None
-        self._observer: BaseObserver | None = None
+        self._watch: FileWatch | None = None
 
     def try_acquire(self) -> bool:
         """False when another process holds it. Raises LockFileError."""
@@ -42,30 +42,24 @@ class LockFile:
 
     def on_contention(self, call: Callable[[], None]) -> None:
         """Call, on another thread, each time somebody opens or removes the file. Raises LockFileError."""
-        observer = Observer()
+        name = os.path.basename(self.path)
+
+        def changed(event: FileSystemEvent) -> None:
+            if os.path.basename(os.fsdecode(event.src_path)) == name:
+                call()
+
+        watch = FileWatch(changed, kinds=(FileOpenedEvent, FileDeletedEvent, FileMovedEvent))
         try:
-            observer.schedule(_Contention(self.path, call), os.path.dirname(self.path))
-            observer.start()
+            watch.move_to(os.path.dirname(self.path))
         except OSError as error:
             raise LockFileError(f"--exit-on-lock-contention: {self.path} cannot be watched: {error}") from None
-        self._observer = observer
+        self._watch = watch
 
     def close(self) -> None:
         """Watch no more and let the lock go; the file stays, as others may wait on it."""
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join(5.0)
-            self._observer = None
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-class _Contention(FileSystemEventHandler):
-    def __init__(self, path: str, call: Callable[[], None]) -> None:
-        self._path = path
-        self._call = call
-
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        if event.src_path == self._path and event.event_type in ("opened", "deleted", "moved"):
-            self._call()

@@ -1,4 +1,7 @@
-"""One GET as a node makes it, for probes and hooks (spec 5, 3.11): one connection, no more read than is shown."""
+"""One GET on a connection of its own, for probes, hooks (spec 5, 3.11) and manifests by URL (spec 1.1).
+
+`request` writes requests and follows redirects; `call` makes the GET of a probe or a hook.
+"""
 
 from __future__ import annotations
 

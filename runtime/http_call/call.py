@@ -1,44 +1,46 @@
-"""The GET itself: connect, ask, read, and follow to where it leads on the same host (spec 5, 3.11).
+"""The GET of a probe or a hook: connect, ask, read, and follow redirects on the same host (spec 5, 3.11).
 
-Certificates are not checked, proxies not used, connections not kept. The caller has a deadline for all of it: there is
-none here.
+It checks no certificates, uses no proxies and keeps no connections. It has no time limit: callers set one. Of a body it
+reads only what is shown.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from functools import cache
 
 import msgspec
 
-from runtime.http_call.answer import AnswerReader, BadAnswerError
 from runtime.http_call.request import Headers, Request, over_http, redirect_of, request_of, without
+from runtime.http_client import HttpConnection, HttpError, HttpResponse
+from runtime.http_client.dialing import tls_without_checks
 from runtime.io.connecting import connected, reset_on_close
 from runtime.io.network import address, reason_of
 
 MAX_REDIRECTS = 10
 SHOWN_BYTES = 10 * 1024
-"""So much of an answer's body is read."""
+"""At most this much of a body is read."""
+SHOWN_PIECES = 1024
+"""At most so many chunks of a body are read: a server may send one byte in each."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
-"""What OpenSSL calls the answer of a server that does not speak TLS; which of them depends on its version."""
+"""OpenSSL's names for the answer of a server without TLS; they differ between versions."""
 
 
 class HttpCallError(Exception):
-    """There is no answer; says why, in the words that people know from other agents. `fell_back` as in `HttpAnswer`."""
+    """There is no answer; the text says why, in the words of other agents. `fell_back` as in `HttpAnswer`."""
 
     fell_back = ""
 
 
 class NoTlsError(HttpCallError):
-    """Whoever answered does not speak TLS."""
+    """The server does not speak TLS."""
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):
-    """`body`: its beginning. `elsewhere`: it sends us to another host, where we have not gone.
+    """`body`: its beginning. `elsewhere`: a redirect to another host, which was not followed.
 
-    `fell_back`: why it was asked without TLS in the end; empty when it was not.
+    `fell_back`: why the call was repeated without TLS, or "".
     """
 
     status: int
@@ -50,7 +52,7 @@ class HttpAnswer(msgspec.Struct, frozen=True):
 async def get(url: str, headers: Headers, agent: str, *, fall_back: bool = False) -> HttpAnswer:
     """On the loop. Raises HttpCallError.
 
-    `fall_back`: ask again over HTTP, without credentials, whoever is asked for HTTPS and does not speak TLS.
+    `fall_back`: if an HTTPS server does not speak TLS, ask again over HTTP, without credentials.
     """
     try:
         return await _follow(url, headers, agent)
@@ -69,98 +71,61 @@ async def get(url: str, headers: Headers, agent: str, *, fall_back: bool = False
 async def _follow(url: str, headers: Headers, agent: str) -> HttpAnswer:
     for _ in range(MAX_REDIRECTS + 1):
         try:
-            request = request_of(url, headers, agent)
-            read = await _exchange(request)
-            to = redirect_of(read.status, read.location, url, headers)
-        except (ValueError, OSError) as failure:
+            status, location, body = await _exchange(request_of(url, headers, agent))
+            to = redirect_of(status, location, url, headers)
+        except (ValueError, OSError, HttpError) as failure:
             raise HttpCallError(_reason(failure)) from failure
         if to is None or to.elsewhere:
-            return HttpAnswer(read.status, read.body, elsewhere=to is not None)
+            return HttpAnswer(status, body, elsewhere=to is not None)
         url, headers = to.url, to.headers
     raise HttpCallError(f"stopped after {MAX_REDIRECTS} redirects")
 
 
-async def _exchange(request: Request) -> AnswerReader:
+async def _exchange(request: Request) -> tuple[int, str, bytes]:
+    """(status, Location, the beginning of the body)."""
     try:
         line = await connected(request.host, request.port)
     except OSError as failure:
         raise HttpCallError(f"dial tcp {address(request.host, request.port)}: {reason_of(failure)}") from failure
-    loop = asyncio.get_running_loop()
-    exchange = _Exchange(loop, line, request.data)
     tls = _tls() if request.tls else None
+    connection, opened, answered = HttpConnection(), False, False
     try:
-        try:
-            await loop.create_connection(
-                lambda: exchange, sock=line, ssl=tls, server_hostname=request.host if tls else None
-            )
-        except ssl.SSLError as failure:
-            if (failure.reason or "") in _NO_TLS:
-                raise NoTlsError("http: server gave HTTP response to HTTPS client") from failure
-            raise
-        return await exchange.answered
+        await asyncio.get_running_loop().create_connection(
+            lambda: connection, sock=line, ssl=tls, server_hostname=request.host if tls else None
+        )
+        opened = True
+        response = await connection.ask(request.head)
+        answer = response.status, response.header("location"), await _beginning(response)
+        answered = True
+        return answer
+    except ssl.SSLError as failure:
+        if (failure.reason or "") in _NO_TLS:
+            raise NoTlsError("http: server gave HTTP response to HTTPS client") from failure
+        raise
     finally:
-        exchange.close()
-
-
-class _Exchange(asyncio.Protocol):
-    """One request and its answer."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, line: socket.socket, request: bytes) -> None:
-        self._line = line
-        self._request = request
-        self._reader = AnswerReader(SHOWN_BYTES)
-        self._transport: asyncio.Transport | None = None
-        self.answered: asyncio.Future[AnswerReader] = loop.create_future()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(self._request)
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            if self._reader.feed(data) and not self.answered.done():
-                self.answered.set_result(self._reader)
-        except BadAnswerError as failure:
-            self._fail(failure)
-
-    def eof_received(self) -> None:
-        self._ended(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._ended(exc)
-
-    def _ended(self, failure: Exception | None) -> None:
-        if self.answered.done():
-            return
-        try:
-            if failure is not None:
-                raise failure
-            self._reader.end()
-            self.answered.set_result(self._reader)
-        except Exception as error:  # whatever the transport ended with is why there is no answer
-            self._fail(error)
-
-    def _fail(self, failure: Exception) -> None:
-        if not self.answered.done():
-            self.answered.set_exception(failure)
-
-    def close(self) -> None:
-        """Whatever has come of it. Where nobody has answered, nobody is waited for."""
-        if not self.answered.done() or self.answered.cancelled() or self.answered.exception() is not None:
-            reset_on_close(self._line)
-        if self._transport is not None:
-            self._transport.abort()
+        if not answered:
+            reset_on_close(line)  # do not wait for a server that does not answer
+        if opened:
+            connection.abort()
         else:
-            self._line.close()
+            line.close()
+
+
+async def _beginning(response: HttpResponse) -> bytes:
+    body = b""
+    for _ in range(SHOWN_PIECES):
+        piece = await response.raw_piece()
+        if not piece:
+            break
+        body += piece[: SHOWN_BYTES - len(body)]
+        if len(body) >= SHOWN_BYTES:
+            break
+    return body
 
 
 @cache
 def _tls() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
+    return tls_without_checks()
 
 
 def _reason(failure: Exception) -> str:

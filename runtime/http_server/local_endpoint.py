@@ -1,18 +1,17 @@
 """The local endpoint of an agent: HTTP and JSON over a unix socket in its root directory, for the user who runs it.
 
-`LocalEndpoint` serves, `ask` reads. What there is to see is given as views, callables that make a `Reply`; a view may
-wait (each runs on a thread of its own, a few at a time) and may fail, which is status 500 and a sentence. Nothing can
-be changed through here. Only the owner may connect (mode 0600), so nobody is asked who he is.
+`LocalEndpoint` serves, `ask` reads. Views are callables that make a `Reply`. A view may wait, since a few threads run
+them; one that fails gives status 500 and a sentence. Nothing can be changed through here. Only the owner may connect
+(mode 0600), so there is no authentication.
 
-A socket that nobody serves any more, left by an agent that was killed, is replaced; one that is served is not: the
-root directory has an owner already, and two would undo each other's work.
+A socket that nobody serves, left by an agent that was killed, is replaced. One that is served is not: two agents on one
+root directory would undo each other's work.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
 import json
 import logging
 import os
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from runtime.http_client import CannotConnectError, HttpError, HttpOrigin, dial
 from runtime.io.daemon_threads import DaemonThreads
 from runtime.io.event_loop import LoopThread
 
@@ -139,37 +139,33 @@ class LocalEndpoint:
 
 
 def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer:
-    """What the agent of this root directory shows at `view`. Raises LocalEndpointError when none answers."""
+    """Ask the agent of this root directory for `view`. Blocks; raises LocalEndpointError when no agent answers."""
     path = socket_path(root_directory)
-    connection = _UnixConnection(path, timeout_seconds)
     try:
-        connection.request("GET", view)
-        response = connection.getresponse()
-        return Answer(response.read(), response.status, time.time_ns())
-    except (FileNotFoundError, ConnectionRefusedError):
-        raise LocalEndpointError(
-            f"no agent runs on {root_directory} (nobody serves {path}); start one with `actorlet run`, "
-            "or name its directory with --root-dir"
-        ) from None
-    except PermissionError:
-        raise LocalEndpointError(f"{path} belongs to another user; ask as the one who runs the agent") from None
+        return asyncio.run(_ask(path, view, timeout_seconds))
     except TimeoutError:
         raise LocalEndpointError(f"the agent at {path} has not answered within {timeout_seconds:g} s") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (HttpError, OSError) as error:
+        cause = error.cause if isinstance(error, CannotConnectError) else error
+        if isinstance(cause, FileNotFoundError | ConnectionRefusedError):
+            raise LocalEndpointError(
+                f"no agent runs on {root_directory} (nobody serves {path}); start one with `actorlet run`, "
+                "or name its directory with --root-dir"
+            ) from None
+        if isinstance(cause, PermissionError):
+            raise LocalEndpointError(f"{path} belongs to another user; ask as the one who runs the agent") from None
         raise LocalEndpointError(f"the agent at {path} cannot be asked: {error}") from None
-    finally:
-        connection.close()
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout_seconds: float) -> None:
-        super().__init__("localhost", timeout=timeout_seconds)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+async def _ask(path: str, view: str, timeout_seconds: float) -> Answer:
+    origin = HttpOrigin("localhost", socket_path=path)
+    async with asyncio.timeout(timeout_seconds):
+        connection = await dial(origin)
+        try:
+            response = await connection.ask(origin.request("GET", view, ()))
+            return Answer(await response.read(), response.status, time.time_ns())
+        finally:
+            connection.abort()
 
 
 def _bound_socket(path: str) -> socket.socket:

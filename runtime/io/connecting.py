@@ -1,11 +1,10 @@
-"""Opening a TCP connection from a loop for the price of the system calls, and closing it without waiting.
+"""Opens TCP connections for probes and hooks, and closes those that nobody answers.
 
-Thousands of probes open a connection each: what is done here in a few calls costs several times that through asyncio's
-way of connecting. No connection lingers (SO_LINGER with a time, as other agents have it): its end would be waited for
-by whoever closes it, and that is the loop with all others on it.
+A node opens thousands of them, so `connected` makes few calls; asyncio's own way costs several times as much. Sockets
+have no SO_LINGER with a time, as other agents have it: closing would then block the loop.
 
-Names are what pods say (the host of a probe or a hook), and a look-up may hang for half a minute: they have threads of
-their own, few, so that nobody but other pods waits for them.
+Hosts come from pods, and looking up a name may hang for half a minute. Names have a few threads of their own, so that
+only other pods wait for them.
 """
 
 from __future__ import annotations
@@ -21,16 +20,17 @@ from typing import Any, TypeAlias
 from runtime.io.daemon_threads import DaemonThreads
 
 Address: TypeAlias = tuple[Any, ...]
-"""As sockets of its family have it."""
+"""As the address family writes it."""
 NAMES_AT_ONCE = 4
 _NAMES = DaemonThreads(NAMES_AT_ONCE, "names-of-pods")
-"""Of the process: the name servers are the machine's. No thread is made before the first name."""
+"""Of the whole process. No thread starts before the first name."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
 async def connected(host: str, port: int) -> socket.socket:
-    """A connection, on the loop; raises OSError. A name is looked up, and the first of its addresses is taken that
-    answers.
+    """Connect, on the loop; a name may have several addresses, of which the first that answers is taken.
+
+    Raises OSError.
     """
     loop = asyncio.get_running_loop()
     family = _family(host)
@@ -52,7 +52,7 @@ async def _connected(loop: asyncio.AbstractEventLoop, family: int, address: Addr
     try:
         opened.setblocking(False)
         try:
-            opened.connect(address)  # to this machine, where pods are, this mostly is all
+            opened.connect(address)  # a pod on this machine mostly answers at once
         except BlockingIOError:
             await loop.sock_connect(opened, address)
     except BaseException:
@@ -62,7 +62,7 @@ async def _connected(loop: asyncio.AbstractEventLoop, family: int, address: Addr
 
 
 def reset_on_close(connection: socket.socket) -> None:
-    """Its end is a reset: to somebody who does not answer nothing is said for minutes on end."""
+    """Make the end of `connection` a reset: a silent peer then leaves no dying connection behind for minutes."""
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import ssl
 from collections.abc import Mapping, Sequence
 
-import aiohttp
-
 from config.credentials.masked_urls import without_secrets
+from runtime.api.proxy import proxy_for
+from runtime.http_call.call import MAX_REDIRECTS
+from runtime.http_call.request import Headers, redirect_of, request_of, without
+from runtime.http_client import HttpError, HttpOrigin, HttpResponse, dial
 from runtime.io.event_loop import LoopThread
 from runtime.io.pending import Pending
 from runtime.manifests.url import LIMIT_BYTES, ManifestAnswer, ManifestFetchError
 
 TIMEOUT_SECONDS = 10.0
+USER_AGENT = "actorlet"
 
 
 class HttpManifests:
-    """Over the network. A manifest is read every 20 s or so: a connection of its own each time is no burden."""
+    """Over the network, by way of the proxy that the environment names. Each reading has a connection of its own."""
 
     def __init__(self, loop: LoopThread) -> None:
         self._loop = loop
@@ -25,27 +31,40 @@ class HttpManifests:
 
 
 async def _get(url: str, headers: Mapping[str, Sequence[str]]) -> ManifestAnswer:
-    pairs = [(name, value) for name, values in headers.items() for value in values]
-    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
+    pairs = (("Accept-Encoding", "gzip"), *((name, value) for name, values in headers.items() for value in values))
     try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
-            session.get(url, headers=pairs) as response,
-        ):
-            return ManifestAnswer(response.status, await _limited(response))
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            return await _follow(url, pairs)
     except TimeoutError as failure:
         raise ManifestFetchError(f"no answer within {TIMEOUT_SECONDS:.0f} s") from failure
-    except (aiohttp.ClientError, ValueError, OSError) as failure:
-        # Its words may have the address in them, and the address a password.
+    except (HttpError, ValueError, OSError) as failure:
+        # The text may contain the URL, and the URL a password.
         raise ManifestFetchError(without_secrets(str(failure), url) or type(failure).__name__) from None
 
 
-async def _limited(response: aiohttp.ClientResponse) -> bytes:
-    parts: list[bytes] = []
+async def _follow(url: str, headers: Headers) -> ManifestAnswer:
+    for _ in range(MAX_REDIRECTS + 1):
+        proxy = proxy_for(url, os.environ)
+        request = request_of(url, headers, USER_AGENT, proxy)
+        tls = ssl.create_default_context() if request.tls else None
+        connection = await dial(HttpOrigin(request.host, request.port, tls, proxy=proxy))
+        try:
+            response = await connection.ask(request.head)
+            to = redirect_of(response.status, response.header("location"), url, headers)
+            if to is None:
+                return ManifestAnswer(response.status, await _limited(response))
+        finally:
+            connection.abort()
+        url, headers = to.url, without(to.headers, "authorization") if to.elsewhere else to.headers
+    raise HttpError(f"stopped after {MAX_REDIRECTS} redirects")
+
+
+async def _limited(response: HttpResponse) -> bytes:
+    pieces: list[bytes] = []
     size = 0
-    async for part in response.content.iter_chunked(64 * 1024):
-        size += len(part)
+    while piece := await response.piece():
+        size += len(piece)
         if size > LIMIT_BYTES:
             raise ManifestFetchError(f"the answer is larger than {LIMIT_BYTES // 1024 // 1024} MiB")
-        parts.append(part)
-    return b"".join(parts)
+        pieces.append(piece)
+    return b"".join(pieces)

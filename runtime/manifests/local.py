@@ -1,16 +1,14 @@
-"""Static pod manifests on the disk of this machine: `runtime.manifests.files`, with inotify."""
+"""Static pod manifests on the disk of this machine. See `runtime.manifests.files`."""
 
 from __future__ import annotations
 
 import os
 import stat
-import threading
 from collections.abc import Callable
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
-from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver, ObservedWatch
+from watchdog.events import FileSystemEvent
 
+from runtime.file_watch import FileWatch
 from runtime.manifests.files import LIMIT_BYTES, ManifestFile, ManifestReading
 
 _MEANS_NOTHING = frozenset({"opened", "closed_no_write"})
@@ -69,70 +67,41 @@ def _reason(failure: OSError) -> str:
     return failure.strerror or str(failure)
 
 
-class LocalManifestWatch(FileSystemEventHandler):
-    """One inotify watch that sits on the directory of the path, or on the nearest one above it that exists.
+class LocalManifestWatch:
+    """Watches the directory of the path, or the nearest one above it that exists.
 
-    inotify follows what it was set on, not a name: when the directory is replaced, the watch is moved by the `renew`
-    that precedes the next reading. Only events that can change that reading are passed on.
+    `renew` precedes each reading and moves the watch. Only events that can change that reading are passed on.
     """
 
     def __init__(self, path: str, on_change: Callable[[], None]) -> None:
         self._path = os.path.abspath(path)
         self._on_change = on_change
-        self._lock = threading.Lock()
-        self._observer: BaseObserver | None = None
-        self._watch: ObservedWatch | None = None
-        self._sits_on: tuple[str, int, int] | None = None
-        self._wanted = ""
-        self._closed = False
+        self._watch = FileWatch(self._changed)
+        self._directory = self._wanted = ""
 
     def renew(self) -> str:
-        with self._lock:
-            if self._closed:
-                return "the watch is closed"
-            try:
-                return self._renew()
-            except OSError as failure:
-                self._sits_on = None
-                return f"cannot be watched: {_reason(failure)}"
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            observer, self._observer = self._observer, None
-        if observer is not None:
-            observer.stop()
-
-    def _renew(self) -> str:
-        directory, wanted = _where_to_look(self._path)
-        info = os.stat(directory)
-        place = (directory, info.st_dev, info.st_ino)
-        if place == self._sits_on:
-            return ""
-        if self._observer is None:
-            observer = Observer()
-            observer.daemon = True
-            observer.start()
-            self._observer = observer
-        if self._watch is not None:
-            self._observer.unschedule(self._watch)
-            self._watch = None
-        self._wanted = wanted
-        self._watch = self._observer.schedule(self, directory, recursive=False)
-        self._sits_on = place
+        if self._watch.closed:
+            return "the watch is closed"
+        try:
+            self._directory, self._wanted = _where_to_look(self._path)
+            self._watch.move_to(self._directory)
+        except OSError as failure:
+            return f"cannot be watched: {_reason(failure)}"
         return ""
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
+    def close(self) -> None:
+        self._watch.close()
+
+    def _changed(self, event: FileSystemEvent) -> None:
         """On the observer's thread."""
-        if event.event_type in _MEANS_NOTHING or self._closed:
+        if event.event_type in _MEANS_NOTHING:
             return
         gone = event.event_type in ("deleted", "moved")
         if any(self._matters(os.fsdecode(path), gone) for path in (event.src_path, event.dest_path) if path):
             self._on_change()
 
     def _matters(self, path: str, gone: bool) -> bool:
-        sits_on = self._sits_on
-        if sits_on is not None and path == sits_on[0]:
+        if path == self._directory:
             return gone  # the directory itself; it is also "modified" with each entry that comes or goes
         name = os.path.basename(path)
         return name == self._wanted if self._wanted else not name.startswith(".")

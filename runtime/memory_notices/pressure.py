@@ -1,21 +1,22 @@
-"""`PressureNotices`: notices of cgroup v2, which knows no marks.
+"""`PressureNotices`: when memory runs short, as cgroup v2 tells it.
 
-What it has instead: the kernel says when processes have waited for memory (PSI) for a part of a second, and it changes
-`memory.events` of a group that is at its limit. Neither is the threshold of an eviction; both mean that memory runs
-short now, and that it is time to look. Both are descriptors in one epoll set, which is watched on a loop that runs
-anyway.
+There are no thresholds in cgroup v2. But the kernel says when processes waited for memory (PSI) for a part of a second,
+and it changes `memory.events` of a group at its limit. Neither is the threshold of an eviction; both mean that it is
+time to look. The PSI trigger is a descriptor, watched on a loop that runs anyway; the file has a `FileWatch`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import threading
 from collections.abc import Callable
 
+from watchdog.events import FileModifiedEvent
+
 from runtime.cgroups.names import pods_paths
+from runtime.file_watch import FileWatch
 from runtime.files.descriptor_watch import DescriptorWatch
 from runtime.io.event_loop import LoopThread
 from runtime.memory_notices.capability import MemoryMark
@@ -26,8 +27,6 @@ GROUPS = "sys/fs/cgroup"
 STALL_US, WINDOW_US = 300_000, 2_000_000
 """Some process has waited for so long of that: the share is that of the kernel's own example, well above the noise; a
 shorter window is for those who may manage resources (CAP_SYS_RESOURCE)."""
-READ_BYTES = 4096
-_MODIFIED = 0x2
 
 
 class PressureNotices:
@@ -51,19 +50,16 @@ class PressureNotices:
         self._stall_us = stall_us
         self._of_machine = any(not mark.pods for mark in marks)
         self._of_pods = any(mark.pods for mark in marks)
-        self._libc = ctypes.CDLL(None, use_errno=True)
         self._trigger = -1
+        self._held = -1
+        """`memory.events`, kept open: the kernel reports changes only of files that it has in memory."""
         with contextlib.ExitStack() as undo:
-            self._changes = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-            if self._changes >= 0:
-                undo.callback(os.close, self._changes)
             self._epoll = select.epoll()
             undo.callback(self._epoll.close)
-            if self._changes >= 0:
-                self._epoll.register(self._changes, select.EPOLLIN)
             # The watch closes a descriptor of its own; the set is closed once nobody polls it any more.
             self._watch = DescriptorWatch(loop, os.dup(self._epoll.fileno()), self._told, self._release)
             undo.pop_all()
+        self._events = FileWatch(lambda _: on_short(), kinds=(FileModifiedEvent,))
         self._lock = threading.Lock()
         self._begun = self._closed = False
 
@@ -87,11 +83,12 @@ class PressureNotices:
     def close(self) -> None:
         with self._lock:  # what is opened meanwhile would be closed by nobody
             self._closed = True
+        self._events.close()
         self._watch.close()
 
     def _release(self) -> None:
         self._epoll.close()
-        for each in (self._trigger, self._changes):
+        for each in (self._trigger, self._held):
             if each >= 0:
                 os.close(each)
 
@@ -113,16 +110,22 @@ class PressureNotices:
         """The group of pods may come later, and come anew."""
         groups = (os.path.join(self._root, GROUPS, name.lstrip("/"), "memory.events") for name in self._pods_paths)
         path = next((path for path in groups if os.path.exists(path)), "")
-        if path and self._libc.inotify_add_watch(self._changes, os.fsencode(path), _MODIFIED) < 0:
-            return [f"{path} cannot be watched: {os.strerror(ctypes.get_errno())}"]
+        if not path:
+            return []
+        before = self._held
+        try:
+            self._held = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._events.move_to(path)
+        except OSError as failure:
+            return [f"{path} cannot be watched: {failure.strerror or failure}"]
+        finally:
+            if self._held != before and before >= 0:
+                os.close(before)
         return []
 
     def _told(self) -> None:
         """On the loop."""
         for descriptor, event in self._epoll.poll(0):
-            if descriptor == self._changes:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(descriptor, READ_BYTES)
-            elif event & (select.EPOLLERR | select.EPOLLHUP):
+            if event & (select.EPOLLERR | select.EPOLLHUP):
                 self._epoll.unregister(descriptor)
         self._on_short()

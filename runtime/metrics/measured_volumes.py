@@ -56,12 +56,13 @@ class MeasuredVolumes:
                 self._meters.took(names.VOLUME_TOTAL, took_ns, plugin, deed)
 
         try:
-            result: Any = do()
+            result = do()
         except BaseException:
             ended(FAILURE)
             raise
-        if hasattr(result, "add_done_callback"):  # a simulated disk that hangs
-            result.add_done_callback(lambda done: ended(SUCCESS if done.exception() is None else FAILURE))
+        hanging: Any = result
+        if hasattr(hanging, "add_done_callback"):  # a simulated disk that hangs
+            hanging.add_done_callback(lambda done: ended(SUCCESS if done.exception() is None else FAILURE))
         else:
             ended(SUCCESS)
-        return result  # type: ignore[no-any-return]  # what the deed gives
+        return result

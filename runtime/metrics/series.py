@@ -75,12 +75,13 @@ class Distribution:
     def rows(self, labels: Sequence[str]) -> Iterator[Row]:
         from prometheus_client.utils import floatToGoString  # brings an HTTP server along: not before somebody asks
 
+        text_of: Callable[[float], str] = floatToGoString
         with self._lock:
             counts, total = list(self._counts), self._sum
         up_to = self.zeros
         for bound, count in zip((*self._bounds, float("inf")), counts, strict=True):
             up_to += count
-            yield Row(labels, up_to, None, "_bucket", floatToGoString(bound))  # type: ignore[no-untyped-call]  # the library has none
+            yield Row(labels, up_to, None, "_bucket", text_of(bound))
         yield Row(labels, up_to, None, "_count")
         yield Row(labels, total, None, "_sum")
 

@@ -1,4 +1,4 @@
-"""Plugins of this machine: sockets below a directory, watched with inotify, spoken to with `pluginregistration.v1`."""
+"""Plugins of this machine: sockets below a directory, which speak `pluginregistration.v1`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from runtime.files.directory_watch import DirectoryWatch
-from runtime.io.event_loop import LoopThread
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+)
+
+from runtime.file_watch import FileWatch
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.v1 import registration_pb2 as wire
 from runtime.plugins.socket import DIAL_NS, NS_PER_SECOND, PluginSocket
@@ -17,15 +26,18 @@ DIRECTORY_MODE = 0o750
 INFO_NS = NS_PER_SECOND
 NOTIFY_NS = 5 * NS_PER_SECOND
 
+_COMING_AND_GOING = (
+    *(FileCreatedEvent, FileDeletedEvent, FileMovedEvent),
+    *(DirCreatedEvent, DirDeletedEvent, DirMovedEvent),
+)
 _SERVICE = "/pluginregistration.Registration"
 
 
 class LocalPluginSockets:
-    """`PluginSockets` below `directory`, which is made. `loop`: on which changes there are told."""
+    """`PluginSockets` below `directory`, which is made."""
 
-    def __init__(self, directory: str, loop: LoopThread) -> None:
+    def __init__(self, directory: str) -> None:
         self._directory = directory
-        self._loop = loop
 
     def sockets(self) -> dict[str, str]:
         _make(self._directory)
@@ -39,7 +51,7 @@ class LocalPluginSockets:
         return found
 
     def watch(self, on_change: Callable[[], None]) -> LocalPluginWatch:
-        return LocalPluginWatch(self._directory, self._loop, on_change)
+        return LocalPluginWatch(self._directory, on_change)
 
     def ask(self, socket: str) -> PluginInfo:
         line = PluginSocket(socket)
@@ -63,19 +75,29 @@ class LocalPluginSockets:
 class LocalPluginWatch:
     """The directory is there whenever it is watched."""
 
-    def __init__(self, directory: str, loop: LoopThread, on_change: Callable[[], None]) -> None:
+    def __init__(self, directory: str, on_change: Callable[[], None]) -> None:
         self._directory = directory
-        self._watch = DirectoryWatch(directory, loop, on_change)
+        self._on_change = on_change
+        self._watch = FileWatch(self._changed, recursive=True, kinds=_COMING_AND_GOING)
 
     def renew(self) -> str:
+        if self._watch.closed:
+            return "the watch is closed"
         try:
             _make(self._directory)
         except OSError as failure:
             return f"{self._directory} cannot be made: {failure.strerror or failure}"
-        return self._watch.renew()
+        try:
+            self._watch.move_to(self._directory)
+        except OSError as failure:
+            return f"{self._directory} cannot be watched: {failure.strerror or failure}"
+        return ""
 
     def close(self) -> None:
         self._watch.close()
+
+    def _changed(self, _: FileSystemEvent) -> None:
+        self._on_change()
 
 
 def _make(directory: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+from cachetools import FIFOCache
 
 from actors.kernel.dispatcher import Cancellable
 from actors.kernel.promise import Promise
@@ -145,7 +146,7 @@ class RuntimeState:
         """The id of what holds a name, of sandboxes and containers alike."""
         self._sandboxes_of: dict[str, dict[str, SandboxRecord]] = {}
         self._containers_of: dict[str, dict[str, ContainerRecord]] = {}
-        self._calls: dict[str, dict[tuple[str, str], int]] = {}
+        self._calls: FIFOCache[str, dict[tuple[str, str], int]] = FIFOCache(COUNTED_PODS_MAX)
         self.disturbing: set[str] = set()
         """Ids of the sandboxes whose behaviour disturbs calls: nearly always none."""
 
@@ -222,11 +223,7 @@ class RuntimeState:
 
         Forgotten with the last sandbox of the pod; at most `COUNTED_PODS_MAX` pods are remembered, the oldest go.
         """
-        calls = self._calls.get(pod_uid)
-        if calls is None:
-            if len(self._calls) >= COUNTED_PODS_MAX:
-                self._calls.pop(next(iter(self._calls)))
-            calls = self._calls[pod_uid] = {}
+        calls = self._calls.setdefault(pod_uid, {})
         before = calls.get((container, rule), 0)
         calls[container, rule] = before + 1
         return before

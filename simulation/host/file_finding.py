@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
+from cachetools import FIFOCache
+
 from simulation.host.file_nodes import Directory, File, Link, Node
 from simulation.host.file_paths import error_at, normal, parts_of
 
@@ -18,7 +20,7 @@ class FileFinder:
 
     def __init__(self) -> None:
         self._root = Directory()
-        self._known: dict[str, Directory] = {}
+        self._known: FIFOCache[str, Directory] = FIFOCache(KNOWN_AT_MOST)
         """Directories by paths without a link on the way: true until one is removed or renamed. A pod's dozen of deeds
         are done in few of them, and below the same half a dozen of names.
         """
@@ -50,8 +52,6 @@ class FileFinder:
 
     def _keep(self, path: str, directory: Directory) -> None:
         """As `_know`, of a path that is as the tree names it."""
-        if len(self._known) >= KNOWN_AT_MOST:
-            self._known.clear()
         self._known[path], directory.known_as = directory, path
 
     def _found(self, path: str) -> Node | None:

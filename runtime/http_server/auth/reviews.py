@@ -1,8 +1,7 @@
-"""Questions to the API server about those who ask the node: asked once, kept for a while, never piled up.
+"""Reviews of clients by the API server: each is asked once and kept for a while.
 
-A `ReviewCache` keeps answers by key for as long as each is good; who asks for what is being asked already waits for
-the same answer. Failures are not kept. The number of answers is bounded: the one used least recently goes. Runs on one
-loop only.
+`ReviewCache` keeps each answer for its own time. Whoever asks for an answer that is already on its way waits for the
+same one. Failures are not kept. The cache is bounded; the least recently used answer goes. It runs on one loop.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, Generic, TypeVar
+
+from cachetools import TLRUCache
 
 from runtime.api import Api, ApiCall, ApiError
 from runtime.io.pending import Pending
@@ -31,23 +31,23 @@ class ReviewCache(Generic[K, V]):
     """See the module. `keep_ns`: how long an answer is good."""
 
     def __init__(self, keep_ns: Callable[[V], int], now_ns: Callable[[], int] = time.monotonic_ns) -> None:
-        self._keep_ns = keep_ns
-        self._now_ns = now_ns
-        self._known: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._known: TLRUCache[K, V] = TLRUCache(
+            ENTRIES_AT_MOST, ttu=lambda _, value, stored_ns: stored_ns + keep_ns(value), timer=now_ns
+        )
         self._asked: dict[K, asyncio.Task[V]] = {}
 
     async def get(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
-        """The answer, asked for with `ask` when it is not known. Raises what asking raises."""
-        found = self._known.get(key)
-        if found is not None and self._now_ns() < found[1]:
-            self._known.move_to_end(key)
-            return found[0]
+        """The answer; calls `ask` if it is not known. Raises what `ask` raises."""
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
         asked = self._asked.get(key)
         if asked is None:
             asked = self._asked[key] = asyncio.get_running_loop().create_task(self._fetch(key, ask))
-            # One that nobody waits for any more must not be told as never looked at.
+            # Mark a failure as seen, even if nobody waits for it any more.
             asked.add_done_callback(lambda task: task.cancelled() or task.exception())
-        # Who goes away does not take the answer from the others.
+        # A caller that gives up must not take the answer from the others.
         return await asyncio.shield(asked)
 
     async def _fetch(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
@@ -55,17 +55,12 @@ class ReviewCache(Generic[K, V]):
             value = await ask()
         finally:
             del self._asked[key]
-        keep_ns = self._keep_ns(value)
-        if keep_ns > 0:
-            self._known[key] = (value, self._now_ns() + keep_ns)
-            self._known.move_to_end(key)
-            while len(self._known) > ENTRIES_AT_MOST:
-                self._known.popitem(last=False)
+        self._known[key] = value
         return value
 
 
 async def settled(pending: Pending[T]) -> T:
-    """What `pending` gives, on the running loop. Raises its failure."""
+    """Wait for `pending` on the running loop. Raises its failure."""
     loop = asyncio.get_running_loop()
     waiting: asyncio.Future[T] = loop.create_future()
 
@@ -86,7 +81,7 @@ async def settled(pending: Pending[T]) -> T:
 
 
 async def ask_api(api: Api, call: ApiCall[T], pauses_s: tuple[float, ...] = PAUSES_S) -> T:
-    """Make a call that changes nothing; again where there is no clear answer. Raises ApiError."""
+    """Make a call that changes nothing; repeat it when the outcome is unknown. Raises ApiError."""
     for pause_s in pauses_s:
         try:
             return await settled(api.call(call, timeout_ns=ASK_LIMIT_NS))

@@ -6,7 +6,6 @@ gave, and from then on bytes pass in both directions (spec 11.3). Clients are ne
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -27,6 +26,7 @@ from runtime.cri.messages import (
     PortForwardRequest,
 )
 from runtime.cri.verbs import ATTACH, EXEC, LIST_CONTAINERS, LIST_POD_SANDBOX, PORT_FORWARD
+from runtime.http_client.dialing import tls_without_checks
 from runtime.http_server.auth.reviews import settled
 from runtime.http_server.doorman import Way
 from runtime.http_server.heads import Head, Query, Refusal
@@ -125,16 +125,9 @@ def way_to(url: str, head: Head) -> Way:
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     kept = [f"{name}: {value}" for name, value in head.headers if name.lower() not in _NOT_SENT_ON]
     lines = [f"{head.method} {target} {head.version}", f"Host: {parts.netloc}", *kept]
-    tls = _any_server() if parts.scheme == "https" else None
+    # Runtimes make their own certificates; the address is what they have just told us over their socket.
+    tls = tls_without_checks() if parts.scheme == "https" else None
     return Way(host, port, "\r\n".join([*lines, "", ""]).encode("latin-1"), tls, "the container runtime")
-
-
-def _any_server() -> ssl.SSLContext:
-    """Runtimes make their own certificates; the address is what they have just told us over their socket."""
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _ports(query: Query) -> tuple[int, ...]:

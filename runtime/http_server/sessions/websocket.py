@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import abc
 import asyncio
-import contextlib
 import logging
 from collections.abc import Mapping
 
+import h11
 from aiohttp import WSMsgType, web
 
-from runtime.http_server.doorman import CONNECT_SECONDS, Way, bad_gateway
+from runtime.http_client import HttpConnection, HttpError, HttpOrigin, dial
+from runtime.http_server.doorman import Way, bad_gateway
 from runtime.http_server.heads import Head, Refusal, head_of
 from runtime.http_server.sessions.sessions import Streams
 from runtime.http_server.sessions.spdy import (
@@ -44,7 +45,7 @@ STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 PIECE_BYTES = 32 * 1024
 MESSAGE_BYTES_AT_MOST = 1024 * 1024
 ANSWER_SECONDS = 30.0
-_HEAD_BYTES_AT_MOST = 16 * 1024
+_SHOWN_BYTES = 16 * 1024
 _STREAM_NAMES = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
 
 
@@ -58,23 +59,20 @@ def offered(protocols: str) -> str | None:
     return next((each for part in protocols.split(",") if (each := part.strip()) in (CHANNELS, TUNNEL)), None)
 
 
-def spdy_request(way: Way, protocol: str) -> bytes:
-    """What asks the runtime for the session that `way` leads to."""
-    target, host = _target_and_host(way)
-    lines = (
-        f"POST {target} HTTP/1.1",
-        f"Host: {host}",
-        "Connection: Upgrade",
-        "Upgrade: SPDY/3.1",
-        f"X-Stream-Protocol-Version: {protocol}",
-        "Content-Length: 0",
-    )
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-
-def _target_and_host(way: Way) -> tuple[str, str]:
+def spdy_request(way: Way, protocol: str) -> h11.Request:
+    """The request for the session that `way` leads to."""
     head = head_of(way.first.partition(b"\r\n\r\n")[0])
-    return head.target, head.header("host")
+    return h11.Request(
+        method="POST",
+        target=head.target,
+        headers=[
+            ("Host", head.header("host")),
+            ("Connection", "Upgrade"),
+            ("Upgrade", "SPDY/3.1"),
+            ("X-Stream-Protocol-Version", protocol),
+            ("Content-Length", "0"),
+        ],
+    )
 
 
 class WebsocketSessions:
@@ -240,27 +238,19 @@ class _Channels(_Session):
 
 async def _connect(way: Way, protocol: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """To the runtime, once it has agreed. Raises Refusal."""
+    connection: HttpConnection | None = None
     try:
-        async with asyncio.timeout(CONNECT_SECONDS):
-            reader, writer = await asyncio.open_connection(way.host, way.port, ssl=way.tls)
-    except (OSError, TimeoutError, OverflowError) as error:
-        raise bad_gateway(way, str(error) or "it does not answer") from None
-    try:
-        writer.write(spdy_request(way, protocol))
+        connection = await dial(HttpOrigin(way.host, way.port, way.tls))
         async with asyncio.timeout(ANSWER_SECONDS):
-            head = await reader.readuntil(b"\r\n\r\n")
-            status = int(head.split(b" ", 2)[1])
-            if status == 101:
-                return reader, writer
-            said = await reader.read(_HEAD_BYTES_AT_MOST)
-    except (OSError, TimeoutError, ValueError, IndexError, EOFError, asyncio.LimitOverrunError) as error:
-        with contextlib.suppress(OSError):
-            writer.close()
+            response = await connection.ask(spdy_request(way, protocol))
+            if response.status == 101:
+                agreed, connection = connection, None
+                return await agreed.detach()
+            said = (await response.raw_piece())[:_SHOWN_BYTES]
+    except (HttpError, h11.LocalProtocolError, OSError, TimeoutError) as error:
         raise bad_gateway(way, str(error) or "it does not answer") from None
-    except BaseException:
-        writer.close()
-        raise
-    writer.close()
-    raise Refusal(
-        status if 400 <= status < 600 else 502, said.decode(errors="replace").strip() or "the runtime refuses"
-    )
+    finally:
+        if connection is not None:
+            connection.abort()
+    text = said.decode(errors="replace").strip() or "the runtime refuses"
+    raise Refusal(response.status if 400 <= response.status < 600 else 502, text)

@@ -86,7 +86,7 @@ def loop() -> Iterator[LoopThread]:
     ("make", "watch", "given", "touched"),
     [
         (lambda _, __: LocalManifests(), "watch", of_files, SourceTouched()),
-        (lambda loop, place: LocalPluginSockets(str(place), loop), "watch", of_plugins, LookForPlugins()),
+        (lambda _, place: LocalPluginSockets(str(place)), "watch", of_plugins, LookForPlugins()),
         (lambda loop, place: LocalMemoryNotices(loop, str(place)), "watch", of_memory, RenewMarks()),
         (lambda loop, _: KernelOomLog(loop, "/dev/null"), "follow", of_kills, ListenAgain()),
     ],

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from config.objects import Container, PodSpec
-from config.pods.once_per_spec import FACTS_AT_MOST, OncePerSpecAnd, once_per_spec
+from config.pods.once_per_spec import FACTS_AT_MOST, SPECS_AT_MOST, OncePerSpecAnd, once_per_spec
 
 
 def spec_of(name: str) -> PodSpec:
@@ -135,3 +135,21 @@ def test_a_failure_with_facts_is_not_kept() -> None:
     with pytest.raises(ZeroDivisionError):
         answers.of(web, (), None, lambda: 1 // 0)
     assert answers.of(web, (), None, lambda: 2) == 2
+
+
+def test_the_answers_about_a_bounded_number_of_specs_are_kept() -> None:
+    asked: list[str] = []
+
+    @once_per_spec
+    def first(spec: PodSpec) -> str:
+        asked.append(spec.containers[0].name)
+        return spec.containers[0].name
+
+    oldest = spec_of("oldest")
+    specs = [oldest, *(spec_of("web") for _ in range(SPECS_AT_MOST))]
+    assert {first(spec) for spec in specs} == {"oldest", "web"}
+    assert len(asked) == len(specs)
+    assert first(specs[-1]) == "web"
+    assert len(asked) == len(specs)
+    assert first(oldest) == "oldest"
+    assert len(asked) == len(specs) + 1

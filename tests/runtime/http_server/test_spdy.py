@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 
+import h11
 import pytest
 
 from runtime.http_server.doorman import Way
@@ -142,6 +143,6 @@ def test_websockets_that_runtimes_do_not_know_are_translated(head: Head, transla
 
 def test_the_runtime_is_asked_for_spdy_at_the_place_it_has_named() -> None:
     way = Way("127.0.0.1", 4000, b"GET /exec/token?x=1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nUpgrade: websocket\r\n\r\n")
-    asked = spdy_request(way, "v4.channel.k8s.io").decode()
+    asked = h11.Connection(h11.CLIENT).send(spdy_request(way, "v4.channel.k8s.io")).decode()
     assert asked.startswith("POST /exec/token?x=1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\n")
     assert "Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n" in asked

@@ -85,3 +85,54 @@ def test_closing_cancels_what_hangs_and_refuses_more():
     assert hanging.cancelled()
     with pytest.raises(RuntimeError, match="closed"):
         loop.submit(name_of_thread())
+
+
+def test_a_redirect_is_followed_and_an_address_may_name_a_user(loop: LoopThread) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    class Redirecting(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers["Authorization"]))
+            self.send_response(302 if self.path == "/old" else 200)
+            self.send_header("Location", "/new")
+            self.end_headers()
+            self.wfile.write(b"manifest")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Redirecting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        answer = HttpManifests(loop).get(f"http://me:word@127.0.0.1:{server.server_port}/old", {}).result(10)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert (answer.status, answer.body) == (200, b"manifest")
+    assert asked[0] == ("/old", "Basic bWU6d29yZA==")
+    assert asked[1][0] == "/new"
+
+
+def test_the_proxy_of_the_environment_is_taken(loop: LoopThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers["Proxy-Authorization"]))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"by proxy")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HTTP_PROXY", f"http://me:word@127.0.0.1:{server.server_port}")
+    try:
+        answer = HttpManifests(loop).get("http://manifests.example/pods?x=1", {}).result(10)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert answer.body == b"by proxy"
+    assert asked == [("http://manifests.example/pods?x=1", "Basic bWU6d29yZA==")]

@@ -6,13 +6,11 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from runtime.io.event_loop import LoopThread
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.plugins.errors import PluginError
@@ -27,12 +25,6 @@ def place() -> Iterator[Path]:
         yield Path(directory)
 
 
-@pytest.fixture
-def loop() -> Iterator[LoopThread]:
-    with closing(LoopThread()) as loop:
-        yield loop
-
-
 def listen(path: Path) -> socket.socket:
     path.parent.mkdir(parents=True, exist_ok=True)
     listening = socket.socket(socket.AF_UNIX)
@@ -41,9 +33,9 @@ def listen(path: Path) -> socket.socket:
     return listening
 
 
-def test_sockets_are_seen_however_deep_but_not_behind_a_dot(place: Path, loop: LoopThread):
+def test_sockets_are_seen_however_deep_but_not_behind_a_dot(place: Path):
     registry = place / "registry"
-    sockets = LocalPluginSockets(str(registry), loop)
+    sockets = LocalPluginSockets(str(registry))
     assert sockets.sockets() == {}
     assert registry.stat().st_mode & 0o777 == 0o750
     (registry / "file").touch()
@@ -53,9 +45,9 @@ def test_sockets_are_seen_however_deep_but_not_behind_a_dot(place: Path, loop: L
         each.close()
 
 
-def test_another_socket_at_the_same_path_is_another(place: Path, loop: LoopThread):
+def test_another_socket_at_the_same_path_is_another(place: Path):
     path = place / "a.sock"
-    sockets = LocalPluginSockets(str(place), loop)
+    sockets = LocalPluginSockets(str(place))
     first = listen(path)
     before = sockets.sockets()
     assert sockets.sockets() == before
@@ -66,10 +58,10 @@ def test_another_socket_at_the_same_path_is_another(place: Path, loop: LoopThrea
         each.close()
 
 
-def test_what_comes_and_goes_is_told_also_below_directories_that_came_later(place: Path, loop: LoopThread):
+def test_what_comes_and_goes_is_told_also_below_directories_that_came_later(place: Path):
     changed = Event()
     registry = place / "registry"
-    watch = LocalPluginSockets(str(registry), loop).watch(changed.set)
+    watch = LocalPluginSockets(str(registry)).watch(changed.set)
     try:
         assert watch.renew() == ""
         listening = listen(registry / "later/a.sock")
@@ -90,11 +82,11 @@ def _quiet(changed: Event) -> bool:
     return not changed.wait(0.3)
 
 
-def test_a_plugin_says_who_it_is_and_hears_what_became_of_it(place: Path, loop: LoopThread):
+def test_a_plugin_says_who_it_is_and_hears_what_became_of_it(place: Path):
     driver = DriverProcess(place / "d", place / "r")
     driver.start()
     try:
-        sockets = LocalPluginSockets(str(place / "r"), loop)
+        sockets = LocalPluginSockets(str(place / "r"))
         until(lambda: sockets.sockets(), 10, "it does not register")
         (path,) = sockets.sockets()
         assert sockets.ask(path) == PluginInfo("CSIPlugin", NAME, driver.endpoint, ("1.0.0",))
@@ -111,7 +103,7 @@ def test_a_plugin_says_who_it_is_and_hears_what_became_of_it(place: Path, loop: 
         driver.take_down()
 
 
-def test_nobody_behind_a_socket(place: Path, loop: LoopThread):
+def test_nobody_behind_a_socket(place: Path):
     listen(place / "a.sock").close()
     with pytest.raises(PluginError, match=r"a\.sock: the socket is there, but nobody listens"):
-        LocalPluginSockets(str(place), loop).notify(str(place / "a.sock"), registered=True, error="")
+        LocalPluginSockets(str(place)).notify(str(place / "a.sock"), registered=True, error="")

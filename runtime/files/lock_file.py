@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from watchdog.events import FileDeletedEvent, FileMovedEvent, FileOpenedEvent, FileSystemEvent
 
-from runtime.file_watch import FileWatch
+from runtime.files.watch import FileWatch
 
 
 class LockFileError(Exception):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from watchdog.events import FileSystemEvent
 
-from runtime.file_watch import FileWatch
+from runtime.files.watch import FileWatch
 from runtime.manifests.files import LIMIT_BYTES, ManifestFile, ManifestReading
 
 _MEANS_NOTHING = frozenset({"opened", "closed_no_write"})

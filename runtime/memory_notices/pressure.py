@@ -16,8 +16,8 @@ from collections.abc import Callable
 from watchdog.events import FileModifiedEvent
 
 from runtime.cgroups.names import pods_paths
-from runtime.file_watch import FileWatch
 from runtime.files.descriptor_watch import DescriptorWatch
+from runtime.files.watch import FileWatch
 from runtime.io.event_loop import LoopThread
 from runtime.memory_notices.capability import MemoryMark
 

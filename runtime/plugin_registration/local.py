@@ -17,7 +17,7 @@ from watchdog.events import (
     FileSystemEvent,
 )
 
-from runtime.file_watch import FileWatch
+from runtime.files.watch import FileWatch
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.v1 import registration_pb2 as wire
 from runtime.plugins.socket import DIAL_NS, NS_PER_SECOND, PluginSocket

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from watchdog.events import FileCreatedEvent, FileSystemEvent
 
-from runtime.file_watch import FileWatch
+from runtime.files.watch import FileWatch
 
 WAIT = 10
 

@@ -12,7 +12,7 @@ from actors.admission_messages import MakeCgroup
 from actors.cgroup_hands import Ground, PodGroupMade
 from actors.cgroup_plan import Enforcement
 from actors.kernel import Message, Pending, outcome_of
-from actors.kernel.suspension import Outcome
+from actors.kernel.promise import Outcome
 from runtime.cgroups.names import CGROUPFS, SYSTEMD
 from runtime.cri import CriError, StatusCode
 from runtime.cri.enums import CgroupDriver

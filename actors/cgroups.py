@@ -39,7 +39,7 @@ from actors.cgroup_outcomes import (
 from actors.cgroup_plan import PODS, CgroupPlan
 from actors.event_messages import pod_event
 from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
-from actors.kernel.suspension import Outcome
+from actors.kernel.promise import Outcome
 from actors.messages import KnownPods, NodeObserved
 from actors.node_object.events import node_event
 from actors.pod_view import DISK_LANE_SIZE

@@ -20,15 +20,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, InvalidStateError
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
+from typing import Any, TypeVar
 
 from actors.kernel.context import context
+from actors.kernel.dispatcher import Dispatcher, LaneReport
 from actors.kernel.errors import BlockingInHandlerError, DeadlineExceededError, LaneExhaustedError
-
-if TYPE_CHECKING:
-    from actors.kernel.dispatcher import Cancellable, Dispatcher
+from actors.kernel.timers import Cancellable
 
 logger = logging.getLogger("actorlet.kernel")
 
@@ -41,19 +38,7 @@ PATIENCE_NS = 1_000_000_000
 """From then on a call that runs while others wait takes no place from them."""
 
 
-class LaneReport(msgspec.Struct, frozen=True):
-    """One lane as data. `written_off` lists what hangs past its deadline: (key, call, since ns)."""
-
-    name: str
-    size: int
-    per_key: int
-    running: int
-    waiting: int
-    threads: int
-    written_off: tuple[tuple[str, str, int], ...]
-
-
-class Stage(enum.Enum):
+class CallStage(enum.Enum):
     """Where a call is: HELD waits for a slot of its key, READY has it and waits for a thread, LOST hangs."""
 
     HELD = "held"
@@ -96,7 +81,7 @@ class _Call:
         self.key = key
         self.fn = fn
         self.args = args
-        self.stage = Stage.HELD
+        self.stage = CallStage.HELD
         self.started_ns = 0
         self.slow = False
         self.deadline: Cancellable | None = None
@@ -128,7 +113,7 @@ class ThreadLane:
         with self._condition:
             if self._closed or len(self._lost) >= MAX_WRITTEN_OFF:
                 reason = "is closed" if self._closed else f"has {len(self._lost)} calls that never returned"
-                call.stage = Stage.OVER
+                call.stage = CallStage.OVER
                 call.future.set_exception(LaneExhaustedError(f"lane {self.name} {reason}"))
                 return call.future
             if self._in_use.get(key, 0) < self._per_key:
@@ -138,13 +123,13 @@ class ThreadLane:
         if deadline_ns is not None:
             # Waiting for a slot counts: who asked for an answer in time does not care why there is none.
             call.deadline = self._dispatcher.schedule(deadline_ns, lambda: self._time_is_up(call, deadline_ns))
-            if call.stage is Stage.OVER:
+            if call.stage is CallStage.OVER:
                 call.deadline.cancel()
         return call.future
 
     def report(self) -> LaneReport:
         with self._condition:
-            lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
+            lost = tuple((str(call.key), name_of(call.fn), call.started_ns) for call in self._lost)
             waiting = len(self._ready) + sum(map(len, self._held_back.values()))
             return LaneReport(self.name, self._size, self._per_key, len(self._running), waiting, self._threads, lost)
 
@@ -157,18 +142,18 @@ class ThreadLane:
     def give_up(self, call: _Call) -> None:
         """Nobody waits for this call any more: take it from its queue, or write its thread off."""
         with self._condition:
-            if call.stage is Stage.HELD:
-                call.stage = Stage.OVER
+            if call.stage is CallStage.HELD:
+                call.stage = CallStage.OVER
                 held_back = self._held_back[call.key]
                 held_back.remove(call)
                 if not held_back:
                     del self._held_back[call.key]
-            elif call.stage is Stage.READY:
-                call.stage = Stage.OVER
+            elif call.stage is CallStage.READY:
+                call.stage = CallStage.OVER
                 self._ready.remove(call)
                 self._free_slot(call.key)
-            elif call.stage is Stage.RUNNING:
-                call.stage = Stage.LOST
+            elif call.stage is CallStage.RUNNING:
+                call.stage = CallStage.LOST
                 self._lost.append(call)
                 self._runs_no_more(call)
                 if self._ready:
@@ -176,10 +161,10 @@ class ThreadLane:
 
     def _time_is_up(self, call: _Call, deadline_ns: int) -> None:
         self.give_up(call)
-        _settle(call.future, None, DeadlineExceededError(f"{_name_of(call.fn)} for {call.key}", deadline_ns))
+        _settle(call.future, None, DeadlineExceededError(f"{name_of(call.fn)} for {call.key}", deadline_ns))
 
     def _make_ready(self, call: _Call) -> None:
-        call.stage = Stage.READY
+        call.stage = CallStage.READY
         self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
         self._ready.append(call)
         if self._idle >= len(self._ready):
@@ -235,7 +220,7 @@ class ThreadLane:
                 if call is None:
                     self._threads -= 1
                     return
-                call.stage = Stage.RUNNING
+                call.stage = CallStage.RUNNING
                 call.started_ns = self._dispatcher.now_ns()
                 self._running[call] = None
             must_end = self._run(call)
@@ -264,8 +249,8 @@ class ThreadLane:
     def _finish(self, call: _Call, result: Any, failure: BaseException | None) -> bool:
         """The call has returned: free its slot, answer. True when this thread has been replaced and must end."""
         with self._condition:
-            lost = call.stage is Stage.LOST
-            call.stage = Stage.OVER
+            lost = call.stage is CallStage.LOST
+            call.stage = CallStage.OVER
             self._free_slot(call.key)
             if lost:
                 self._lost.remove(call)
@@ -301,5 +286,5 @@ def _settle(future: Future[Any], result: Any, failure: BaseException | None) -> 
         return  # the deadline and the call's end met; the first of them has answered
 
 
-def _name_of(fn: Callable[..., Any]) -> str:
+def name_of(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__qualname__", repr(fn))

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
-if TYPE_CHECKING:
-    from actors.kernel.ref import ActorRef
+from actors.kernel.ref import ActorRef
 
 logger = logging.getLogger("actorlet.kernel")
 
@@ -93,16 +92,11 @@ def describe(message: Any) -> str:
 
 
 def key_of(message: Message) -> Hashable | None:
-    """The message's own key, or None when it has none or cannot tell: a sender never pays for a bad message."""
+    """The message's own key. None when it has none or when the key fails: a bad message does not harm its sender."""
     try:
         key = message.coalesce_key()
         hash(key)
     except Exception:
-        log_bad_key(message)
+        logger.exception("%s.coalesce_key failed; the message is kept as one without key", type(message).__name__)
         return None
     return key
-
-
-def log_bad_key(message: Message) -> None:
-    """For where a message's own key has just failed."""
-    logger.exception("%s.coalesce_key failed; the message is kept as one without key", type(message).__name__)

@@ -1,33 +1,27 @@
 """A lane in a world without threads: calls happen in zero time, under the same limits as on threads.
 
 A call that would take long, or hang, is played by a function that returns a `Promise`: the call ends when that does.
-Deadlines, write-offs and refusals are those of `lanes`. Most calls end at the moment at which they come: only one that
-waits for its turn, or does not return at once, has a timer for its deadline.
+Deadlines, write-offs and refusals are those of `lanes`. Most calls end at once: only one that waits for a slot, or does
+not return at once, has a timer for its deadline.
 
-A call is made when everybody who is ready has had a turn: each is a place where others come in between, where an agent
-may die. A thread may also be done with it before whoever has submitted it goes on; a dispatcher that has fewer
-`late_calls` makes the others at once, within the turn of the caller, and the seed draws which. They cost a fifth. While
-any waits none is made at once: calls begin in the order in which they come.
+A late call is made when every ready actor has had a turn: others come in between, and an agent may die there. An
+early call is made within the turn of its caller, as a fast thread would. The dispatcher draws which. While any call
+waits none is early: calls begin in the order in which they come.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from actors.kernel.context import context
+from actors.kernel.dispatcher import Dispatcher, LaneReport
 from actors.kernel.errors import DeadlineExceededError, LaneExhaustedError
-from actors.kernel.lanes import MAX_WRITTEN_OFF, PATIENCE_NS, LaneReport, Stage
+from actors.kernel.lanes import MAX_WRITTEN_OFF, PATIENCE_NS, CallStage, name_of
 from actors.kernel.promise import Promise, broken, kept
-
-if TYPE_CHECKING:
-    from actors.kernel.dispatcher import Cancellable
-    from actors.kernel.simulated_dispatcher import SimulatedDispatcher
+from actors.kernel.timers import Cancellable
 
 T = TypeVar("T")
-
-# The way of every call: a member of an enum costs ten times a global name.
-_HELD, _RUNNING, _LOST, _OVER = Stage.HELD, Stage.RUNNING, Stage.LOST, Stage.OVER
 
 
 class _Call:
@@ -38,7 +32,7 @@ class _Call:
         self.fn = fn
         self.args = args
         self.promise: Promise[Any] = Promise()
-        self.stage = _HELD
+        self.stage = CallStage.HELD
         self.started_ns = 0
         self.slow = False
         self.deadline_ns = deadline_ns
@@ -48,60 +42,56 @@ class _Call:
 class SimulatedLane:
     """See the module."""
 
-    def __init__(self, dispatcher: SimulatedDispatcher, name: str, size: int, per_key: int) -> None:
+    def __init__(self, dispatcher: Dispatcher, name: str, size: int, per_key: int, is_late: Callable[[], bool]) -> None:
         self.name = name
         self._dispatcher = dispatcher
-        self._draw = random.Random(f"lane {name} {dispatcher.seed}").random
+        self._is_late = is_late
         self._size = size
         self._per_key = per_key
         self._in_use: dict[Hashable, int] = {}
-        """By key: how many calls run that did not return at once, or are lost."""
+        """By key: how many calls run on, or are lost."""
         self._running: dict[_Call, None] = {}
-        """Those that did not return at once."""
+        """Calls that did not return at once."""
         self._slow = 0
         self._watching = False
         self._is_due = False
-        """What is ready starts in a moment."""
+        """A timer will start the ready calls."""
         self._lost: list[_Call] = []
         self._waiting: dict[_Call, None] = {}
         self._new: list[_Call] = []
-        """Of those that wait: who has come since it was last seen who can start."""
+        """Calls that came since the ready ones were last started."""
 
     def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Promise[T]:
         if len(self._lost) >= MAX_WRITTEN_OFF:
             return broken(LaneExhaustedError(f"lane {self.name} has {len(self._lost)} calls that never returned"))
-        dispatcher = self._dispatcher
-        late_calls = dispatcher.late_calls
-        if late_calls >= 1 or self._waiting or (self._in_use and not self._has_room(key)) or self._draw() < late_calls:
+        if self._waiting or (self._in_use and not self._has_room(key)) or self._is_late():
             call = _Call(key, fn, args, deadline_ns)
             self._waiting[call] = None
             self._new.append(call)
-            if not self._is_due:
-                self._start_soon()
+            self._start_soon()
             return call.promise
-        # Called now, it is nobody's turn meanwhile: what it tells it tells as by itself.
-        clock = dispatcher.clock
-        caller, clock.cell = clock.cell, None
+        # It is called outside of its caller's turn, as on a thread: what it tells comes from no actor.
+        caller, context.cell = context.cell, None
         try:
             result = fn(*args)
         except BaseException as failure:
             return broken(failure)
         finally:
-            clock.cell = caller
+            context.cell = caller
         if not isinstance(result, Promise):
             return kept(result)
         call = _Call(key, fn, args, deadline_ns)
         self._goes_on(call, result)
-        if call.stage is not _OVER:
+        if call.stage is not CallStage.OVER:
             self._watch(call)
         return call.promise
 
     def report(self) -> LaneReport:
-        lost = tuple((str(call.key), _name_of(call.fn), call.started_ns) for call in self._lost)
+        lost = tuple((str(call.key), name_of(call.fn), call.started_ns) for call in self._lost)
         return LaneReport(self.name, self._size, self._per_key, len(self._running), len(self._waiting), 0, lost)
 
     def _has_room(self, key: Hashable) -> bool:
-        """While others run; when nobody does there is."""
+        """Whether one more call with that key may run."""
         return len(self._running) - self._slow < self._size and self._in_use.get(key, 0) < self._per_key
 
     def _start_soon(self) -> None:
@@ -110,7 +100,7 @@ class SimulatedLane:
             self._dispatcher.schedule(0, self._start_ready)
 
     def _watch(self, call: _Call) -> None:
-        """It has not ended at once. Whoever ends its promise before that has given it up: the deadline, or a cancel."""
+        """Set its deadline. A promise that ends before the call does was given up: by the deadline, or a cancel."""
         if call.deadline_ns is not None:
             call.deadline = self._dispatcher.schedule(call.deadline_ns, lambda: self._time_is_up(call))
         call.promise.add_done_callback(lambda _: self._give_up(call))
@@ -128,7 +118,7 @@ class SimulatedLane:
                 del self._waiting[call]
                 self._run(call)
         for call in new:
-            if call.stage is not _OVER:
+            if call.stage is not CallStage.OVER:
                 self._watch(call)
 
     def _watch_for_slow(self) -> None:
@@ -151,8 +141,8 @@ class SimulatedLane:
             self._slow -= 1
 
     def _run(self, call: _Call) -> None:
-        """Nobody looks while it is called: only what goes on afterwards takes a place, and is written down."""
-        call.stage = _OVER
+        """Make the call. It takes a slot only when it does not return at once."""
+        call.stage = CallStage.OVER
         promise = call.promise
         try:
             result = call.fn(*call.args)
@@ -168,10 +158,10 @@ class SimulatedLane:
         promise.set_result(result)
 
     def _goes_on(self, call: _Call, inner: Promise[Any]) -> None:
-        """It runs until the promise that it gave is kept."""
+        """The call runs until the promise that it returned is kept."""
         self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
         self._running[call] = None
-        call.stage = _RUNNING
+        call.stage = CallStage.RUNNING
         call.started_ns = self._dispatcher.now_ns()
         if call.promise.done():
             self._give_up(call)
@@ -187,11 +177,11 @@ class SimulatedLane:
         inner.add_done_callback(ended)
 
     def _returned(self, call: _Call) -> None:
-        if call.stage is _LOST:
+        if call.stage is CallStage.LOST:
             self._lost.remove(call)
         else:
             self._runs_no_more(call)
-        call.stage = _OVER
+        call.stage = CallStage.OVER
         self._let_deadline_go(call)
         self._in_use[call.key] -= 1
         if not self._in_use[call.key]:
@@ -204,19 +194,15 @@ class SimulatedLane:
             call.deadline.cancel()
 
     def _give_up(self, call: _Call) -> None:
-        if call.stage is _HELD:
-            call.stage = _OVER
+        if call.stage is CallStage.HELD:
+            call.stage = CallStage.OVER
             del self._waiting[call]
-        elif call.stage is _RUNNING:
-            call.stage = _LOST
+        elif call.stage is CallStage.RUNNING:
+            call.stage = CallStage.LOST
             self._runs_no_more(call)
             self._lost.append(call)
             self._start_soon()
 
     def _time_is_up(self, call: _Call) -> None:
         assert call.deadline_ns is not None, "only a deadline can be over"
-        call.promise.set_exception(DeadlineExceededError(f"{_name_of(call.fn)} for {call.key}", call.deadline_ns))
-
-
-def _name_of(fn: Callable[..., Any]) -> str:
-    return getattr(fn, "__qualname__", repr(fn))
+        call.promise.set_exception(DeadlineExceededError(f"{name_of(call.fn)} for {call.key}", call.deadline_ns))

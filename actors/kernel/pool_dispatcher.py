@@ -1,8 +1,8 @@
 """Real threads and real time: a few workers for all actors, one thread for the timers.
 
-Workers take cells from one queue, give each a few turns, and go on. A worker whose handler holds it for longer than
-`stuck_after_ns` is written off and replaced, at most `MAX_REPLACED` times at once, and the actor is named in
-`stuck()`: a handler that never returns costs one actor, not the node.
+Workers take cells from one queue and give each a few turns. A worker whose handler holds it for longer than
+`stuck_after_ns` is written off and replaced, at most `MAX_REPLACED` at a time, and `stuck()` names the actor. So a
+handler that never returns costs one actor, not the node.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Worker:
         self.replaced = False
 
     def held(self) -> tuple[Runnable, int] | None:
-        """The actor that is at work on this thread and since when, ns; None when none is."""
+        """The actor that holds this thread, and since when, ns; None when none does."""
         cell = self.cell
         since_ns = None if cell is None else cell.slice_since_ns
         return None if cell is None or since_ns is None else (cell, since_ns)

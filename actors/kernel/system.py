@@ -25,7 +25,7 @@ from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
 
 
 class Guardian(Actor):
-    """The root. It only hears of failures below it; the log has them already."""
+    """The root of the tree. It logs which actors are parked; other failures are in the log already."""
 
     mailbox_capacity: ClassVar[int] = 100
 
@@ -62,7 +62,7 @@ class ActorSystem:
         return self.root.spawn(actor_class, args, kwargs, name, strategy)
 
     def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
-        """A reference to an actor that does not exist yet: it takes mail, and `furnish` brings it to life.
+        """A reference that takes mail at once; `furnish` constructs its actor.
 
         For actors that must know each other: reserve them all, then furnish each with the references it needs.
         """
@@ -111,7 +111,7 @@ class ActorSystem:
         return logger
 
     def ended(self) -> tuple[inspection.EndedActors, ...]:
-        """What the actors have done that have stopped, by class."""
+        """Totals of the stopped actors, by class."""
         with self._lock:
             return tuple(self._ended.values())
 

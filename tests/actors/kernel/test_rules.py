@@ -87,7 +87,8 @@ def drain(mailbox: Mailbox) -> list[Any]:
     return taken
 
 
-SIGNAL = ActorStopped(None, "/x")  # type: ignore[arg-type]  # nobody looks at the reference here
+NOBODY: Any = None
+SIGNAL = ActorStopped(NOBODY, "/x")
 
 
 @pytest.mark.parametrize(

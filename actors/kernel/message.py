@@ -37,7 +37,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Signal(Message, frozen=True):
-    """A message of the kernel itself: urgent, never refused, and no dead letter when the actor has no handler for it."""
+    """A message of the kernel itself: urgent, never refused. No dead letter when the actor has no handler for it."""
 
 
 class ActorStopped(Signal, frozen=True):

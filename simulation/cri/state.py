@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from actors.kernel.dispatcher import Cancellable
 from actors.kernel.promise import Promise
+from actors.kernel.timers import Cancellable
 from runtime.cri.enums import ContainerState, PodSandboxState
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ContainerConfig, Image, LinuxContainerResources, PodSandboxConfig

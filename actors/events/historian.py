@@ -63,7 +63,7 @@ class HistorianActor(Actor):
     """See the module."""
 
     mailbox_capacity: ClassVar[int] = 50_000
-    linger_ns: ClassVar[int] = SECOND_NS
+    batch_window_ns: ClassVar[int] = SECOND_NS
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, sync_loop: ActorRef) -> None:

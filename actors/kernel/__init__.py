@@ -1,13 +1,13 @@
-"""The actor kernel: a library of its own, built on Pykka. No word of pods in it.
+"""The actor kernel: a library of its own, built on Pykka. It knows nothing of pods.
 
-What Pykka does not give stands here: idle actors without threads, handlers by message type that may wait, bounded and
-coalescing mailboxes, supervision, lanes for calls that hang, virtual time, and a look inside. `docs/kernel.md` tells
-how the parts fit together; `docs/adding-an-actor.md` how to use them.
+It adds to Pykka: idle actors without threads, handlers by message type that may wait, bounded and coalescing mailboxes,
+supervision, lanes for calls that hang, virtual time, and inspection. Open `cell.py` first. `docs/kernel.md` tells how
+the parts fit together, `docs/adding-an-actor.md` how to use them.
 """
 
 from actors.kernel.actor import Actor
 from actors.kernel.dead_letters import DeadLetter, DeadLetters
-from actors.kernel.dispatcher import Cancellable, Dispatcher, Lane
+from actors.kernel.dispatcher import Dispatcher, Lane, LaneReport
 from actors.kernel.errors import (
     BlockingInHandlerError,
     DeadlineExceededError,
@@ -20,8 +20,8 @@ from actors.kernel.errors import (
     UnhandledMessageError,
 )
 from actors.kernel.handlers import handles, part
-from actors.kernel.inspection import ActorInfo, EndedActors, LateActor, SystemReport
-from actors.kernel.lanes import LaneReport
+from actors.kernel.health import LateActor
+from actors.kernel.inspection import ActorInfo, EndedActors, SystemReport
 from actors.kernel.message import (
     ActorStopped,
     ChildFailed,
@@ -31,12 +31,22 @@ from actors.kernel.message import (
     describe,
 )
 from actors.kernel.pool_dispatcher import PoolDispatcher
-from actors.kernel.promise import AskFuture, CancelledPromiseError, Pending, Promise, broken, kept
+from actors.kernel.promise import (
+    AskFuture,
+    CancelledPromiseError,
+    Outcome,
+    Pending,
+    Promise,
+    all_done,
+    broken,
+    kept,
+    outcome_of,
+)
 from actors.kernel.ref import ActorRef
 from actors.kernel.simulated_dispatcher import SimulatedDispatcher
 from actors.kernel.supervision import ESCALATE, RESTART, STOP, Action, RestartStrategy
-from actors.kernel.suspension import Outcome, all_done, outcome_of
 from actors.kernel.system import ActorSystem
+from actors.kernel.timers import Cancellable
 
 __all__ = [
     "ESCALATE",

@@ -1,225 +1,171 @@
-"""The cell: one place in the tree of actors, and the life of whoever lives there.
+"""The cell: one place in the tree of actors.
 
 A cell outlives its actor: when the actor fails, a new one is constructed in the same cell, with the same mailbox,
-reference, children and watchers. The cell owns the order of things; `lifecycle` has the states it goes through.
+reference, children and watchers.
 
 Work is done in *turns*, on a thread of the dispatcher, one thread at a time: construct, handle one message, resume a
-waiting handler, stop. Everything that others do to a cell (post, resume, request a stop) only leaves a mark under the
-lock and asks the dispatcher for a turn. What a turn touches alone needs no lock.
+waiting handler, stop. Others only leave a mark under the lock (post, resume, request a stop) and ask the dispatcher
+for a turn. Whatever only turns touch needs no lock.
+
+One object in three modules, which import each other and nothing else in a circle: here is its state and what others do
+to it, `handling` takes the turns of its handlers, `lifecycle` starts, fails and stops its actor.
 """
 
 from __future__ import annotations
 
-import enum
 import threading
-from collections.abc import Callable, Hashable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import pykka
 from pykka.messages import _ActorStop
 
-from actors.kernel import handling, lifecycle, waiting
-from actors.kernel.actor_timers import ActorTimers, Timer
-from actors.kernel.context import StoppedFlag, context
-from actors.kernel.dead_letters import Reason
-from actors.kernel.effects import Effects
-from actors.kernel.errors import MailboxFullError
-from actors.kernel.lifecycle import Life
-from actors.kernel.mailbox import Posted
-from actors.kernel.message import Signal
+from actors.kernel import handling, lifecycle
+from actors.kernel.actor_base import ActorBase
+from actors.kernel.context import context
+from actors.kernel.dead_letters import DeadLetters, Reason
+from actors.kernel.dispatcher import Dispatcher
+from actors.kernel.errors import KernelError, MailboxFullError, NameTakenError
+from actors.kernel.handlers import Handler
+from actors.kernel.handling import Task, Wait
+from actors.kernel.incarnation import ActorTimers, Effects, Timer
+from actors.kernel.lifecycle import NO_ARGUMENTS, Life
+from actors.kernel.mailbox import Mailbox
+from actors.kernel.message import ActorStopped, Signal
 from actors.kernel.promise import AskFuture
 from actors.kernel.ref import ActorRef
-from actors.kernel.supervision import RestartStrategy
-from actors.kernel.suspension import Task
+from actors.kernel.supervision import RestartStrategy, Verdict
+from actors.kernel.timers import Cancellable
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from actors.kernel.actor import Actor
-    from actors.kernel.dispatcher import Cancellable
-    from actors.kernel.system import ActorSystem
-
-EDGE = "outside"
-"""The sender of what comes from no actor."""
+OUTSIDE = "outside"
+"""The sender of a message that comes from no actor."""
 
 
-class _Turn(enum.IntEnum):
-    """Where the cell is with the dispatcher: no work, in its queue, on one of its threads. The other two are those of
-    plain cases (see `lone_cell`): no work, and in the queue or at work.
-    """
+class System(Protocol):
+    """What a cell needs of its system."""
 
-    IDLE = 0
-    QUEUED = 1
-    RUNNING = 2
-    AT_REST = 3
-    HAS_MAIL = 4
+    dispatcher: Dispatcher
+    dead_letters: DeadLetters
+    logger: Any
 
-
-# The way of every message: a member of an enum costs ten times a global name.
-COALESCED = Posted.COALESCED
-TAKEN = (Posted.QUEUED, COALESCED)
-ALIVE, STOPPING, STOPPED = Life.RUNNING, Life.STOPPING, Life.STOPPED
-IDLE, IN_QUEUE, AT_WORK, AT_REST, HAS_MAIL = _Turn
+    def logger_of(self, actor_class: type[Any]) -> Any: ...
+    def log_failure(self, cell: Cell, failure: BaseException, last_message: str, verdict: Verdict) -> None: ...
+    def cell_stopped(self, cell: Cell) -> None: ...
 
 
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Cell:
-    """See the module."""
+    """See the module. A cell without slots would cost 2 KiB more, of the 5 KiB that an idle actor may cost."""
 
-    __slots__ = (
-        "__weakref__",
-        "actor",
-        "actor_class",
-        "alarm",
-        "args",
-        "busy_ns",
-        "cause_of_death",
-        "child_cells_by_name",
-        "dispatcher",
-        "effects",
-        "failures",
-        "forced",
-        "generation",
-        "handled",
-        "handled_when_asked",
-        "handlers",
-        "kwargs",
-        "last_failure",
-        "life",
-        "linger_ns",
-        "lingers",
-        "lock",
-        "mailbox",
-        "name",
-        "parent",
-        "path",
-        "ref",
-        "restarts",
-        "slice_since_ns",
-        "slowest_message",
-        "slowest_ns",
-        "start_due",
-        "stop_replies",
-        "stop_requested",
-        "stopped",
-        "strategy",
-        "system",
-        "task",
-        "timers",
-        "turn_state",
-        "watchers",
-        "watchers_swept_at",
-    )
+    system: System
+    parent: Cell | None
+    name: str
+    actor_class: type[ActorBase]
+    strategy: RestartStrategy
 
-    def __init__(
-        self,
-        system: ActorSystem,
-        parent: Cell | None,
-        name: str,
-        actor_class: type[Actor],
-        strategy: RestartStrategy,
-    ) -> None:
-        self.system = system
-        self.dispatcher = system.dispatcher
-        self.parent = parent
-        self.name = name
-        self.path: str = name if parent is None else f"{parent.path}/{name}" if parent.parent else f"/{name}"
-        self.actor_class: type[Actor] = actor_class
-        self.handlers = self.dispatcher.handlers_of(actor_class)
-        self.args: tuple[Any, ...] = ()
-        self.kwargs: Mapping[str, Any] | None = None
-        """None: it is reserved, and has not been furnished yet."""
-        self.strategy = strategy
-        self.stopped: StoppedFlag = StoppedFlag()
-        self.mailbox = self.dispatcher.new_mailbox(actor_class)
-        self.linger_ns = actor_class.linger_ns
-        self.lingers = False
-        """It has mail that waits for more, and a timer for the end of that."""
+    dispatcher: Dispatcher = field(init=False)
+    path: str = field(init=False)
+    handlers: Mapping[type[Any], Handler] = field(init=False)
+    mailbox: Mailbox = field(init=False)
+    ref: ActorRef = field(init=False)
+    stopped: threading.Event = field(init=False, default_factory=threading.Event)
+    lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] | None = None
+    """None: the cell is reserved, and has not got its arguments yet."""
+
+    life: Life = Life.NEW
+    actor: ActorBase | None = None
+    task: Task | None = None
+    """The handler that waits."""
+    timers: ActorTimers | None = None
+    effects: Effects | None = None
+    generation: int = 0
+    failures: tuple[int, ...] = ()
+    """When the actor failed lately, ns."""
+
+    scheduled: bool = False
+    """The cell is in the dispatcher's queue or on one of its threads."""
+    batching: bool = False
+    """Mail waits for more, and a timer ends that (`ActorBase.batch_window_ns`)."""
+    start_due: bool = False
+    stop_requested: bool = False
+    forced: bool = False
+    """The grace of a stop is over."""
+    alarm: Cancellable | None = None
+    """The end of a back-off, or of the grace of a stop."""
+
+    child_cells_by_name: dict[str, Cell] | None = None
+    watchers: dict[Cell, None] | None = None
+    watchers_swept_at: int = 16
+    stop_replies: list[AskFuture[Any]] | None = None
+
+    restarts: int = 0
+    handled: int = 0
+    handled_when_asked: int = -1
+    """`handled` at the last heartbeat."""
+    busy_ns: int = 0
+    slowest_ns: int = 0
+    slowest_message: str = ""
+    slice_since_ns: int | None = None
+    """Since when a handler holds its thread."""
+    last_failure: str = ""
+    cause_of_death: str = ""
+
+    def __post_init__(self) -> None:
+        parent = self.parent
+        self.dispatcher = self.system.dispatcher
+        self.path = self.name if parent is None else f"{parent.path}/{self.name}" if parent.parent else f"/{self.name}"
+        self.handlers = self.dispatcher.handlers_of(self.actor_class)
+        self.mailbox = self.dispatcher.new_mailbox(self.actor_class)
         self.ref = ActorRef(self)
-        self.life = Life.NEW
-        self.actor: Actor | None = None
-        self.task: Task | None = None
-        self.generation = 0
-        self.failures: tuple[int, ...] = ()
-        self.restarts = 0
-        self.handled = 0
-        self.handled_when_asked = -1
-        self.busy_ns = 0
-        self.last_failure = ""
-        self.slowest_ns = 0
-        self.slowest_message = ""
-        self.slice_since_ns: int | None = None
-        self.lock = self._new_lock()
-        self.alarm: Cancellable | None = None
-        """Moves the cell on when nobody else does: the end of a back-off, or of the grace of a stop."""
-        self.start_due = False
-        self.stop_requested = False
-        self.forced = False
-        self.cause_of_death = ""
-        self.child_cells_by_name: dict[str, Cell] | None = None
-        self.watchers: dict[Cell, None] | None = None
-        self.stop_replies: list[AskFuture[Any]] | None = None
-        self.timers: ActorTimers | None = None
-        self.effects: Effects | None = None
-        self.turn_state = IDLE
-        self.watchers_swept_at = 16
-
-    def _new_lock(self) -> AbstractContextManager[object]:
-        return threading.Lock()
 
     # --- what others do: leave a mark, ask for a turn -----------------------------------------------------------------
 
     def post(self, message: Any, reply_to: AskFuture[Any] | None = None, key: Hashable | None = None) -> None:
         """Put a message into the mailbox. Never raises."""
-        sender_cell = context.cell
-        sender = EDGE if sender_cell is None else sender_cell.path
+        running = context.cell
+        sender = OUTSIDE if running is None else running.path
         now_ns = self.dispatcher.now_ns()
         with self.lock:
-            posted = self.mailbox.post(message, reply_to, sender, now_ns, key)
-            queue = self.turn_state is IDLE and self.has_work()
-            if queue and self.linger_ns and self._lets_wait(reply_to):
-                queue = False
-            if queue:
-                self.turn_state = IN_QUEUE
+            refused = self.mailbox.post(message, reply_to, sender, now_ns, key)
+            batched = self.actor_class.batch_window_ns > 0 and self._waits_for_more(reply_to)
+            queue = not batched and self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
-        if posted not in TAKEN:
-            self._not_taken(posted, message, reply_to, sender, now_ns)
+        if refused is not None:
+            self._not_taken(refused, message, reply_to, sender)
 
-    def _not_taken(
-        self, posted: Posted, message: Any, reply_to: AskFuture[Any] | None, sender: str, now_ns: int
-    ) -> None:
-        """Nobody will get this message: it becomes a dead letter, and who asked is told."""
-        if posted is Posted.REFUSED:
-            self.system.dead_letters.add(Reason.OVERFLOW, message, sender, self.path, now_ns)
-            if reply_to is not None:
-                reply_to.fail(MailboxFullError(f"the mailbox of {self.path} is full"))
-            return
-        if not isinstance(message, Signal):
-            self.system.dead_letters.add(Reason.STOPPED, message, sender, self.path, now_ns)
-        if reply_to is not None:
+    def _not_taken(self, why: Reason, message: Any, reply_to: AskFuture[Any] | None, sender: str) -> None:
+        """Make a dead letter of a message, and tell whoever asked."""
+        if why is Reason.OVERFLOW or not isinstance(message, Signal):
+            self.system.dead_letters.add(why, message, sender, self.path, self.dispatcher.now_ns())
+        if reply_to is not None and why is Reason.OVERFLOW:
+            reply_to.fail(MailboxFullError(f"the mailbox of {self.path} is full"))
+        elif reply_to is not None:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
 
-    def _lets_wait(self, reply_to: AskFuture[Any] | None) -> bool:
-        """Under the lock: whether what has just come may wait for more (`Actor.linger_ns`). Who asks does not wait."""
-        only = self.mailbox.only
-        urgent = self.mailbox.system is not None if only is None else only.nature.urgent
-        if reply_to is not None or urgent or self.life is not ALIVE:
+    def _waits_for_more(self, reply_to: AskFuture[Any] | None) -> bool:
+        """Under the lock: whether the actor is idle, and the message may wait for more of its key."""
+        if reply_to is not None or self.scheduled or self.mailbox.has_urgent():
             return False
-        if not self.lingers:
-            self.lingers = True
-            self.dispatcher.schedule(self.linger_ns, self._has_lingered)
+        if self.life is not Life.RUNNING or not self.has_work():
+            return False
+        if not self.batching:
+            self.batching = True
+            self.dispatcher.schedule(self.actor_class.batch_window_ns, self._end_batch)
         return True
 
-    def _has_lingered(self) -> None:
+    def _end_batch(self) -> None:
         with self.lock:
-            self.lingers = False
+            self.batching = False
             queue = self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
 
     def put(self, envelope: Any, /) -> None:
-        """Pykka's way in: an `ask`, or a stop."""
+        """Part of Pykka's inbox: an `ask`, or a stop."""
         reply_to = envelope.reply_to
         if reply_to is not None:
             reply_to.bind(self.dispatcher)
@@ -229,16 +175,17 @@ class Cell:
             self.post(envelope.message, reply_to)
 
     def get(self) -> Any:
-        """Part of Pykka's inbox; nobody but the cell itself takes messages."""
+        """Part of Pykka's inbox."""
         raise RuntimeError("only the dispatcher takes messages from a cell")
 
     def empty(self) -> bool:
+        """Part of Pykka's inbox."""
         return not self.mailbox.has_messages()
 
     def request_stop(self, reply_to: AskFuture[Any] | None) -> None:
         """Stop soon: before any waiting message, interrupting a handler that waits. May be called more than once."""
         with self.lock:
-            stopped = self.life is STOPPED
+            stopped = self.life is Life.STOPPED
             if not stopped:
                 if reply_to is not None:
                     self.stop_replies = [*(self.stop_replies or ()), reply_to]
@@ -249,20 +196,17 @@ class Cell:
         if stopped and reply_to is not None:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
 
-    def resume(self, token: object, result: Any) -> None:
-        """What the handler at hand waits for has come; `token` says which of its waits is meant.
+    def resume(self, wait: Wait, timed_out: bool) -> None:
+        """A wait of the handler is over.
 
-        Of several that come for one wait (the result, the deadline) the first counts. One that comes for an earlier
-        wait, or for a handler that has ended, finds its token gone.
+        The first of result, deadline and interrupt counts; the others come too late.
         """
         with self.lock:
-            task = self.task
-            if task is None or task.token is not token:
+            if self.task is None or self.task.wait is not wait or wait.over:
                 return
-            task.come(result)
-            queue = self.turn_state is IDLE
-            if queue:
-                self.turn_state = IN_QUEUE
+            wait.over = True
+            wait.timed_out = timed_out
+            queue = self.needs_turn()
         if queue:
             self.dispatcher.enqueue(self)
 
@@ -278,7 +222,7 @@ class Cell:
             self.dispatcher.enqueue(self)
 
     def force(self, task: Task) -> None:
-        """The grace that a stop gives to what waits is over."""
+        """The grace that a stop gives to a waiting handler is over."""
         with self.lock:
             if self.task is not task:
                 return
@@ -288,59 +232,59 @@ class Cell:
             self.dispatcher.enqueue(self)
 
     def needs_turn(self) -> bool:
-        """Under the lock: mark the cell as queued when it has work and nobody is at it."""
-        if self.turn_state is IDLE and self.has_work():
-            self.turn_state = IN_QUEUE
-            return True
-        return False
+        """Under the lock: whether to enqueue the cell now. Marks it as scheduled then."""
+        if self.scheduled or not self.has_work():
+            return False
+        self.scheduled = True
+        return True
 
     def has_work(self) -> bool:
         if self.task is not None:
-            return waiting.has_work(self, self.task)
-        life = self.life
-        if life is ALIVE:
-            return self.stop_requested or self.mailbox.length > 0
-        if life is STOPPED:
+            return handling.has_work(self, self.task)
+        if self.actor is not None and not self.stop_requested:
+            return self.mailbox.has_messages()
+        if self.life is Life.STOPPED:
             return False
-        if life is STOPPING:
+        if self.life is Life.STOPPING:
             return not self.child_cells_by_name
         return self.stop_requested or self.start_due
+
+    def is_stopping(self) -> bool:
+        return self.life is Life.STOPPING
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
     def run(self, turns: int = 1) -> None:
         """Take at most `turns` turns on this thread, then leave or queue again. Called by the dispatcher only."""
         context.cell = self
-        self.turn_state = AT_WORK
-        mailbox = self.mailbox
         try:
-            while turns > 0:
+            while turns > 0 and self._take_turn():
                 turns -= 1
-                if self.task is not None:
-                    if not waiting.take_turn(self, self.task):
-                        break
-                elif self.life is not ALIVE or self.stop_requested:
-                    if not self._turn_of_life():
-                        break
-                elif mailbox.length:
-                    with self.lock:
-                        item = mailbox.take()
-                    if item is not None and (type(item.key) is not Timer or item.key.claim()):
-                        handling.handle(self, item)
-                else:
-                    break
         finally:
             context.cell = None
             with self.lock:
-                again = self.has_work()
-                self.turn_state = IN_QUEUE if again else IDLE
+                again = self.scheduled = self.has_work()
             if again:
                 self.dispatcher.enqueue(self)
 
-    def _turn_of_life(self) -> bool:
-        if self.life is STOPPED:
+    def _take_turn(self) -> bool:
+        """Do what is next. False when there is nothing to do."""
+        if self.task is not None:
+            return handling.go_on(self, self.task)
+        if self.actor is None or self.stop_requested:
+            return self._turn_of_life()
+        if not self.mailbox.has_messages():
             return False
-        if self.life is STOPPING:
+        with self.lock:
+            item = self.mailbox.take()
+        if not isinstance(item.key, Timer) or item.key.claim():
+            handling.handle(self, item)
+        return True
+
+    def _turn_of_life(self) -> bool:
+        if self.life is Life.STOPPED:
+            return False
+        if self.life is Life.STOPPING:
             if self.child_cells_by_name:
                 return False
             lifecycle.finish_stop(self)
@@ -353,7 +297,7 @@ class Cell:
         return True
 
     def task_ended(self) -> None:
-        """The waiting handler is over, however it ended."""
+        """The waiting handler has ended, well or badly."""
         with self.lock:
             self.task = None
             self.forced = False
@@ -362,37 +306,96 @@ class Cell:
             alarm.cancel()
 
     def begin(self, hook: Callable[[], Any], label: str) -> None:
-        """Run a hook of the actor as if it were a handler."""
+        """Run a hook of the actor like a handler."""
         handling.run_hook(self, hook, label)
 
     def fail(self, failure: BaseException, last_message: str) -> None:
-        """The actor of this cell has failed; its strategy decides what comes next."""
+        """The actor has failed; its strategy decides what comes next."""
         lifecycle.fail(self, failure, last_message)
 
-    # --- what the actor of this cell uses ---------------------------------------------------------------------------
+    # --- children and watchers: called on any thread ------------------------------------------------------------------
 
-    def children_by_name(self) -> Mapping[str, ActorRef]:
+    def spawn(
+        self,
+        actor_class: type[ActorBase],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any] | None,
+        name: str,
+        strategy: RestartStrategy,
+    ) -> ActorRef:
+        """Make a child; its constructor runs on a turn of its own."""
+        child = self.reserve(actor_class, name, strategy)
+        child.start(args, kwargs)
+        return child.ref
+
+    def reserve(self, actor_class: type[ActorBase], name: str, strategy: RestartStrategy) -> Cell:
+        """Make a child whose reference takes mail, but which is not constructed before `start`."""
+        if not name or "/" in name:
+            raise ValueError(f"an actor needs a name without '/', not {name!r}")
+        child = Cell(self.system, self, name, actor_class, strategy)
         with self.lock:
-            return {name: child.ref for name, child in (self.child_cells_by_name or {}).items()}
+            if self.child_cells_by_name is None:
+                self.child_cells_by_name = {}
+            if name in self.child_cells_by_name:
+                raise NameTakenError(f"{self.path} already has a child named {name!r}")
+            if self.life in (Life.STOPPING, Life.STOPPED):
+                raise pykka.ActorDeadError(f"{self.path} is stopping and takes no more children")
+            self.child_cells_by_name[name] = child
+        return child
+
+    def start(self, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> None:
+        """Give a reserved cell its arguments, once, and let its actor be constructed."""
+        with self.lock:
+            if self.kwargs is not None:
+                raise KernelError(f"{self.path} has its arguments already")
+            self.args = args
+            self.kwargs = kwargs or NO_ARGUMENTS
+            self.start_due = True
+            queue = self.needs_turn()
+        if queue:
+            self.dispatcher.enqueue(self)
+
+    def watch(self, watcher: Cell) -> None:
+        """`watcher` gets `ActorStopped` once when this cell has stopped; at once when it already has."""
+        with self.lock:
+            stopped = self.life is Life.STOPPED
+            if not stopped:
+                self._add_watcher(watcher)
+        if stopped:
+            watcher.post(ActorStopped(self.ref, self.path, self.cause_of_death))
+
+    def _add_watcher(self, watcher: Cell) -> None:
+        if self.watchers is None:
+            self.watchers = {}
+        elif len(self.watchers) >= self.watchers_swept_at:  # forget watchers that have stopped themselves
+            self.watchers = {each: None for each in self.watchers if each.life is not Life.STOPPED}
+            self.watchers_swept_at = max(16, 2 * len(self.watchers))
+        self.watchers[watcher] = None
 
     def child_cells(self) -> list[Cell]:
         with self.lock:
             return list((self.child_cells_by_name or {}).values())
+
+    def walk(self) -> list[Cell]:
+        """The cell and all below it, depth first, by name."""
+        children = sorted(self.child_cells(), key=lambda child: child.name)
+        return [self, *(cell for child in children for cell in child.walk())]
+
+    # --- what its actor uses ------------------------------------------------------------------------------------------
 
     def shield(self, by: int) -> None:
         if self.task is not None:
             self.task.shields += by
 
     def have_timers(self) -> ActorTimers:
-        """Its first timer is set."""
-        self.timers = ActorTimers(self.dispatcher, self.post)
+        if self.timers is None:
+            self.timers = ActorTimers(self.dispatcher.schedule, self.post)
         return self.timers
 
     def have_effects(self) -> Effects:
-        """Its first effect is begun."""
-        self.effects = Effects(self.actor_class.max_effects, self.generation, self.post)
+        if self.effects is None:
+            self.effects = Effects(self.actor_class.max_effects, self.generation, self.post)
         return self.effects
 
     def effect_count(self) -> int:
-        effects = self.effects
-        return 0 if effects is None else effects.count()
+        return 0 if self.effects is None else self.effects.count()

@@ -1,7 +1,7 @@
 """Messages that reached nobody: counted by reason and type, the last few kept, logged with their sender.
 
-A dead letter is not an error of the sender: it said what it had to say. It is a fact about the system, and worth
-seeing; the log gets the first of each kind and then every power of two, so that a flood cannot drown it.
+A dead letter is no error of the sender, but worth seeing. The log gets the first of each kind and then every power of
+two, so a flood cannot fill it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class DeadLetters:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._last: deque[DeadLetter] = deque(maxlen=KEPT)
         self.ending = False
-        """The whole system ends: actors stop in some order, and what they still say to each other is no fault."""
+        """The system stops. Actors stop in some order, so dead letters are expected, and logged for debugging only."""
 
     def add(self, reason: Reason, message: Any, sender: str, receiver: str, at_ns: int) -> None:
         text = describe(message)

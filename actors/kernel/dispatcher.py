@@ -1,4 +1,4 @@
-"""What runs actors: the interface of the dispatchers, and all that is not decided by the actors themselves.
+"""What runs actors: the interface of the dispatchers, and of all else that actors do not decide themselves.
 
 Threads, time, chance and names come from here and from nowhere else. `PoolDispatcher` gives real ones,
 `SimulatedDispatcher` gives virtual time and an order drawn from a seed. Actors do not know which one runs them.
@@ -9,15 +9,15 @@ from __future__ import annotations
 import abc
 import random
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
+import msgspec
+
+from actors.kernel.actor_base import ActorBase
+from actors.kernel.handlers import Handler
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.promise import Pending
-
-if TYPE_CHECKING:
-    from actors.kernel.actor import Actor
-    from actors.kernel.cell import Cell
-    from actors.kernel.lanes import LaneReport
+from actors.kernel.timers import Cancellable
 
 T = TypeVar("T")
 
@@ -25,10 +25,26 @@ Trace = Callable[[int, str, str, str], None]
 """Called after each message: (now ns, actor path, message, outcome)."""
 
 
-class Cancellable(Protocol):
-    """Something scheduled that can be called off."""
+class Runnable(Protocol):
+    """A cell, as a dispatcher sees it."""
 
-    def cancel(self) -> None: ...
+    path: str
+    slice_since_ns: int | None
+    """Since when the actor holds its thread, ns; None while it does not."""
+
+    def run(self, turns: int = 1) -> None: ...
+
+
+class LaneReport(msgspec.Struct, frozen=True):
+    """One lane as data. `written_off` lists what hangs past its deadline: (key, call, since ns)."""
+
+    name: str
+    size: int
+    per_key: int
+    running: int
+    waiting: int
+    threads: int
+    written_off: tuple[tuple[str, str, int], ...]
 
 
 class Lane(Protocol):
@@ -43,28 +59,18 @@ class Lane(Protocol):
     def report(self) -> LaneReport: ...
 
 
-class StandingClock:
-    """Virtual time, monotonic, ns: it stands still until the dispatcher moves it. `cell`: whose turn it is."""
-
-    __slots__ = ("cell", "now_ns")
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-        self.cell: Cell | None = None
-
-
 class Dispatcher(abc.ABC):
     """Runs cells, keeps time, draws chance, makes names."""
 
-    trace: Trace | None
-    clock: StandingClock | None = None
-    """Of a world of one thread in which no time passes during a turn: cells need no lock there (`lone_cell`), turns are
-    not worth measuring, and the time is there to be read. None: time passes, and turns are taken on several threads.
-    """
-    enqueue: Callable[[Cell], object]
-    """`enqueue(cell)`: it has work, give it a slice of a thread soon. Called at most once until its slice begins."""
+    single_threaded: ClassVar[bool] = False
+    """True: all actors, timers and calls run on one thread."""
+    trace: Trace | None = None
     chance: random.Random
-    """What actors draw from. Not what orders them: the two streams do not disturb each other."""
+    """What actors draw from. The order of actors is drawn from another stream."""
+
+    @abc.abstractmethod
+    def enqueue(self, cell: Runnable) -> None:
+        """Give the cell a slice of a thread soon. Called at most once until its slice begins."""
 
     @abc.abstractmethod
     def now_ns(self) -> int:
@@ -76,20 +82,18 @@ class Dispatcher(abc.ABC):
 
     @abc.abstractmethod
     def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> Cancellable:
-        """Call `fn`, which must be short, after `after_ns` ns; with a period, on and on, that far apart, until it is
-        cancelled: see `actors.kernel.timers`.
-        """
+        """Call `fn`, which must be short, after `after_ns` ns; with a period, again and again after that."""
 
     @abc.abstractmethod
     def new_uid(self) -> str:
-        """A name nobody has had: 36 characters in the form of a UUID."""
+        """A unique name: 36 characters in the form of a UUID."""
 
-    def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
-        """For an actor of that class; a simulated world may have smaller ones, that lose some messages."""
+    def new_mailbox(self, actor_class: type[ActorBase]) -> Mailbox:
+        """The mailbox of an actor of that class; a simulated world may make smaller ones, or lose messages."""
         return Mailbox(actor_class.mailbox_capacity)
 
-    def handlers_of(self, actor_class: type[Actor]) -> Mapping[type[Any], Callable[[Any, Any], Any]]:
-        """Of actors of that class, by type of message; a simulated world may lay others over them, that fail."""
+    def handlers_of(self, actor_class: type[ActorBase]) -> Mapping[type[Any], Handler]:
+        """The handlers of actors of that class; a simulated world may wrap them to fail."""
         return actor_class._handlers
 
     @abc.abstractmethod
@@ -105,9 +109,9 @@ class Dispatcher(abc.ABC):
         """Every lane with what runs in it."""
 
     def stuck(self) -> tuple[tuple[str, int], ...]:
-        """Actors (path, since ns) whose handler holds a thread for too long and was written off."""
+        """Actors (path, since ns) whose handler holds a thread for too long."""
         return ()
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Run nothing any more. Threads end; what still hangs is left behind."""
+        """Run nothing any more. Threads end; a call that hangs is left behind."""

@@ -35,9 +35,9 @@ class MailboxFullError(KernelError):
 
 
 class NoAnswerError(KernelError):
-    """The actor that was asked was interrupted, stopped or ended by more than an `Exception` before it answered.
+    """The actor was interrupted, stopped or ended by more than an `Exception` before it answered.
 
-    An ordinary exception on purpose: what ends one actor must not end whoever asked it. `__cause__` has the original.
+    An ordinary exception on purpose: the end of one actor must not end the asker. `__cause__` has the original.
     """
 
 

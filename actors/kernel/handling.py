@@ -1,79 +1,96 @@
-"""How one message is handled: the handler found by type, run, waited for, answered, measured.
+"""How one message is handled: its handler is found by type, run, resumed when it waits, answered and measured.
 
-These functions are the inside of a cell's turn. They own what happens between a message leaving the mailbox and the
-handler's end; the cell owns everything before and after.
+These functions take the turns of a cell. They own what happens between a message leaving the mailbox and the end of its
+handler; the cell owns everything before and after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from actors.kernel.dead_letters import Reason
-from actors.kernel.effects import EffectEnded
 from actors.kernel.errors import DeadlineExceededError, Interrupted, NoAnswerError, UnhandledMessageError, text_of
+from actors.kernel.incarnation import EffectEnded
+from actors.kernel.mailbox import Item
 from actors.kernel.message import Escalated, Signal, describe
-from actors.kernel.suspension import Suspension, Task
+from actors.kernel.promise import Suspension
+from actors.kernel.timers import Cancellable
 
 if TYPE_CHECKING:
     from actors.kernel.cell import Cell
-    from actors.kernel.mailbox import Item
+
+_STOP: Any = "stop"
+"""In `Task.interrupted_by`: the handler was told to stop."""
+
+
+@dataclass(slots=True, eq=False)
+class Wait:
+    """One wait of a handler. It is `over` when its result, its deadline or the end of its sleep has come."""
+
+    suspension: Suspension[Any]
+    over: bool = False
+    timed_out: bool = False
+    timer: Cancellable | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """A handler that waits. At most one per actor. `item` is None for `on_start` and `on_stop`.
+
+    `wait` is the current wait, None while the handler runs; a result that comes for another wait is ignored.
+    """
+
+    coroutine: Coroutine[Any, Any, Any]
+    item: Item | None
+    label: str
+    started_ns: int
+    wait: Wait | None = None
+    interrupted_by: Any = None
+    shields: int = 0
+
+    @property
+    def waiting_for(self) -> str:
+        return "" if self.wait is None else self.wait.suspension.what
+
+    def end_wait(self) -> Wait | None:
+        wait, self.wait = self.wait, None
+        if wait is not None and wait.timer is not None:
+            wait.timer.cancel()
+        return wait
 
 
 def handle(cell: Cell, item: Item) -> None:
     """Handle one message with the handler of its type, or make a dead letter of it."""
-    message = item.message
-    if type(message) is EffectEnded:
-        message = item.message = made_by_effect(cell, message)
-        if message is None:
+    if type(item.message) is EffectEnded:
+        item.message = _message_of_effect(cell, item.message)
+        if item.message is None:
             return
-    handler = cell.handlers.get(type(message))
+    handler = cell.handlers.get(type(item.message))
     if handler is None:
-        if type(message) is Escalated:
-            cell.fail(message.cause, "a child's failure")
-        else:
-            _unhandled(cell, item)
+        _unhandled(cell, item)
         return
-    dispatcher = cell.dispatcher
-    clock = dispatcher.clock
-    started_ns = 0
-    if clock is None:
-        started_ns = cell.slice_since_ns = dispatcher.now_ns()
+    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
-        result = handler(cell.actor, message)
+        result = handler(cell.actor, item.message)
     except BaseException as failure:
-        if started_ns:
-            _measure(cell, started_ns, item)
-        failed(cell, item, failure)
+        _end_slice(cell, started_ns, item)
+        _failed(cell, item, "", failure)
         return
     if type(result) is CoroutineType:
-        task = Task(result, item, type(message).__name__, started_ns if clock is None else clock.now_ns)
-        cell.task = task
-        drive(cell, task, None, None)
+        cell.task = Task(result, item, type(item.message).__name__, started_ns)
+        _drive(cell, cell.task)
         return
-    # What `_measure` and `_trace` do, without their calls: this is the way of nearly every message.
-    cell.handled += 1
-    if started_ns:
-        cell.slice_since_ns = None
-        took_ns = dispatcher.now_ns() - started_ns
-        cell.busy_ns += took_ns
-        if took_ns > cell.slowest_ns:
-            cell.slowest_ns = took_ns
-            cell.slowest_message = describe(item.message)
-    if item.reply_to is not None:
-        item.reply_to.set(result)
-    trace = dispatcher.trace
-    if trace is not None:
-        now_ns = dispatcher.now_ns() if clock is None else clock.now_ns
-        trace(now_ns, cell.path, item.label() if item.nature.keyed else item.nature.name, "ok")
+    _end_slice(cell, started_ns, item)
+    _succeeded(cell, item, "", result)
 
 
 def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
     """Run `on_start` or `on_stop`; a failure of it is a failure of the actor."""
-    if cell.dispatcher.clock is None:
-        cell.slice_since_ns = cell.dispatcher.now_ns()
+    cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         result = hook()
     except BaseException as failure:
@@ -83,40 +100,85 @@ def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
     cell.slice_since_ns = None
     if type(result) is CoroutineType:
         cell.task = Task(result, None, label, cell.dispatcher.now_ns())
-        drive(cell, cell.task, None, None)
+        _drive(cell, cell.task)
 
 
-def resume(cell: Cell, task: Task) -> None:
-    """What the handler waits for has come: a pending that is done, None for a sleep, or a tuple for a timeout."""
-    result = task.take_what_came()
-    if task.timer is not None:
-        task.timer.cancel()
-        task.timer = None
-    if result is None:  # a sleep is over
-        drive(cell, task, None, None)
-    elif type(result) is tuple:
-        what, timeout_ns, pending = result
+# --- a handler that waits ---------------------------------------------------------------------------------------------
+
+
+def has_work(cell: Cell, task: Task) -> bool:
+    """Under the lock: whether `go_on` would find something to do."""
+    if _is_due(task) or cell.forced or (cell.stop_requested and cell.alarm is None):
+        return True
+    return task.shields == 0 and _next_order(cell, task) is not None
+
+
+def go_on(cell: Cell, task: Task) -> bool:
+    """Resume the waiting handler, interrupt it or give it up. False when there is nothing to do yet."""
+    if cell.stop_requested and cell.alarm is None:
+        cell.alarm = cell.dispatcher.schedule(cell.actor_class.stop_grace_ns, partial(cell.force, task))
+    order = None
+    with cell.lock:
+        due = _is_due(task)
+        if not due and not cell.forced and task.shields == 0:
+            order = _next_order(cell, task)
+        if order is not None:
+            task.interrupted_by = _STOP if order.cause is None else order.cause
+        wait = task.end_wait() if due or order is not None else None
+    if due and wait is not None:
+        _resume(cell, task, wait)
+    elif order is not None:
+        _drive(cell, task, failure=order)
+    elif cell.forced:
+        _abandon(cell, task)
+    else:
+        return False
+    return True
+
+
+def _is_due(task: Task) -> bool:
+    return task.wait is not None and task.wait.over
+
+
+def _next_order(cell: Cell, task: Task) -> Interrupted | None:
+    """The interrupt or stop that the waiting handler has not been given yet."""
+    if cell.is_stopping():
+        return None  # nothing interrupts on_stop
+    if cell.stop_requested:
+        return None if task.interrupted_by is _STOP else Interrupted(None)
+    if task.item is None:
+        return None  # only a stop interrupts on_start
+    message = cell.mailbox.first_interrupt()
+    if message is None or message is task.interrupted_by:
+        return None
+    return Interrupted(message)
+
+
+def _resume(cell: Cell, task: Task, wait: Wait) -> None:
+    suspension = wait.suspension
+    pending = suspension.pending
+    if pending is None:  # a sleep is over
+        _drive(cell, task)
+        return
+    if wait.timed_out:
+        what = suspension.what or task.label
         try:
             pending.cancel()
         except Exception as failure:
             cell.system.logger.warning("%s: %s could not be cancelled: %s", cell.path, what, text_of(failure))
-        drive(cell, task, None, DeadlineExceededError(what, timeout_ns))
+        _drive(cell, task, failure=DeadlineExceededError(what, suspension.timeout_ns or 0))
+        return
+    try:
+        value = pending.result()
+    except BaseException as failure:
+        _drive(cell, task, failure=failure)
     else:
-        _drive_with(cell, task, result)
+        _drive(cell, task, value)
 
 
-def interrupt(cell: Cell, task: Task, order: Interrupted) -> None:
-    """Throw an interrupt into a waiting handler."""
-    if task.timer is not None:
-        task.timer.cancel()
-        task.timer = None
-    drive(cell, task, None, order)
-
-
-def abandon(cell: Cell, task: Task) -> None:
+def _abandon(cell: Cell, task: Task) -> None:
     """The stop's grace is over: end a handler that would not end by itself."""
-    if task.timer is not None:
-        task.timer.cancel()
+    task.end_wait()
     cell.system.logger.warning("%s: %s did not end when told to stop; abandoned", cell.path, task.label)
     cell.task_ended()
     try:
@@ -127,18 +189,62 @@ def abandon(cell: Cell, task: Task) -> None:
     _trace(cell, task.item, task.label, "abandoned")
 
 
-def made_by_effect(cell: Cell, ended: Any) -> Any:
+def _drive(cell: Cell, task: Task, value: Any = None, failure: BaseException | None = None) -> None:
+    """Run the handler's coroutine until it waits or ends."""
+    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
+    while True:
+        try:
+            suspension = task.coroutine.send(value) if failure is None else task.coroutine.throw(failure)
+        except BaseException as end:
+            cell.task_ended()
+            _end_slice(cell, started_ns, task.item, task.label)
+            _task_ended(cell, task, end)
+            return
+        try:
+            if not isinstance(suspension, Suspension):
+                raise TypeError(
+                    f"a handler awaited {suspension!r}; it can await only what self.wait() and self.sleep() give"
+                )
+            _begin_wait(cell, task, suspension)
+        except Exception as bad:  # it cannot be awaited: the handler's failure
+            task.wait = None
+            failure = bad
+        else:
+            _end_slice(cell, started_ns, task.item, task.label)
+            return
+
+
+def _task_ended(cell: Cell, task: Task, end: BaseException) -> None:
+    """`end` is what its coroutine raised."""
+    if isinstance(end, StopIteration):
+        _succeeded(cell, task.item, task.label, end.value)
+    elif isinstance(end, Interrupted):
+        _give_no_answer(cell, task.item, end)
+        _trace(cell, task.item, task.label, f"interrupted by {end}")
+    else:
+        _failed(cell, task.item, task.label, end)
+
+
+def _begin_wait(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
+    wait = task.wait = Wait(suspension)
+    if suspension.timeout_ns is not None:
+        wait.timer = cell.dispatcher.schedule(suspension.timeout_ns, lambda: cell.resume(wait, True))
+    if suspension.pending is not None:
+        suspension.pending.add_done_callback(lambda _: cell.resume(wait, False))
+
+
+# --- the end of a handler ---------------------------------------------------------------------------------------------
+
+
+def _message_of_effect(cell: Cell, ended: EffectEnded) -> Any:
     """The message that the actor gets for an effect that has ended, or None."""
-    if cell.dispatcher.clock is None:
-        cell.slice_since_ns = cell.dispatcher.now_ns()
+    effects = cell.effects
+    if effects is None or ended.generation != effects.generation:  # begun before a restart
+        cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())
+        return None
+    cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
-        effects = cell.effects
-        if effects is None or ended.generation != effects.generation:  # begun by an earlier incarnation
-            cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())
-            return None
-        effects.running -= 1
-        if effects.waiting:
-            effects.begin_waiting()
+        effects.end_one()
         return ended.then(ended.pending)
     except BaseException as failure:
         cell.fail(failure, "the end of an effect")
@@ -147,91 +253,10 @@ def made_by_effect(cell: Cell, ended: Any) -> Any:
         cell.slice_since_ns = None
 
 
-def _drive_with(cell: Cell, task: Task, pending: Any) -> None:
-    try:
-        value = pending.result()
-    except BaseException as failure:
-        drive(cell, task, None, failure)
-    else:
-        drive(cell, task, value, None)
-
-
-def drive(cell: Cell, task: Task, value: Any, failure: BaseException | None) -> None:
-    """Run the handler's coroutine until it waits for something that is not there yet, or ends."""
-    coroutine = task.coroutine
-    dispatcher = cell.dispatcher
-    clock = dispatcher.clock
-    started_ns = 0
-    if clock is None:
-        started_ns = cell.slice_since_ns = dispatcher.now_ns()
-    while True:
-        try:
-            if failure is not None:
-                raised, failure = failure, None
-                suspension = coroutine.throw(raised)
-            else:
-                suspension = coroutine.send(value)
-        except StopIteration as stop:
-            cell.task_ended()
-            item = task.item
-            if started_ns:
-                _measure(cell, started_ns, item, task.label)
-            if item is not None:  # a hook is no message
-                cell.handled += 1
-                if item.reply_to is not None:
-                    item.reply_to.set(stop.value)
-            trace = dispatcher.trace  # as `_trace`, without its call: this is how nearly all of them end
-            if trace is not None:
-                now_ns = dispatcher.now_ns() if clock is None else clock.now_ns
-                if item is None:
-                    label = task.label
-                else:
-                    label = item.label() if item.nature.keyed else item.nature.name
-                trace(now_ns, cell.path, label, "ok")
-            return
-        except Interrupted as order:
-            cell.task_ended()
-            if started_ns:
-                _measure(cell, started_ns, task.item, task.label)
-            _give_no_answer(cell, task.item, order)
-            _trace(cell, task.item, task.label, f"interrupted by {order}")
-            return
-        except BaseException as raised:
-            cell.task_ended()
-            if started_ns:
-                _measure(cell, started_ns, task.item, task.label)
-            failed(cell, task.item, raised, task.label)
-            return
-        if type(suspension) is not Suspension:
-            failure = TypeError(
-                f"a handler awaited {suspension!r}; it can await only what self.wait() and self.sleep() give"
-            )
-            continue
-        pending = suspension.pending
-        try:
-            if pending is None or not pending.done():
-                if started_ns:
-                    _measure(cell, started_ns, task.item, task.label)
-                _arm(cell, task, suspension)
-                return
-            value = pending.result()
-        except BaseException as raised:  # the pending's failure, or no pending at all: the handler's in both cases
-            task.token = None
-            failure = raised
-
-
-def _arm(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
-    token = task.token = object()
-    pending, timeout_ns = suspension.pending, suspension.timeout_ns
-    task.waiting_for = suspension.what
-    if timeout_ns is not None:
-        given_up = None if pending is None else (suspension.what or task.label, timeout_ns, pending)
-        task.timer = cell.dispatcher.schedule(timeout_ns, partial(cell.resume, token, given_up))
-    if pending is not None:
-        pending.add_done_callback(partial(cell.resume, token))
-
-
 def _unhandled(cell: Cell, item: Item) -> None:
+    if isinstance(item.message, Escalated):
+        cell.fail(item.message.cause, "a child's failure")
+        return
     if isinstance(item.message, Signal):
         return
     now_ns = cell.dispatcher.now_ns()
@@ -240,14 +265,21 @@ def _unhandled(cell: Cell, item: Item) -> None:
     _trace(cell, item, "", "unhandled")
 
 
-def failed(cell: Cell, item: Item | None, failure: BaseException, label: str = "") -> None:
+def _succeeded(cell: Cell, item: Item | None, label: str, result: Any) -> None:
+    if item is not None:
+        cell.handled += 1
+        if item.reply_to is not None:
+            item.reply_to.set(result)
+    _trace(cell, item, label, "ok")
+
+
+def _failed(cell: Cell, item: Item | None, label: str, failure: BaseException) -> None:
     """As in Pykka, an ordinary exception in answer to an `ask` is the asker's; anything else is the actor's."""
     _trace(cell, item, label, f"failed: {type(failure).__name__}")
-    if item is not None and item.reply_to is not None:
-        _give_no_answer(cell, item, failure)
-        if isinstance(failure, Exception):
-            return
-    cell.fail(failure, label if item is None else describe(item.message))
+    _give_no_answer(cell, item, failure)
+    is_the_askers = item is not None and item.reply_to is not None and isinstance(failure, Exception)
+    if not is_the_askers:
+        cell.fail(failure, label if item is None else describe(item.message))
 
 
 def _give_no_answer(cell: Cell, item: Item | None, failure: BaseException) -> None:
@@ -262,11 +294,8 @@ def _give_no_answer(cell: Cell, item: Item | None, failure: BaseException) -> No
         item.reply_to.fail(lost)
 
 
-def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
-    """Remember how long messages held a thread, all of them and the longest; waiting does not count.
-
-    Not for `started_ns` 0: time does not pass during turns of this dispatcher, and there is nothing to remember.
-    """
+def _end_slice(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
+    """Remember how long messages held a thread, all of them and the longest; waiting does not count."""
     cell.slice_since_ns = None
     took_ns = cell.dispatcher.now_ns() - started_ns
     cell.busy_ns += took_ns
@@ -278,4 +307,4 @@ def _measure(cell: Cell, started_ns: int, item: Item | None, label: str = "") ->
 def _trace(cell: Cell, item: Item | None, label: str, outcome: str) -> None:
     trace = cell.dispatcher.trace
     if trace is not None:
-        trace(cell.dispatcher.now_ns(), cell.path, label if item is None else item.label(), outcome)
+        trace(cell.dispatcher.now_ns(), cell.path, label if item is None else describe(item.message), outcome)

@@ -1,20 +1,31 @@
-"""Looking into a running system: the tree of actors as data, and who is late.
+"""Looking into a running system: the tree of actors as data, and one actor closely.
 
-Read without stopping anybody: each value is a moment's truth about one actor, good for people and for health, not for
-decisions of other actors.
+Nobody is stopped for a report. Each value is true of one actor at one moment: good for people, not for decisions of
+other actors. A close look is for people who step through a simulation, where nothing moves meanwhile. It is text of
+bounded length, without addresses in memory, so it is the same in every run.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import reprlib
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
-from actors.kernel.lanes import LaneReport
+from actors.kernel.cell import Cell
+from actors.kernel.dispatcher import LaneReport
+from actors.kernel.message import describe
 
-if TYPE_CHECKING:
-    from actors.kernel.cell import Cell
-    from actors.kernel.system import ActorSystem
+MAX_MESSAGES = 50
+"""A close look shows so many waiting messages."""
+MAX_TEXT = 400
+"""Characters of the value of one field."""
+_OF_THE_KERNEL = frozenset(
+    {"_cell", "_actor_ref", "actor_urn", "actor_inbox", "actor_ref", "actor_stopped", "ref", "log"}
+)
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class ActorInfo(msgspec.Struct, frozen=True):
@@ -37,20 +48,11 @@ class ActorInfo(msgspec.Struct, frozen=True):
     effects: int
     children: int
     busy_ns: int = 0
-    """For which its handlers have held a thread, all together."""
+    """How long its handlers have held a thread, in total."""
 
 
-class LateActor(msgspec.Struct, frozen=True):
-    """An actor that health names: its oldest message, or its handler, is older than its limit."""
-
-    path: str
-    age_ns: int
-    limit_ns: int
-    doing: str
-
-
-class EndedActors(msgspec.Struct, frozen=True, gc=False):
-    """What all actors of a class have done that have stopped; with those that live it is what was ever done."""
+class EndedActors(msgspec.Struct, frozen=True):
+    """Totals of all stopped actors of a class."""
 
     actor_class: str
     handled: int
@@ -68,19 +70,50 @@ class SystemReport(msgspec.Struct, frozen=True):
     ended: tuple[EndedActors, ...] = ()
 
 
+class WaitingMessage(msgspec.Struct, frozen=True):
+    """One message in a mailbox. `asked`: somebody waits for its answer."""
+
+    message: str
+    sender: str
+    age_ns: int
+    asked: bool
+
+
+class ActorState(msgspec.Struct, frozen=True):
+    """One actor, closely. `awaits`: from the handler down to the innermost function that waits, `name (file:line)`."""
+
+    info: ActorInfo
+    fields: tuple[tuple[str, str], ...]
+    mailbox: tuple[WaitingMessage, ...]
+    awaits: tuple[str, ...]
+
+
+def report(root: Cell, ended: tuple[EndedActors, ...]) -> SystemReport:
+    """The tree in depth-first order, children by name."""
+    now_ns = root.dispatcher.now_ns()
+    return SystemReport(
+        actors=tuple(look_at(cell, now_ns) for cell in root.walk()),
+        lanes=root.dispatcher.lanes(),
+        stuck=root.dispatcher.stuck(),
+        dead_letters=root.system.dead_letters.total(),
+        ended=ended,
+    )
+
+
 def look_at(cell: Cell, now_ns: int) -> ActorInfo:
     """One actor as data."""
-    oldest_ns = cell.mailbox.oldest_since_ns()
-    task = cell.task
+    with cell.lock:
+        oldest_ns, depth = cell.mailbox.oldest_since_ns(), cell.mailbox.depth()
+        task, slice_since_ns = cell.task, cell.slice_since_ns
     state = cell.life.value
     if state == "running":
-        state = "waiting" if task is not None else "handling" if cell.slice_since_ns is not None else "idle"
-    since_ns = task.started_ns if task is not None else cell.slice_since_ns
+        state = "waiting" if task is not None else "handling" if slice_since_ns is not None else "idle"
+    since_ns = slice_since_ns if task is None else task.started_ns
     return ActorInfo(
         path=cell.path,
         actor_class=cell.actor_class.__name__,
         state=state,
-        mailbox_depth=cell.mailbox.depth(),
+        mailbox_depth=depth,
         oldest_age_ns=0 if oldest_ns is None else now_ns - oldest_ns,
         mailbox_dropped=cell.mailbox.dropped_total,
         handled=cell.handled,
@@ -97,50 +130,62 @@ def look_at(cell: Cell, now_ns: int) -> ActorInfo:
     )
 
 
-def report(system: ActorSystem) -> SystemReport:
-    """The tree in depth-first order, children by name."""
-    now_ns = system.dispatcher.now_ns()
-    return SystemReport(
-        actors=tuple(look_at(cell, now_ns) for cell in walk(system.root)),
-        lanes=system.dispatcher.lanes(),
-        stuck=system.dispatcher.stuck(),
-        dead_letters=system.dead_letters.total(),
-        ended=system.ended(),
+def look_closely(cell: Cell) -> ActorState:
+    """One actor as it is now; one that is not alive has no fields."""
+    now_ns = cell.dispatcher.now_ns()
+    return ActorState(
+        info=look_at(cell, now_ns),
+        fields=tuple((name, text_of_value(value)) for name, value in _fields(cell.actor)),
+        mailbox=tuple(
+            WaitingMessage(describe(item.message), item.sender, now_ns - item.since_ns, item.reply_to is not None)
+            for item in cell.mailbox.waiting()[:MAX_MESSAGES]
+        ),
+        awaits=() if cell.task is None else tuple(_stack(cell.task.coroutine)),
     )
 
 
-def late_actors(system: ActorSystem) -> tuple[LateActor, ...]:
-    """Everyone whose oldest message (or whose handler's hold on a thread) is older than its own limit.
-
-    Who stops waits for those below: where one of them is late, that one is named, and not who waits for it.
-    """
-    now_ns = system.dispatcher.now_ns()
-    late = []
-    for cell in walk(system.root):
-        limit_ns = cell.actor_class.health_limit_ns
-        if limit_ns is None:
-            continue
-        oldest_ns = cell.mailbox.oldest_since_ns()
-        ages = [now_ns - since for since in (oldest_ns, cell.slice_since_ns) if since is not None]
-        if ages and max(ages) > limit_ns:
-            doing = cell.life.value if cell.task is None else f"{cell.task.label}, waiting for {cell.task.waiting_for}"
-            late.append(LateActor(cell.path, max(ages), limit_ns, doing))
-    return tuple(each for each in late if each.doing != _STOPPING or not _is_above_one_of(each.path, late))
+def text_of_value(value: Any) -> str:
+    """Any value for people, in bounded length."""
+    text = _ADDRESS.sub("", _Words().repr(value))
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
 
-_STOPPING = "stopping"
+class _Words(reprlib.Repr):
+    """Objects without a text of their own show their fields, down to a depth."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxdict = self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 8
+        self.maxstring = self.maxother = self.maxlong = 120
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        if getattr(type(x), "__repr__", None) is not object.__repr__:
+            return super().repr_instance(x, level)
+        name = type(x).__name__
+        if level <= 0:
+            return f"{name}(...)"
+        shown = [f"{field}={self.repr1(value, level - 1)}" for field, value in _fields(x)]
+        return f"{name}({', '.join(shown[: self.maxdict])}{', ...' if len(shown) > self.maxdict else ''})"
 
 
-def _is_above_one_of(path: str, late: list[LateActor]) -> bool:
-    return any(other.path.startswith(f"{path}/") for other in late)
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of an instance: slots of all its classes, then its dictionary."""
+    for base in reversed(type(value).__mro__):
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if not name.startswith("__") and hasattr(value, name):
+                yield name, getattr(value, name)
+    for name, held in getattr(value, "__dict__", {}).items():
+        if name not in _OF_THE_KERNEL:
+            yield name, held
 
 
-def walk(cell: Cell) -> list[Cell]:
-    """The cell and all below it, depth first, by name."""
-    found = []
-    stack = [cell]
-    while stack:
-        here = stack.pop()
-        found.append(here)
-        stack.extend(sorted(here.child_cells(), key=lambda child: child.name, reverse=True))
-    return found
+def _stack(coroutine: Any) -> Iterator[str]:
+    """The coroutine, and those that it waits for in turn."""
+    while coroutine is not None:
+        code, frame = getattr(coroutine, "cr_code", None), getattr(coroutine, "cr_frame", None)
+        if code is None or frame is None:
+            return
+        yield f"{code.co_qualname} ({code.co_filename.rpartition('/')[2]}:{frame.f_lineno})"
+        coroutine = coroutine.cr_await

@@ -101,8 +101,7 @@ def construct(cell: Cell) -> None:
     with cell.lock:
         cell.start_due = False
     constructing.cell = cell
-    if cell.dispatcher.clock is None:
-        cell.slice_since_ns = cell.dispatcher.now_ns()
+    cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         actor = cell.actor_class(*cell.args, **(cell.kwargs or {}))
         if getattr(actor, "_cell", None) is not cell:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
-if TYPE_CHECKING:
-    from actors.kernel.ref import ActorRef
+from actors.kernel.ref import ActorRef
 
 logger = logging.getLogger("actorlet.kernel")
 
@@ -23,12 +22,12 @@ class Message(msgspec.Struct, frozen=True):
     """Base of all messages."""
 
     interrupts: ClassVar[bool] = False
-    """True: goes to the system lane and cancels a handler that is waiting (see `Interrupted`)."""
+    """True: goes to the urgent lane and interrupts a waiting handler (see `Interrupted`)."""
 
     def coalesce_key(self) -> Hashable | None:
         """What this message is about; None (the default) keeps every message.
 
-        Of the messages of one type and one key only one waits in a mailbox, in the place of the oldest.
+        Only one message of a type and key waits in a mailbox, in the place of the oldest.
         """
         return None
 
@@ -38,7 +37,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Signal(Message, frozen=True):
-    """A message of the kernel itself: system lane, never dropped, never a dead letter when nobody handles it."""
+    """A message of the kernel itself: urgent, never refused. No dead letter when the actor has no handler for it."""
 
 
 class ActorStopped(Signal, frozen=True):
@@ -62,7 +61,7 @@ class ChildFailed(Signal, frozen=True):
 
 
 class Escalated(Signal, frozen=True):
-    """To the parent of a child whose strategy is to escalate: fail with this, whatever you wait for."""
+    """To the parent of a failed child with the strategy ESCALATE: the parent fails with the same cause."""
 
     interrupts: ClassVar[bool] = True
 
@@ -76,7 +75,7 @@ class MailboxOverflowed(Signal, frozen=True):
 
 
 class Heartbeat(Signal, frozen=True):
-    """Somebody wants to know whether you live: whoever gets to this does. Nothing need be done about it."""
+    """Asks whether the actor lives. Handling it is the answer; no handler needs to do anything."""
 
     def coalesce_key(self) -> Hashable:
         return "beat"
@@ -93,16 +92,11 @@ def describe(message: Any) -> str:
 
 
 def key_of(message: Message) -> Hashable | None:
-    """The message's own key, or None when it has none or cannot tell: a sender never pays for a bad message."""
+    """The message's own key. None when it has none or when the key fails: a bad message does not harm its sender."""
     try:
         key = message.coalesce_key()
         hash(key)
     except Exception:
-        log_bad_key(message)
+        logger.exception("%s.coalesce_key failed; the message is kept as one without key", type(message).__name__)
         return None
     return key
-
-
-def log_bad_key(message: Message) -> None:
-    """For where a message's own key has just failed."""
-    logger.exception("%s.coalesce_key failed; the message is kept as one without key", type(message).__name__)

@@ -1,8 +1,8 @@
 """Real threads and real time: a few workers for all actors, one thread for the timers.
 
-Workers take cells from one queue, give each a few turns, and go on. A worker whose handler holds it for longer than
-`stuck_after_ns` is written off and replaced, at most `MAX_REPLACED` times at once, and the actor is named in
-`stuck()`: a handler that never returns costs one actor, not the node.
+Workers take cells from one queue and give each a few turns. A worker whose handler holds it for longer than
+`stuck_after_ns` is written off and replaced, at most `MAX_REPLACED` at a time, and `stuck()` names the actor. So a
+handler that never returns costs one actor, not the node.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from actors.kernel.dispatcher import Dispatcher
-from actors.kernel.lanes import LaneReport, ThreadLane
+from actors.kernel.dispatcher import Dispatcher, LaneReport, Runnable
+from actors.kernel.lanes import ThreadLane
 from actors.kernel.promise import Pending
 from actors.kernel.timers import TimerHandle, TimerHeap
-
-if TYPE_CHECKING:
-    from actors.kernel.cell import Cell
 
 logger = logging.getLogger("actorlet.kernel")
 
@@ -36,11 +33,11 @@ class _Worker:
     __slots__ = ("cell", "replaced")
 
     def __init__(self) -> None:
-        self.cell: Cell | None = None
+        self.cell: Runnable | None = None
         self.replaced = False
 
-    def held(self) -> tuple[Cell, int] | None:
-        """The actor that is at work on this thread and since when, ns; None when none is."""
+    def held(self) -> tuple[Runnable, int] | None:
+        """The actor that holds this thread, and since when, ns; None when none does."""
         cell = self.cell
         since_ns = None if cell is None else cell.slice_since_ns
         return None if cell is None or since_ns is None else (cell, since_ns)
@@ -57,7 +54,7 @@ class PoolDispatcher(Dispatcher):
         check_every_ns: int = 1_000_000_000,
     ) -> None:
         self.chance = random.Random()
-        self._queue: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Runnable | None] = queue.SimpleQueue()
         self._timers = TimerHeap()
         self._timers_changed = threading.Condition()
         self._workers: list[_Worker] = []
@@ -71,13 +68,14 @@ class PoolDispatcher(Dispatcher):
         threading.Thread(target=self._run_timers, name="kernel-timers", daemon=True).start()
         self.schedule(check_every_ns, self._check_workers)
 
-    def enqueue(self, cell: Cell) -> None:
+    def enqueue(self, cell: Runnable) -> None:
         self._queue.put(cell)
 
-    trace = None
-    # No call of ours between an actor and the clock, and one clock for all of them.
-    now_ns = staticmethod(time.monotonic_ns)
-    wall_ns = staticmethod(time.time_ns)
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def wall_ns(self) -> int:
+        return time.time_ns()
 
     def new_uid(self) -> str:
         return str(uuid.UUID(bytes=os.urandom(16), version=4))

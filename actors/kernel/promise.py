@@ -1,8 +1,9 @@
-"""Results that are not there yet.
+"""Results that are not there yet, and how a handler waits for them.
 
-`Pending` is what an actor can wait for: the few methods of `concurrent.futures.Future` that matter, so that gRPC calls,
-thread pools and simulated worlds all fit without an adapter. `Promise` is the kernel's own, light enough to be made by
-the million. `AskFuture` is Pykka's future for the edges of the system.
+`Pending` is what an actor can wait for: the few methods of `concurrent.futures.Future` that matter, so gRPC calls,
+thread pools and simulated worlds all fit without an adapter. `Promise` is the kernel's own. `AskFuture` is Pykka's
+future, for the edges of the system. `Suspension` is what a handler's `await` gives to the kernel: a `Pending`, a
+time, or both.
 """
 
 from __future__ import annotations
@@ -10,18 +11,14 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-import msgspec
 import pykka
 
-from actors.kernel.context import whose_turn
+from actors.kernel.context import context
 from actors.kernel.errors import BlockingInHandlerError
-
-if TYPE_CHECKING:
-    from actors.kernel.dispatcher import Dispatcher
 
 logger = logging.getLogger("actorlet.kernel")
 
@@ -43,122 +40,151 @@ class CancelledPromiseError(Exception):
     """The promise was cancelled before it was kept."""
 
 
-_OPEN: Any = object()
-"""The head of the callbacks of a promise that nobody has kept yet."""
+_lock = threading.RLock()
+"""One lock for all promises, held for a few instructions. One each would double the memory of a promise. It is
+reentrant because a garbage collection inside may run code that keeps a promise.
+"""
 
 
-_NOBODY: list[Callable[[Any], object]] = []
-"""The callbacks of all promises that were kept when they were made. It stays empty: who comes is called at once."""
+class Promise(Generic[T]):
+    """A `Pending` that is kept with `set_result` or `set_exception`; only the first of these counts.
 
-
-class Promise(msgspec.Struct, Generic[T], eq=False, weakref=True):
-    """A `Pending` that somebody keeps with `set_result` or `set_exception`; later calls of these are ignored.
-
-    No lock, and millions of them: the list's own methods are atomic. Who removes the `_OPEN` mark from the head of
-    the callbacks is the one that keeps the promise, and who pops a callback runs it, so the value is set once and
-    each callback runs exactly once. A callback that raises is logged; the others still run.
+    Each callback runs exactly once, on the thread that keeps the promise or, later, on the one that adds the callback.
+    A callback that raises is logged; the others still run.
     """
 
-    _done: bool = False
-    _callbacks: list[Callable[[Any], object]] = msgspec.field(default_factory=partial(list, (_OPEN,)))
-    _value: T | None = None
-    _exception: BaseException | None = None
+    __slots__ = ("__weakref__", "_callbacks", "_done", "_exception", "_value")
 
-    __repr__ = object.__repr__  # what it holds, and whoever waits for it, may be large
+    def __init__(self) -> None:
+        self._done = False
+        self._value: T | None = None
+        self._exception: BaseException | None = None
+        self._callbacks: list[Callable[[Any], object]] = []
 
     def done(self) -> bool:
         return self._done
 
     def set_result(self, value: T) -> None:
-        try:
-            self._callbacks.remove(_OPEN)
-        except ValueError:
-            return
-        self._value = value
-        self._done = True
-        if self._callbacks:
-            self._run_callbacks()
+        self._finish(value, None)
 
     def set_exception(self, exception: BaseException) -> None:
-        if self._claim():
-            self._exception = exception
-            self._finish()
+        self._finish(None, exception)
 
     def cancel(self) -> bool:
         """Give up on the result: waiters get `CancelledPromiseError`. False when it was already there."""
-        if not self._claim():
-            return False
-        self._exception = CancelledPromiseError("cancelled")
-        self._finish()
-        return True
+        return self._finish(None, CancelledPromiseError("cancelled"))
 
     def cancelled(self) -> bool:
         return isinstance(self._exception, CancelledPromiseError)
 
     def result(self, timeout: float | None = None) -> T:
-        """The value, or raise the failure. Never blocks: a promise is awaited, or asked for once done."""
-        if not self._done:
-            self._require_done()
-        if self._exception is not None:
-            raise self._exception
-        return self._value  # type: ignore[return-value]  # set together with _done
+        """The value, or raise the failure. Never blocks: await a promise, or ask it once it is done."""
+        failure = self.exception()
+        if failure is not None:
+            raise failure
+        return cast(T, self._value)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         if not self._done:
-            self._require_done()
+            raise BlockingInHandlerError("this result is not there yet: await self.wait(promise) instead")
         return self._exception
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
-        callbacks = self._callbacks
-        if self._done and not callbacks:  # nobody to stand in line behind
-            try:
-                fn(self)
-            except BaseException:
-                logger.exception(_CALLBACK_FAILED)
-            return
-        callbacks.append(fn)
-        if self._done:
-            self._run_callbacks()
+        with _lock:
+            if not self._done:
+                self._callbacks.append(fn)
+                return
+        self._call(fn)
 
-    def _require_done(self) -> None:
-        if not self._done:
-            raise BlockingInHandlerError("this result is not there yet: await self.wait(promise) instead")
-
-    def _claim(self) -> bool:
-        """Whether the caller is the one that keeps this promise. The mark stands first: found without a search."""
-        try:
-            self._callbacks.remove(_OPEN)
-        except ValueError:
-            return False
+    def _finish(self, value: T | None, exception: BaseException | None) -> bool:
+        with _lock:
+            if self._done:
+                return False
+            self._value = value
+            self._exception = exception
+            self._done = True
+        while self._callbacks:
+            self._call(self._callbacks.pop(0))
         return True
 
-    def _finish(self) -> None:
-        self._done = True
-        self._run_callbacks()
-
-    def _run_callbacks(self) -> None:
-        callbacks = self._callbacks
-        while callbacks:
-            try:
-                fn = callbacks.pop(0)
-            except IndexError:
-                return
-            try:
-                fn(self)
-            except BaseException:
-                logger.exception(_CALLBACK_FAILED)
+    def _call(self, fn: Callable[[Any], object]) -> None:
+        try:
+            fn(self)
+        except BaseException:
+            logger.exception("a callback of a promise failed")
 
 
-_CALLBACK_FAILED = "a callback of a promise failed"
-
-
-kept: Callable[[T], Promise[T]] = partial(Promise, True, _NOBODY)
-"""A promise that is already kept."""
+def kept(value: T) -> Promise[T]:
+    """A promise that is already kept."""
+    promise: Promise[T] = Promise()
+    promise.set_result(value)
+    return promise
 
 
 def broken(exception: BaseException) -> Promise[Any]:
     """A promise that has already failed."""
-    return Promise(True, _NOBODY, None, exception)
+    promise: Promise[Any] = Promise()
+    promise.set_exception(exception)
+    return promise
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """How one of several effects ended: `value`, or `error` when it is not None."""
+
+    value: T | None
+    error: BaseException | None
+
+
+def outcome_of(pending: Pending[T]) -> Outcome[T]:
+    """The outcome of a pending that is done, cancellation included."""
+    try:
+        return Outcome(pending.result(), None)
+    except BaseException as error:  # concurrent futures raise CancelledError from result()
+        return Outcome(None, error)
+
+
+def all_done(pendings: Sequence[Pending[Any]]) -> Promise[None]:
+    """A promise kept when every one of `pendings` has ended, well or badly."""
+    promise: Promise[None] = Promise()
+    if not pendings:
+        promise.set_result(None)
+        return promise
+    # Effects end on any thread. `pop` is atomic, so exactly one of them takes the first element, which is the last
+    # left.
+    left = [True] + [False] * (len(pendings) - 1)
+
+    def one_ended(_: Any) -> None:
+        if left.pop():
+            promise.set_result(None)
+
+    for pending in pendings:
+        pending.add_done_callback(one_ended)
+    return promise
+
+
+@dataclass(slots=True, eq=False)
+class Suspension(Generic[T]):
+    """Await this in a handler: it ends with the pending's result or failure, or with a timeout.
+
+    `timeout_ns` with a pending raises `DeadlineExceededError`; without one it is a sleep. `what` names it to people.
+    """
+
+    pending: Pending[T] | None
+    timeout_ns: int | None = None
+    what: str = ""
+
+    def __await__(self) -> Generator[Suspension[T], Any, T]:
+        if self.pending is not None and self.pending.done():
+            return self.pending.result()
+        result: T = yield self
+        return result
+
+
+class Waiter(Protocol):
+    """What waits outside of actors: a dispatcher."""
+
+    def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool: ...
 
 
 class AskFuture(pykka.Future[T]):
@@ -167,10 +193,10 @@ class AskFuture(pykka.Future[T]):
     def __init__(self) -> None:
         super().__init__()
         self._promise: Promise[T] = Promise()
-        self._dispatcher: Dispatcher | None = None
+        self._dispatcher: Waiter | None = None
 
-    def bind(self, dispatcher: Dispatcher) -> None:
-        """Tell the future whose time it waits in. Called by the mailbox that takes the question."""
+    def bind(self, dispatcher: Waiter) -> None:
+        """Set the dispatcher whose time `get` waits in. Called by the cell that takes the question."""
         self._dispatcher = dispatcher
 
     def done(self) -> bool:
@@ -181,7 +207,7 @@ class AskFuture(pykka.Future[T]):
         if self._get_hook is not None:
             return super().get(timeout=timeout)
         if not self._promise.done():
-            asker = whose_turn(None if self._dispatcher is None else self._dispatcher.clock)
+            asker = context.cell
             if asker is not None:
                 raise BlockingInHandlerError(
                     f"{asker.path} would block its thread on a future: await it, or be told the answer"
@@ -204,12 +230,12 @@ class AskFuture(pykka.Future[T]):
         self._promise.set_result(value)
 
     def fail(self, failure: BaseException) -> None:
-        """What `set_exception` does, without Pykka's triple."""
+        """`set_exception` without Pykka's triple."""
         self._promise.set_exception(failure)
 
     def set_exception(self, exc_info: Any = None) -> None:
         exception = (exc_info or sys.exc_info())[1]
-        self._promise.set_exception(exception or pykka.ActorDeadError("no answer"))
+        self.fail(exception or pykka.ActorDeadError("no answer"))
 
     def result(self, timeout: float | None = None) -> T:
         return self.get(timeout=timeout)

@@ -1,28 +1,36 @@
-"""`ActorRef`: the address of an actor. Pykka's reference, kept valid over restarts of what is behind it."""
+"""`ActorRef`: the address of an actor. It is Pykka's reference, and stays valid when the actor is restarted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+import threading
+from collections.abc import Hashable
+from typing import Any, NoReturn, Protocol
 
 import pykka
 
-from actors.kernel.context import StoppedFlag
 
-if TYPE_CHECKING:
-    from actors.kernel.cell import Cell
+class Addressee(Protocol):
+    """What a reference needs of a cell."""
+
+    path: str
+    name: str
+    stopped: threading.Event
+
+    @property
+    def actor_class(self) -> type[Any]: ...
+    def post(self, message: Any, reply_to: None = None, key: Hashable | None = None) -> None: ...
 
 
 class ActorRef(pykka.ActorRef[Any]):
     """Send to it with `tell`; ask it, from the edges only, with `ask`. It survives restarts of its actor."""
 
-    def __init__(self, cell: Cell) -> None:
-        # Pykka builds a reference from a living actor; ours exists before the actor and outlives it.
+    def __init__(self, cell: Addressee) -> None:
+        # Pykka's constructor needs a living actor; this reference exists before the actor and outlives it.
         self._cell = cell
         self.actor_class: type[Any] = cell.actor_class
         self.actor_urn: str = cell.path
         self.actor_inbox: Any = cell
-        self.actor_stopped: StoppedFlag = cell.stopped
-        self.tell = cell.post  # type: ignore[method-assign]  # the way of every message: no call between
+        self.actor_stopped: threading.Event = cell.stopped
 
     @property
     def path(self) -> str:
@@ -41,7 +49,7 @@ class ActorRef(pykka.ActorRef[Any]):
         raise TypeError("actorlet's actors have no proxies: tell them a message")
 
     def __repr__(self) -> str:
-        return f"<ActorRef {self._cell.path}>"
+        return f"<ActorRef {self.path}>"
 
     def __str__(self) -> str:
-        return self._cell.path
+        return self.path

@@ -1,8 +1,8 @@
 """What happens to an actor that fails: a pure rule.
 
-A strategy has a name, a budget of restarts within a window, and a back-off with jitter. Past the budget the actor is
-parked: reported, and tried again slowly, for ever, so that what heals by itself comes back by itself. `decide` knows no
-clock and no chance; it is given both.
+A strategy has a name, a budget of restarts within a window, and a back-off with jitter. An actor that exceeds its
+budget is parked: reported, and retried slowly, for ever, so it comes back when its trouble is over. `decide` gets the
+time and a random number as arguments.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ESCALATE = RestartStrategy(name="escalate", on_failure=Action.ESCALATE)
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What to do, after how many ns, and the failures (times in ns) that count from now on."""
+    """What to do, after how many ns, and the times of the failures that still count."""
 
     action: Action
     delay_ns: int

@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from actors.kernel import family, inspection
+from actors.kernel import health, inspection
 from actors.kernel.actor import Actor
 from actors.kernel.cell import Cell
-from actors.kernel.context import whose_turn
+from actors.kernel.context import context
 from actors.kernel.dead_letters import DeadLetters
+from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.errors import BlockingInHandlerError, text_of
 from actors.kernel.handlers import handles
-from actors.kernel.lone_cell import LoneCell
 from actors.kernel.message import ChildFailed
 from actors.kernel.promise import Promise
+from actors.kernel.ref import ActorRef
 from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
-
-if TYPE_CHECKING:
-    from actors.kernel.dispatcher import Dispatcher
-    from actors.kernel.ref import ActorRef
 
 
 class Guardian(Actor):
-    """The root. It only hears of failures below it; the log has them already."""
+    """The root of the tree. It logs which actors are parked; other failures are in the log already."""
 
     mailbox_capacity: ClassVar[int] = 100
-
-    def __init__(self) -> None:
-        super().__init__()
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
@@ -53,9 +47,8 @@ class ActorSystem:
         self._stopped: Promise[None] = Promise()
         self._lock = threading.Lock()
         self._ended: dict[str, inspection.EndedActors] = {}
-        cell_class = Cell if dispatcher.clock is None else LoneCell
-        self.root = cell_class(self, None, "", Guardian, RESTART)
-        family.furnish(self.root, (), None)
+        self.root = Cell(self, None, "", Guardian, RESTART)
+        self.root.start((), None)
 
     def spawn(
         self,
@@ -66,18 +59,19 @@ class ActorSystem:
         **kwargs: Any,
     ) -> ActorRef:
         """Make an actor directly below the root. Returns at once; the constructor runs on the dispatcher."""
-        return family.spawn(self.root, actor_class, args, kwargs, name, strategy)
+        return self.root.spawn(actor_class, args, kwargs, name, strategy)
 
     def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
-        """A reference to an actor that does not exist yet: it takes mail, and `furnish` brings it to life.
+        """A reference that takes mail at once; `furnish` constructs its actor.
 
         For actors that must know each other: reserve them all, then furnish each with the references it needs.
         """
-        return family.reserve(self.root, actor_class, name, strategy).ref
+        return self.root.reserve(actor_class, name, strategy).ref
 
     def furnish(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
         """Give a reserved actor its arguments, once; it is constructed, and restarted, with these."""
-        family.furnish(ref._cell, args, kwargs)
+        cell: Cell = ref.actor_inbox
+        cell.start(args, kwargs)
 
     def find(self, path: str) -> ActorRef | None:
         """The living actor at a path such as `/node/storage`; None when there is none."""
@@ -91,15 +85,15 @@ class ActorSystem:
 
     def report(self) -> inspection.SystemReport:
         """The tree of actors, lanes, stuck handlers and dead letters, as data."""
-        return inspection.report(self)
+        return inspection.report(self.root, self.ended())
 
-    def late_actors(self) -> tuple[inspection.LateActor, ...]:
+    def late_actors(self) -> tuple[health.LateActor, ...]:
         """Actors whose oldest message is older than their `health_limit_ns`. Empty means healthy."""
-        return inspection.late_actors(self)
+        return health.late_actors(self.root)
 
     def stop(self, timeout_ns: int | None = 30_000_000_000) -> bool:
         """Stop every actor, leaves first, then the dispatcher. False when some did not end within the time."""
-        waiter = whose_turn(self.dispatcher.clock)
+        waiter = context.cell
         if waiter is not None:
             raise BlockingInHandlerError(f"{waiter.path} cannot wait for its own end: let the edge stop the system")
         self.dead_letters.ending = True
@@ -117,7 +111,7 @@ class ActorSystem:
         return logger
 
     def ended(self) -> tuple[inspection.EndedActors, ...]:
-        """What the actors have done that have stopped, by class."""
+        """Totals of the stopped actors, by class."""
         with self._lock:
             return tuple(self._ended.values())
 

@@ -43,7 +43,7 @@ class EventsGathered(Message, frozen=True):
 class EventGatherer(Actor):
     """See the module. A child of the `PlegActor`."""
 
-    linger_ns: ClassVar[int] = SECOND_NS
+    batch_window_ns: ClassVar[int] = SECOND_NS
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, pleg: ActorRef) -> None:

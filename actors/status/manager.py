@@ -79,7 +79,7 @@ class StatusManagerActor(Actor):
     """See the module. `api` None: the node stands alone."""
 
     mailbox_capacity: ClassVar[int] = 50_000
-    linger_ns: ClassVar[int] = 5 * MILLISECOND_NS
+    batch_window_ns: ClassVar[int] = 5 * MILLISECOND_NS
     """A pod that starts or ends quickly says several things within a moment, of which the last is the status."""
     max_effects: ClassVar[int] = MAX_WRITES
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from actors.kernel.close_look import ActorState
+from actors.kernel.inspection import ActorState
 from cli.simulate.trace_lines import seconds
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from actors.kernel.dispatcher import Cancellable
+from actors.kernel.timers import Cancellable
 from actors.model.times import second_text
 from simulation.apiserver.store import Store
 from simulation.chance.chance import Chance

@@ -12,7 +12,7 @@ import logging
 from itertools import islice
 from typing import Any
 
-from actors.kernel.dispatcher import Cancellable
+from actors.kernel.timers import Cancellable
 from actors.model.times import api_time
 from simulation.apiserver.core import Clock
 from simulation.apiserver.requests import JSON, Answer, JsonAnswer, ObjectAnswer, Request, User

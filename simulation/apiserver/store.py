@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from actors.kernel.dispatcher import Cancellable
+from actors.kernel.timers import Cancellable
 from simulation.apiserver.selection import Selection
 from simulation.apiserver.status import Json, StatusError, expired, too_large_version
 

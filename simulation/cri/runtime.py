@@ -17,8 +17,9 @@ from typing import Any
 
 import msgspec
 
-from actors.kernel.dispatcher import Cancellable, Dispatcher
+from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise
+from actors.kernel.timers import Cancellable
 from runtime.cri.messages import CgroupDriver
 from simulation.cri.events import EventStreams
 from simulation.cri.files import ContainerFiles

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 from cachetools import FIFOCache
 
-from actors.kernel.dispatcher import Cancellable
 from actors.kernel.promise import Promise
+from actors.kernel.timers import Cancellable
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import (
     ContainerConfig,

@@ -16,6 +16,7 @@ from types import CoroutineType
 from typing import Any
 
 from actors.kernel import Actor
+from actors.kernel.actor_base import ActorBase
 from actors.kernel.errors import Interrupted
 from actors.kernel.handlers import Handler
 from actors.kernel.supervision import Action, decide
@@ -45,13 +46,13 @@ class FailingActors:
         self._chance = Chance(f"failures {seed}")
         self._sometimes = sometimes
         self._told = told
-        self._laid: dict[type[Actor], Handlers] = {}
+        self._laid: dict[type[ActorBase], Handlers] = {}
 
     def heal(self) -> None:
         """Nobody fails any more."""
         self._left = [0 for _ in self._left]
 
-    def handlers_of(self, actor_class: type[Actor]) -> Handlers:
+    def handlers_of(self, actor_class: type[ActorBase]) -> Handlers:
         """Its own, or those that may fail."""
         laid = self._laid.get(actor_class)
         if laid is None:

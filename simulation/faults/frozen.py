@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from actors.kernel import ActorSystem
-from actors.kernel.heartbeat import is_asked
-from actors.kernel.inspection import walk
+from actors.kernel.health import is_asked
 from actors.kernel.message import Heartbeat
 from actors.node.supervisor import HEARTBEAT_NS
 
@@ -57,7 +56,7 @@ class Frozen(msgspec.Struct):
         """The actor of that path (`/node/storage`), or else the one that `draw` chooses of those that health looks
         after; None where there is no such actor.
         """
-        cells = [cell for cell in walk(system.root) if cell.actor_class.health_limit_ns is not None]
+        cells = [cell for cell in system.root.walk() if cell.actor_class.health_limit_ns is not None]
         cells = [cell for cell in cells if cell.path == path] if path else cells
         if not cells:
             return None

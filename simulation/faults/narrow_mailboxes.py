@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from actors.kernel import Actor
-from actors.kernel.mailbox import Mailbox, Posted
+from actors.kernel.actor_base import ActorBase
+from actors.kernel.dead_letters import Reason
+from actors.kernel.mailbox import Mailbox
 from actors.kernel.promise import AskFuture
 from simulation.chance.chance import Chance
 from simulation.chance.sometimes import Sometimes
@@ -25,7 +26,7 @@ class NarrowMailboxes:
         self._chance = Chance(f"messages {seed}")
         self._sometimes = sometimes
 
-    def __call__(self, actor_class: type[Actor]) -> Mailbox:
+    def __call__(self, actor_class: type[ActorBase]) -> Mailbox:
         capacity = actor_class.mailbox_capacity
         return _NarrowMailbox(self, min(capacity, self._sizes.get(actor_class.__name__, capacity)))
 
@@ -60,11 +61,11 @@ class _NarrowMailbox(Mailbox):
         sender: str,
         now_ns: int,
         key: Hashable | None = None,
-    ) -> Posted:
+    ) -> Reason | None:
         if reply_to is None and key is None and self._maker.loses(type(message).__name__):
-            self._refuse(now_ns)
-            return Posted.REFUSED
-        posted = super().post(message, reply_to, sender, now_ns, key)
-        if posted is Posted.REFUSED:
+            self.refuse(now_ns)
+            return Reason.OVERFLOW
+        refused = super().post(message, reply_to, sender, now_ns, key)
+        if refused is Reason.OVERFLOW:
             self._maker.refused()
-        return posted
+        return refused

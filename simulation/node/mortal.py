@@ -9,10 +9,11 @@ even from a turn that is still being taken. Calls that had reached the runtime b
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from actors.kernel import Actor, Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
-from actors.kernel.dispatcher import Trace
+from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
+from actors.kernel.actor_base import ActorBase
+from actors.kernel.dispatcher import Runnable, Trace
 from actors.kernel.mailbox import Mailbox
 from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
 from runtime.api.calls import K, R
@@ -22,11 +23,8 @@ from runtime.cri.verbs import Req, Res, Verb
 from runtime.io.pending import Subscription
 from simulation.faults.failing import FailingActors, Handlers
 
-if TYPE_CHECKING:
-    from actors.kernel.cell import Cell
-
 T = TypeVar("T")
-Mailboxes = Callable[[type[Actor]], Mailbox]
+Mailboxes = Callable[[type[ActorBase]], Mailbox]
 """Makes the mailbox of an actor of that class."""
 BeforeCall = Callable[[str], bool]
 """May say of a call to the runtime, by its verb, that nothing comes of it."""
@@ -43,22 +41,17 @@ class MortalDispatcher(Dispatcher):
 
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
         self.alive = True
-        self.clock = world.clock
         self.trace = world.trace if trace is None else trace
         self.mailboxes: Mailboxes | None = None
         self.failing: FailingActors | None = None
         self.before_call: BeforeCall | None = None
         self._awake = True
         self._late: list[Callable[[], object]] = []
-        self._waiting: list[Cell] = []
+        self._waiting: list[Runnable] = []
         self._frozen = ""
         self._wanted: Callable[[], object] = lambda: None
         self._own_lanes: dict[str, _MortalLane] = {}
         self.chance = world.chance
-        # The ways of every message: no call of ours between.
-        self.now_ns = world.now_ns  # type: ignore[method-assign]
-        self.wall_ns = world.wall_ns  # type: ignore[method-assign]
-        self.enqueue = world.enqueue
         self._world = world
         self._life = life
 
@@ -66,7 +59,6 @@ class MortalDispatcher(Dispatcher):
         """See the module."""
         self.alive = self._awake = False
         self._waiting.clear()
-        self._let_in()
 
     @property
     def runs(self) -> bool:
@@ -77,7 +69,6 @@ class MortalDispatcher(Dispatcher):
         """The agent gets no CPU: nothing of it is done until `resume`, and then all at once."""
         if self.alive:
             self._awake = False
-            self._let_in()
 
     def resume(self) -> None:
         """It goes on where it was; an actor that is frozen stays so."""
@@ -92,44 +83,34 @@ class MortalDispatcher(Dispatcher):
     def freeze(self, path: str, wanted: Callable[[], object] = lambda: None) -> None:
         """The actor of that path handles nothing any more, until `thaw`; `wanted` is called when it has work."""
         self._frozen, self._wanted = path, wanted
-        self._let_in()
 
     def thaw(self) -> None:
         """No actor is frozen."""
         self._frozen = ""
         self._let_run()
 
-    def _let_in(self) -> None:
-        """Choose the way that those take who have work: there is no call of ours on it but where something is wrong."""
-        way: Callable[[Cell], object] = self._world.enqueue
+    def enqueue(self, cell: Runnable) -> None:
         if not self.alive:
-            way = _nobody_runs
-        elif not self._awake:
-            way = self._waiting.append
-        elif self._frozen:
-            way = self._enqueue_unless_frozen
-        self.enqueue = way
-
-    def _enqueue_unless_frozen(self, cell: Cell) -> None:
-        if cell.path == self._frozen:
+            return
+        if not self._awake:
+            self._waiting.append(cell)
+        elif self._frozen and cell.path == self._frozen:
             self._waiting.append(cell)
             self._wanted()
         else:
             self._world.enqueue(cell)
 
     def _let_run(self) -> None:
-        self._let_in()
         if not self._awake:
             return
-        waiting = tuple(self._waiting)
-        self._waiting.clear()  # in place: while the agent stands still its way leads into this very list
+        waiting, self._waiting = self._waiting, []
         for cell in waiting:
             self.enqueue(cell)
 
-    def new_mailbox(self, actor_class: type[Actor]) -> Mailbox:
+    def new_mailbox(self, actor_class: type[ActorBase]) -> Mailbox:
         return Mailbox(actor_class.mailbox_capacity) if self.mailboxes is None else self.mailboxes(actor_class)
 
-    def handlers_of(self, actor_class: type[Actor]) -> Handlers:
+    def handlers_of(self, actor_class: type[ActorBase]) -> Handlers:
         return actor_class._handlers if self.failing is None else self.failing.handlers_of(actor_class)
 
     def now_ns(self) -> int:
@@ -181,10 +162,6 @@ class MortalDispatcher(Dispatcher):
     def close(self) -> None:
         """Ends the agent, not the world."""
         self.kill()
-
-
-def _nobody_runs(_: Cell) -> None:
-    """In place of `enqueue` when the agent is dead."""
 
 
 class _MortalLane:

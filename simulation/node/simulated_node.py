@@ -179,7 +179,7 @@ class SimulatedNode:
             oom_log=self.oom_log,
             machine_shutdown=self.shutdown,
             memory_notices=self.memory_notices,
-            meters=Meters(alone=self.dispatcher.clock is not None),
+            meters=Meters(alone=self.dispatcher.single_threaded),
         )
         return agent, Node(agent, self.plan, capabilities)
 

@@ -145,11 +145,11 @@ class Play:
 
     def advance(self, ns: int) -> None:
         """Play on for `ns` ns of virtual time, or until it is over."""
-        clock = self.world.dispatcher.clock
-        until_ns = clock.now_ns + ns
-        while not self.done and clock.now_ns < until_ns:
-            self.world.run_for(min(until_ns, self._look_ns) - clock.now_ns)
-            if clock.now_ns >= self._look_ns:
+        now_ns = self.world.dispatcher.now_ns
+        until_ns = now_ns() + ns
+        while not self.done and now_ns() < until_ns:
+            self.world.run_for(min(until_ns, self._look_ns) - now_ns())
+            if now_ns() >= self._look_ns:
                 self._look_if_due()
 
     def step(self) -> None:

@@ -10,8 +10,7 @@ import enum
 from collections.abc import Callable
 
 from actors.kernel.cell import Cell
-from actors.kernel.close_look import ActorState, look_closely
-from actors.kernel.inspection import walk
+from actors.kernel.inspection import ActorState, look_closely
 from simulation.node.simulated_node import SimulatedNode
 from simulation.play.play import Play
 from simulation.play.saved_run import SavedRun
@@ -104,7 +103,7 @@ def named_alike(name: str, actors: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _cells(node: SimulatedNode) -> list[Cell]:
-    return walk(node.node.system.root)
+    return node.node.system.root.walk()
 
 
 def _each(text: str, told: Callable[[str], object]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import actors.kernel.simulated_lane
+import actors.kernel.lanes
 import actors.pleg.pleg
 import actors.pod.container_starts
 import actors.pod.probes
@@ -99,7 +99,7 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
 
 
 def test_pain_4_an_agent_that_waits_for_calls_that_hang_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(actors.kernel.simulated_lane, "PATIENCE_NS", DAY_NS)
+    monkeypatch.setattr(actors.kernel.lanes, "PATIENCE_NS", DAY_NS)
     assert is_found_out("dead-mounts", 10, "starts-in-time")
 
 

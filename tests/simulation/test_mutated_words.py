@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import actors.kernel.heartbeat
+import actors.node.handouts
 import msgspec
 import pytest
 
-import actors.kernel.heartbeat
+import actors.kernel.health
 import actors.node.status.lease
 import actors.node.wiring
 import actors.pod.sync
@@ -25,7 +27,7 @@ Mutate = pytest.MonkeyPatch
 
 def test_pain_9_an_agent_that_writes_each_step_of_a_start_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(actors.status.manager, "ON_ITS_WAY_NS", 0)
-    monkeypatch.setattr(StatusManagerActor, "linger_ns", 0)
+    monkeypatch.setattr(StatusManagerActor, "batch_window_ns", 0)
     assert is_found_out("burst", 20, "few-writes-on-the-way")
 
 
@@ -55,7 +57,7 @@ def test_pain_16_a_health_that_asks_only_who_works_is_found_out(monkeypatch: Mut
 
 
 def test_pain_16_an_agent_that_never_asks_whether_who_rests_still_lives_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(actors.kernel.heartbeat, "ask_around", lambda _: None)
+    monkeypatch.setattr(actors.kernel.health, "ask_around", lambda _: None)
     assert is_found_out("frozen-actor", 3, "health-names-the-frozen-alone")
 
 

@@ -9,8 +9,7 @@ import ast
 import re
 from pathlib import Path
 
-from actors.kernel.heartbeat import is_asked
-from actors.kernel.inspection import walk
+from actors.kernel.health import is_asked
 from simulation.play.play import Play
 from simulation.scenarios.scenario import library, library_scenario, with_pods
 
@@ -42,7 +41,7 @@ def test_health_looks_after_every_actor_of_a_node_and_asks_all_but_those_of_pods
     play = Play(with_pods(library_scenario("frozen-actor"), 2), 1)
     play.advance(40 * 10**9)
     system = play.world.nodes["node-0"].node.system
-    everyone = [cell for cell in walk(system.root) if cell is not system.root]
+    everyone = [cell for cell in system.root.walk() if cell is not system.root]
     assert [cell.path for cell in everyone if cell.actor_class.health_limit_ns is None] == []
     of_pods = [cell.path for cell in everyone if not is_asked(cell)]
     assert of_pods == [cell.path for cell in everyone if cell.path.startswith("/node/sync-loop/")] != []

@@ -22,7 +22,7 @@ from typing import ClassVar, TypeVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
-from actors.kernel.suspension import Outcome
+from actors.kernel.promise import Outcome
 from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
 from actors.messages.events import pod_event
 from actors.messages.pods import KnownPods, NodeObserved

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from actors.kernel import Message, Pending, outcome_of
-from actors.kernel.suspension import Outcome
+from actors.kernel.promise import Outcome
 from actors.messages.admission import MakeCgroup
 from actors.resources.cgroups.hands import Ground, PodGroupMade
 from actors.resources.cgroups.plan import Enforcement

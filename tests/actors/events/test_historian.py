@@ -103,7 +103,7 @@ def test_a_pod_that_comes_back_is_not_gone(world: World):
 
 
 def test_a_pod_whose_end_was_lost_in_a_full_mailbox_is_gone_all_the_same(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(world.historian._cell.mailbox, "capacity", 2)
+    monkeypatch.setattr(world.historian.actor_inbox.mailbox, "capacity", 2)
     world.tell(note("here"), note("lost", waits=(WAIT,)))
     world.dispatcher.run_for(2 * SECOND_NS)
     world.told.clear()

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from actors.kernel import Actor, ActorRef, ActorSystem, PoolDispatcher, SimulatedDispatcher
 from actors.kernel.cell import Cell
 from actors.kernel.dispatcher import Dispatcher
-from actors.kernel.inspection import walk
 from tests.actors.kernel.cast import MS, SECOND, Puppet
 
 PATIENCE_S = 20.0
@@ -78,9 +77,9 @@ class PoolDriver(_Base):
         quiet = 0
         while quiet < 2:
             self.pass_time(MS)
-            quiet = quiet + 1 if not any(map(self._is_busy, walk(self.system.root))) else 0
+            quiet = quiet + 1 if not any(map(self._is_busy, self.system.root.walk())) else 0
 
     def _is_busy(self, cell: Cell) -> bool:
         since_ns = cell.slice_since_ns
         holds_for_long = since_ns is not None and self.dispatcher.now_ns() - since_ns > 50 * MS
-        return cell.turn_state != 0 and not holds_for_long
+        return cell.scheduled and not holds_for_long

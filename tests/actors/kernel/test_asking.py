@@ -90,7 +90,7 @@ def test_a_question_times_out_in_the_dispatchers_time(driver: Driver):
         pytest.param(lambda puppet, other: Promise[None]().result(), id="promise"),
         pytest.param(lambda puppet, other: other.stop(), id="stop of another"),
         pytest.param(lambda puppet, other: puppet.lane("l").submit("k", BRIEFLY, 0.2).result(), id="lane"),
-        pytest.param(lambda puppet, other: puppet._cell.system.stop(), id="stop of the system"),
+        pytest.param(lambda puppet, other: puppet.actor_inbox.system.stop(), id="stop of the system"),
     ],
 )
 def test_a_handler_that_would_block_on_a_future_is_refused(driver: Driver, block: Any):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatcher, handles
-from actors.kernel.close_look import TEXT_AT_MOST, ActorState, look_closely, text_of_value
-from actors.kernel.inspection import walk
+from actors.kernel.inspection import MAX_TEXT, ActorState, look_closely, text_of_value
 from actors.sync.entries import PodEntry
 
 SECOND_NS = 10**9
@@ -58,7 +57,7 @@ def looked_at() -> ActorState:
     reader.tell(Fetch("b"))
     reader.ask(Count(), block=False)
     dispatcher.run_for(2 * SECOND_NS)
-    (cell,) = (cell for cell in walk(system.root) if cell.path == "/reader")
+    (cell,) = (cell for cell in system.root.walk() if cell.path == "/reader")
     return look_closely(cell)
 
 
@@ -90,7 +89,7 @@ def test_an_actor_that_is_gone_has_no_fields():
     dispatcher = SimulatedDispatcher(1)
     system = ActorSystem(dispatcher)
     system.spawn(Reader, Promise[str](), name="reader")
-    (cell,) = (cell for cell in walk(system.root) if cell.path == "/reader")
+    (cell,) = (cell for cell in system.root.walk() if cell.path == "/reader")
     assert look_closely(cell).fields == ()
 
 
@@ -102,7 +101,7 @@ def test_what_a_sync_loop_knows_of_a_pod_is_shown_field_by_field():
 
 def test_texts_have_no_addresses_and_an_end():
     assert text_of_value(lambda: None) == "<function test_texts_have_no_addresses_and_an_end.<locals>.<lambda>>"
-    assert len(text_of_value(dict.fromkeys(range(1000), "x" * 1000))) <= TEXT_AT_MOST + 3
+    assert len(text_of_value(dict.fromkeys(range(1000), "x" * 1000))) <= MAX_TEXT + 3
     ring: list[object] = []
     ring.append(ring)
     assert "..." in text_of_value(ring)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import DeadlineExceededError, LaneExhaustedError, LaneReport, Pending, Promise, lanes, simulated_lane
-from tests.actors.kernel.cast import MS, Do, Later, Puppet, Say
+from actors.kernel import DeadlineExceededError, LaneExhaustedError, LaneReport, Pending, Promise, lanes
+from tests.actors.kernel.cast import MS, Do, Later, Puppet, Say, Unknown
 from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
 
 
@@ -81,8 +81,7 @@ def test_a_call_that_fails_is_the_failure_of_who_waits_for_it(driver: Driver, ki
 @pytest.fixture
 def endless_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test machine may stop for longer than a lane's patience; what is tested then is something else."""
-    for module in (lanes, simulated_lane):
-        monkeypatch.setattr(module, "PATIENCE_NS", 3_600_000 * MS)
+    monkeypatch.setattr(lanes, "PATIENCE_NS", 3_600_000 * MS)
 
 
 @pytest.mark.usefixtures("endless_patience")
@@ -170,7 +169,6 @@ def test_a_lane_that_has_lost_too_many_calls_refuses_more(
     driver: Driver, gates: Gates, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(lanes, "MAX_WRITTEN_OFF", 3)
-    monkeypatch.setattr(simulated_lane, "MAX_WRITTEN_OFF", 3)
     lane = driver.dispatcher.lane("lane", size=2, per_key=1)
     hung = [lane.submit(str(number), gates.call, str(number), deadline_ns=5 * MS) for number in range(3)]
     driver.until(lambda: all(call.done() for call in hung))
@@ -239,8 +237,7 @@ def test_submitting_from_many_threads_loses_and_doubles_nothing(pool: PoolDriver
 def test_slow_calls_hold_up_nobody_else_long_before_their_deadlines(
     driver: Driver, gates: Gates, monkeypatch: pytest.MonkeyPatch
 ):
-    for module in (lanes, simulated_lane):
-        monkeypatch.setattr(module, "PATIENCE_NS", 50 * MS)
+    monkeypatch.setattr(lanes, "PATIENCE_NS", 50 * MS)
     lane = driver.dispatcher.lane("lane", size=2, per_key=1)
     hung = [lane.submit(f"dead{number}", gates.call, f"dead{number}") for number in range(5)]
     quick = [lane.submit(f"pod{number}", divmod, 7, 2) for number in range(20)]
@@ -299,12 +296,14 @@ def test_simulated_calls_begin_in_the_order_in_which_they_come(seed: int):
 def test_a_simulated_call_that_is_made_at_once_is_no_part_of_its_callers_turn():
     """What it tells is told by nobody of the system, as it is from a thread."""
     simulated, seen = SimulatedDriver(late_calls=0), list[object]()
-    clock = simulated.dispatcher.clock
+    listener = simulated.spawn(name="listener")
 
     def call(puppet: Puppet) -> None:
-        puppet.lane("lane").submit("pod", lambda: seen.append(clock.cell))
+        puppet.lane("lane").submit("pod", lambda: (seen.append("the call"), listener.tell(Unknown())))
         seen.append("the caller goes on")
-        assert clock.cell is puppet._cell
+        listener.tell(Unknown())
 
     simulated.spawn().ask(Do(call))
-    assert seen == [None, "the caller goes on"]
+    simulated.settle()
+    assert seen == ["the call", "the caller goes on"]
+    assert [letter.sender for letter in simulated.system.dead_letters.last()] == ["outside", "/it"]

@@ -196,13 +196,13 @@ def test_mail_for_an_actor_that_is_restarting_is_kept(driver: Driver):
     assert [note.number for note in notes] == list(range(20))
 
 
-class Lingering(Puppet):
-    linger_ns = 500 * MS
+class Batching(Puppet):
+    batch_window_ns = 500 * MS
 
 
 def test_what_comes_to_an_actor_that_lets_it_wait_meets_in_the_mailbox(driver: Driver):
     notes: list[Any] = []
-    ref = driver.spawn(Lingering, notes)
+    ref = driver.spawn(Batching, notes)
     driver.settle()
     ref.tell(Latest("a", 1))
     driver.settle()
@@ -219,7 +219,7 @@ def test_what_comes_to_an_actor_that_lets_it_wait_meets_in_the_mailbox(driver: D
 
 def test_who_asks_an_actor_that_lets_mail_wait_is_answered_at_once_and_after_what_came_before(driver: Driver):
     notes: list[Any] = []
-    ref = driver.spawn(Lingering, notes)
+    ref = driver.spawn(Batching, notes)
     driver.settle()
     ref.tell(Latest("a", 1))
     began_ns = driver.dispatcher.now_ns()

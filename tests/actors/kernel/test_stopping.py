@@ -205,7 +205,7 @@ def test_watchers_that_have_stopped_are_forgotten_by_the_one_they_watched(driver
         fan = driver.spawn(name=f"fan{number}")
         fan.ask(Do(lambda puppet: puppet.watch(star)))
         fan.stop()
-    assert len(star._cell.watchers) <= 20
+    assert len(star.actor_inbox.watchers) <= 20
 
 
 def test_an_actor_that_waits_for_a_dead_one_hears_of_it(driver: Driver):

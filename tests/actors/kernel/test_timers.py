@@ -178,7 +178,6 @@ OPERATIONS = st.lists(
         st.tuples(st.just("push"), TIMES),
         st.tuples(st.just("cancel"), st.integers(0, 200)),
         st.tuples(st.just("pop"), TIMES),
-        st.tuples(st.just("pop until"), TIMES),
     ),
     max_size=200,
 )
@@ -208,16 +207,6 @@ def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tu
                 assert fired[-1] == model.pop(0)[1]
             else:
                 assert due is None
-        elif what == "pop until":
-            model.sort()
-            timer = heap.pop_until(number)
-            if model and model[0][0] <= number:
-                assert timer is not None
-                assert timer[0] == model[0][0]
-                timer[1]()
-                assert fired[-1] == model.pop(0)[1]
-            else:
-                assert timer is None
         if looks:
             assert heap.next_due_ns() == (min(model)[0] if model else None)
 
@@ -232,8 +221,8 @@ def test_what_has_a_period_stays_on_its_grid_and_what_it_missed_is_not_made_up_f
     assert heap.pop_due(popped_ns) is int
     assert heap.pop_due(popped_ns) is None
     assert heap.next_due_ns() == then_ns
-    assert heap.pop_until(None) == (then_ns, int)
-    assert heap.pop_until(then_ns + 9) is None
+    assert heap.pop_due(then_ns) is int
+    assert heap.pop_due(then_ns + 9) is None
     handle.cancel()
     assert heap.next_due_ns() is None
 
@@ -251,12 +240,8 @@ def test_a_period_goes_on_beyond_the_second_in_which_it_began():
     heap = TimerHeap()
     heap.push(SECOND, int, every_ns=20 * SECOND)
     heap.push(30 * SECOND, str)
-    assert [heap.pop_until(None) for _ in range(4)] == [
-        (1 * SECOND, int),
-        (21 * SECOND, int),
-        (30 * SECOND, str),
-        (41 * SECOND, int),
-    ]
+    fired = [(due_ns, heap.pop_due(due_ns)) for _ in range(4) if (due_ns := heap.next_due_ns()) is not None]
+    assert fired == [(1 * SECOND, int), (21 * SECOND, int), (30 * SECOND, str), (41 * SECOND, int)]
     assert len(heap) == 1
 
 

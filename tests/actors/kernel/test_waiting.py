@@ -355,5 +355,5 @@ def test_an_effect_of_an_earlier_incarnation_is_a_dead_letter(driver: Driver):
 def later(puppet: Puppet, ns: int, value: Any = None) -> Promise[Any]:
     """A promise that is kept in `ns` ns."""
     promise: Promise[Any] = Promise()
-    puppet._cell.dispatcher.schedule(ns, lambda: promise.set_result(value))
+    puppet.actor_inbox.dispatcher.schedule(ns, lambda: promise.set_result(value))
     return promise

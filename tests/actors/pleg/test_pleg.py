@@ -453,7 +453,7 @@ def test_an_overflow_of_the_mailbox_makes_everybody_look(world: World):
 
 
 def test_a_list_whose_time_was_lost_on_the_way_is_made_up_for(world: World):
-    actor = world.pleg._cell.actor
+    actor = world.pleg.actor_inbox.actor
     assert actor is not None
     actor.cancel_timer(Relist)  # as a mailbox that is full does it
     world.run(2 * RELIST_WITH_EVENTS_NS)

@@ -113,7 +113,7 @@ def test_versions_count_changes_not_messages(world: World, caplog: pytest.LogCap
     with caplog.at_level("DEBUG", logger="actorlet"):
         for phase in ("Pending", "Pending", "Running", "Running"):
             world.tell("1", status(phase))
-            world.dispatcher.run_for(StatusManagerActor.linger_ns)
+            world.dispatcher.run_for(StatusManagerActor.batch_window_ns)
     said = [record.message for record in caplog.records if "status" in record.message]
     assert said == ["pod default/web: status 1, phase Pending", "pod default/web: status 2, phase Running"]
 
@@ -133,6 +133,6 @@ def test_a_pod_that_runs_before_anybody_has_looked_is_counted_as_one_that_came_t
     running = msgspec.structs.replace(status("Running"), start_time="1970-01-01T00:00:00Z")
     for each in (status("Pending"), status("Pending"), running):
         manager.tell(PodStatusChanged(pod, each))
-    world.dispatcher.run_for(StatusManagerActor.linger_ns)
+    world.dispatcher.run_for(StatusManagerActor.batch_window_ns)
     (told,) = meters.told(names.POD_START)
     assert [row.value for row in told.rows if row.ending == "_count"] == [1]

@@ -74,7 +74,7 @@ def test_only_a_worker_that_begins_at_once_is_told_of_the_cluster(world: World):
         SurroundingsChanged(Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))),
         changed(ADD, pod("1")),
     )
-    world.loop._cell.children_by_name()["1"].tell(Fail())
+    next(child.ref for child in world.loop.actor_inbox.child_cells() if child.name == "1").tell(Fail())
     world.run(SECOND_NS)
     told = [message.around is not None for _, message in world.told.messages if isinstance(message, SyncPod)]
     assert told == [True, False], "what is told to one that waits to begin again may be old by then"

@@ -168,7 +168,7 @@ class World:
 
     def workers(self) -> list[str]:
         """UIDs of the living workers."""
-        return [ref.name for ref in self.system.find("/sync-loop")._cell.children_by_name().values()]  # type: ignore[union-attr]
+        return [child.name for child in self.loop.actor_inbox.child_cells()]
 
     def said(self, uid: str) -> list[str]:
         """Kinds of the messages that the workers of that UID were told."""

@@ -122,7 +122,7 @@ def test_what_a_worker_knew_is_free_when_its_pod_has_gone_without_a_look_for_rin
     world = World({"web": web}).start()
     world.run(60 * SECOND)
     assert world.status("web").restart_count == times - 1
-    worker: Any = worker_of(world, "web")._cell.actor
+    worker: Any = worker_of(world, "web").actor_inbox.actor
     view, sync = worker._view, worker._sync
     known = (worker, view, view.stops, view.deeds, sync, sync.starts, sync.volumes, worker._references, worker._end)
     parts = [weakref.ref(part) for part in known]

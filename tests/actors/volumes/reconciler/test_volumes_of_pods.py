@@ -166,7 +166,7 @@ def test_dead_mounts_cost_their_own_pods_alone_and_are_said(world: World):
 def test_a_look_for_late_calls_that_was_lost_on_the_way_is_made_up_for(world: World):
     world.disk.tree.hang(f"/root/pods/u/{EMPTY_DIRS}/data")
     answers = world.prepare(pod_with(DATA))
-    actor = world.actor._cell.actor
+    actor = world.actor.actor_inbox.actor
     assert actor is not None
     actor.cancel_timer(LookForLate)  # as a mailbox that is full does it
     world.run(CALL_LIMIT_NS // SECOND_NS + 61)

@@ -1,0 +1,136 @@
+"""What one incarnation of an actor has started: its timers, and the effects it does not wait for.
+
+Both are made on first use and end with the incarnation. They reach the actor as messages in its mailbox.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any
+
+from actors.kernel.message import Signal
+from actors.kernel.promise import Pending, broken
+from actors.kernel.timers import Cancellable
+
+Make = Callable[[], Pending[Any]]
+Then = Callable[[Pending[Any]], Any]
+Schedule = Callable[[int, Callable[[], object], int | None], Cancellable]
+
+
+class Timer:
+    """One timer of an actor, and the coalescing key of its ticks."""
+
+    __slots__ = ("_handle", "_live", "_once", "_owner", "key")
+
+    def __init__(self, owner: ActorTimers, key: Hashable, once: bool) -> None:
+        self.key = key
+        self._owner = owner
+        self._once = once
+        self._live = True
+        self._handle: Cancellable | None = None
+
+    def start(self, schedule: Schedule, first_ns: int, every_ns: int | None, fn: Callable[[], object]) -> None:
+        self._handle = schedule(first_ns, fn, every_ns)
+
+    def claim(self) -> bool:
+        """The actor takes a tick: whether it still counts. The tick of a timer without a period is its end."""
+        counts = self._live
+        if counts and self._once:
+            self._live = False
+            self._owner.ended(self.key)
+        return counts
+
+    def cancel(self) -> None:
+        self._live = False
+        if self._handle is not None:
+            self._handle.cancel()
+
+
+class ActorTimers:
+    """The timers of one incarnation, by key. `post(message, None, key)` puts a tick into the actor's mailbox.
+
+    A timer fires on the dispatcher's timer thread; it is set, cancelled and claimed on the actor's turns only. Its
+    tick waits under the timer as key, so the next tick does not double it. The actor claims each tick it takes, so no
+    tick is handled after `cancel_timer`, a replacement or a restart.
+    """
+
+    __slots__ = ("_post", "_schedule", "by_key")
+
+    def __init__(self, schedule: Schedule, post: Callable[[Any, None, Hashable], None]) -> None:
+        self._schedule = schedule
+        self._post = post
+        self.by_key: dict[Hashable, Timer] = {}
+
+    def start(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
+        """Replace the timer of that key; the default key is the message's type. A period must be at least 1 ns."""
+        if every_ns is not None and every_ns <= 0:
+            raise ValueError(f"a periodic timer needs a period of at least 1 ns, not {every_ns}")
+        if key is None:
+            by_type: Any = type(message)
+            key = by_type
+        self.cancel(key)
+        timer = self.by_key[key] = Timer(self, key, every_ns is None)
+        timer.start(self._schedule, first_ns, every_ns, partial(self._post, message, None, timer))
+
+    def cancel(self, key: Hashable) -> None:
+        timer = self.by_key.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+
+    def ended(self, key: Hashable) -> None:
+        """The timer of that key has fired for the last time."""
+        del self.by_key[key]
+
+    def cancel_all(self) -> None:
+        while self.by_key:
+            self.by_key.popitem()[1].cancel()
+
+
+class EffectEnded(Signal, frozen=True):
+    """To oneself: an effect has ended; `then` makes the actor's message of it."""
+
+    pending: Any
+    then: Callable[[Any], Any]
+    generation: int
+
+
+class Effects:
+    """Effects in flight, at most `limit`; the others wait. `post` puts the end of one into the actor's mailbox.
+
+    `generation` tells an effect of this incarnation from one that was begun before a restart.
+    """
+
+    __slots__ = ("_limit", "_post", "_running", "_waiting", "generation")
+
+    def __init__(self, limit: int, generation: int, post: Callable[[EffectEnded], None]) -> None:
+        self.generation = generation
+        self._limit = limit
+        self._post = post
+        self._running = 0
+        self._waiting: deque[tuple[Make, Then]] = deque()
+
+    def begin(self, make: Make, then: Then) -> None:
+        """Start it now, or when fewer run."""
+        if self._running >= self._limit:
+            self._waiting.append((make, then))
+            return
+        self._running += 1
+        try:
+            pending = make()
+        except Exception as failure:  # an effect that cannot begin ends like one that fails
+            pending = broken(failure)
+        pending.add_done_callback(partial(self._tell, then))
+
+    def end_one(self) -> None:
+        """The actor has taken the end of one: the next may begin."""
+        self._running -= 1
+        while self._waiting and self._running < self._limit:
+            self.begin(*self._waiting.popleft())
+
+    def count(self) -> int:
+        return self._running + len(self._waiting)
+
+    def _tell(self, then: Then, done: Pending[Any]) -> None:
+        self._post(EffectEnded(done, then, self.generation))

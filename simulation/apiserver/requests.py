@@ -31,12 +31,10 @@ from simulation.apiserver.store import Version, Watcher
 JSON = "application/json"
 YAML = "application/yaml"
 APPLY = "application/apply-patch+yaml"
-PATCH_TYPES = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    APPLY,
-)
+JSON_PATCH = "application/json-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+PATCH_TYPES = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 _AS_JSON = frozenset({JSON, "", "text/plain", *PATCH_TYPES})
 BODY_BYTES_AT_MOST = 3 * 2**20
 _decode = msgspec.json.Decoder().decode

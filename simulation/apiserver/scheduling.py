@@ -22,7 +22,7 @@ from config.node_selection import selected, tolerated
 from config.objects import PodSpec, Taint
 from config.pod_requests import Amounts, Port, clash, host_ports, spec_requests
 from config.quantity import NANOS, parse_quantity
-from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
+from simulation.apiserver.by_identity import ByIdentity
 
 Json = Mapping[str, Any]
 
@@ -72,7 +72,7 @@ class Offer(msgspec.Struct, frozen=True):
 def demand_of(pod: Json) -> Demand:
     """What the pod asks for. One that cannot be read asks for nothing: its node says what is wrong with it."""
     spec = pod.get("spec") or {}
-    return _demands.get(id(spec), NOT_KNOWN)[1] or _demands.put(spec, _read_demand(spec))
+    return _demands.get(spec) or _demands.put(spec, _read_demand(spec))
 
 
 _demands: ByIdentity[Demand] = ByIdentity(DEMANDS_AT_MOST)

@@ -133,14 +133,6 @@ def test_only_the_verbs_of_a_resource_are_told_of() -> None:
     }
 
 
-def test_the_old_version_holds_all_in_one_document() -> None:
-    old = document("/openapi/v2")
-    assert old["swagger"] == "2.0"
-    assert f"{CORE}.Pod" in old["definitions"]
-    assert "/apis/storage.k8s.io/v1/csinodes/{name}" in old["paths"]
-    assert not any("components" in reference for reference in references(old))
-
-
 def test_who_asks_for_the_old_version_in_protobuf_learns_that_it_has_no_kinds() -> None:
     found = openapi("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
     assert found is not None

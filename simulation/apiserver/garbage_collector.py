@@ -1,7 +1,7 @@
 """The garbage collector of the embedded API server: what is owned goes with its owners, or forgets them.
 
 It follows every collection but events. A deletion, or a change of owners or finalizers, makes it look at all objects
-that have owners or wait for dependents, a moment later, so that deletions have an order that others can see. `ownership`
+that have owners or wait for dependents, a moment later, so that deletions have a visible order. `ownership`
 decides, and the verbs of the server carry it out, as for any client. Owners of kinds that nobody serves are left alone
 with what they own, and looked for again now and then. Everything happens under the lock of the server.
 """
@@ -83,7 +83,7 @@ class GarbageCollector:
     def _follow(self, key: str) -> None:
         if key != EVENTS.store_key:
             watcher = self._core.store.watch(key, "", EVERYTHING, None)
-            # A watch that is cut begins anew with all objects, and those that went meanwhile are noticed as gone owners.
+            # A watch that is cut begins anew with all objects.
             watcher.start(
                 lambda kind, version: self._told(key, kind, version), lambda _: self._begin_anew(key, watcher)
             )

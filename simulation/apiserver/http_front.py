@@ -2,7 +2,7 @@
 
 One listener, on the loop thread that is given; with TLS when there are certificates. Reads requests, finds out who
 asks, has the server answer, writes the answer in the form that is wanted, streams watches line by line. What only the
-agent of a node can answer is asked of it; a request to upgrade the connection becomes a tunnel (see doorman.py).
+agent of a node can answer is asked of it; a request to upgrade the connection becomes a tunnel (see tunnels.py).
 
 A watcher that does not read is cut after `LINES_WAITING_AT_MOST` events. What can fail is the port (`start` raises
 OSError). Refuses to know what the requests mean.
@@ -26,7 +26,6 @@ from multidict import CIMultiDictProxy
 from runtime.event_loop import LoopThread
 from simulation.apiserver.agents import Agents, Tunnel
 from simulation.apiserver.discovery import discovery
-from simulation.apiserver.doorman import doorman
 from simulation.apiserver.negotiation import PLAIN, Form, Lines, form_of, written
 from simulation.apiserver.node_proxy import NodeProxy
 from simulation.apiserver.openapi import openapi
@@ -44,6 +43,7 @@ from simulation.apiserver.requests import (
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError, no_such_path
 from simulation.apiserver.store import ERROR, Version
+from simulation.apiserver.tunnels import tunnel_protocol
 from simulation.apiserver.usage import PREFIX as USAGE
 from simulation.apiserver.usage import usage
 
@@ -113,7 +113,7 @@ class HttpFront:
         self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
         doors, stays = self._web, self._agents.stays
         self._listener = await loop.create_server(
-            lambda: doorman(doors, self._tunnel_to, stays), self._host, self._port, ssl=self._tls, backlog=1024
+            lambda: tunnel_protocol(doors, self._tunnel_to, stays), self._host, self._port, ssl=self._tls, backlog=1024
         )
         self._port = self._listener.sockets[0].getsockname()[1]
 
@@ -276,9 +276,9 @@ class _Stream:
             self._woken = True
             self._on_loop(self._something.set)
 
-    def _on_loop(self, deed: Callable[[], object]) -> None:
+    def _on_loop(self, call: Callable[[], object]) -> None:
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(deed)
+            self._loop.call_soon_threadsafe(call)
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:

@@ -7,7 +7,7 @@ The words are the docstrings of the structs. Pure. Refuses to know which paths s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -83,7 +83,8 @@ def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
     writer = _Writer(_prefix(resources[0]))
     schemas: dict[str, Json] = dict(_WELL_KNOWN)
     for resource in resources:
-        struct, schema = struct_of(resource), DEFINITION if resource is DEFINITIONS else None
+        struct = struct_of(resource)
+        schema: Mapping[str, Any] | None = DEFINITION if resource is DEFINITIONS else None
         if resource.custom is not None:
             schema = resource.custom.schema
         if schema is not None:
@@ -124,7 +125,7 @@ class _Writer:
         self._rules[struct] = rules
         for field in _fields(struct):
             rule = rules.get(field.encode_name, NO_RULE)
-            _each_struct(field.type, lambda below, rule=rule: self.visit(below, rule.schema))  # type: ignore[misc]
+            _each_struct(field.type, partial(self.visit, rules=rule.schema))
 
     def schemas(self) -> dict[str, Json]:
         return {self._name(struct): self._struct(struct, rules) for struct, rules in self._rules.items()}

@@ -268,7 +268,7 @@ def _certificate_condition(json: Json, _: int) -> str:
 _ATTRIBUTES_CLASS, _VOLUME_MODE = ".spec.volumeAttributesClassName|<unset>", ".spec.volumeMode|<unset>"
 _PLAIN = _view({"Name": NAME, "Age": AGE})
 _VIEWS: Mapping[str, View] = {
-    "pods": View(tuple(Column(name.lstrip("+"), priority=int(name[0] == "+")) for name in _POD_COLUMNS), _pod),
+    "pods": View(_view(dict.fromkeys(_POD_COLUMNS, "") | {"Name": NAME}).columns, _pod),
     "nodes": _view(
         {
             "Name": NAME,

@@ -119,9 +119,9 @@ def _faults(schema: Schema, path: str, level: str) -> Iterator[Cause]:
         if key not in ((schema.get("items") or {}).get("properties") or {}):
             yield _bad(f"{path}.{LIST_KEYS}[{at}]", key, "entries must all be names of item properties")
     yield from _conditions(schema, path, either=bool(schema.get(INT_OR_STRING)))
-    for below, at, its_level in _below(schema, path):
-        if not (level == _ROOT and at == f"{path}.properties[metadata]"):
-            yield from _faults(below, at, its_level)
+    for below, under, its_level in _below(schema, path):
+        if not (level == _ROOT and under == f"{path}.properties[metadata]"):
+            yield from _faults(below, under, its_level)
 
 
 def _root(schema: Schema, path: str) -> Iterator[Cause]:

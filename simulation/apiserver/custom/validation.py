@@ -11,14 +11,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 from jsonschema import Draft4Validator, FormatChecker, ValidationError
-from jsonschema.validators import extend
+from jsonschema.validators import create
 
 from simulation.apiserver.custom.shapes import INT_OR_STRING, LIST_KEYS, LIST_TYPE
 
@@ -73,7 +73,7 @@ def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[Fault]:
             branches: dict[Any, list[ValidationError]] = {}
             for below in error.context:
                 branches.setdefault(below.schema_path[0], []).append(below)
-            yield from _faults(min(branches.values(), key=len), at)
+            yield from _faults(min(branches.values(), key=lambda branch: len(branch)), at)
 
 
 def _allows_null(schema: Any) -> bool:
@@ -98,7 +98,8 @@ _JUNCTIONS = {
 
 
 def _fault(error: ValidationError, at: At) -> Fault:
-    keyword, bound, value = str(error.validator), error.validator_value, error.instance
+    keyword, value = str(error.validator), error.instance
+    bound: Any = error.validator_value
     where, sized = f"{place(at)} in body", len(value) if isinstance(value, list | dict) else value
 
     def invalid(shown_value: Any, why: str, reason: str = INVALID) -> Fault:
@@ -215,9 +216,10 @@ def _list_type(validator: Any, kind: str, value: Any, schema: Schema) -> Errors:
         seen.add(text)
 
 
-_Validator = extend(
-    Draft4Validator,
+_Validator = create(
+    Draft4Validator.META_SCHEMA,
     {
+        **Draft4Validator.VALIDATORS,
         "type": _type,
         INT_OR_STRING: _int_or_string,
         "enum": _enum,
@@ -228,6 +230,7 @@ _Validator = extend(
         "oneOf": _one_of,
         LIST_TYPE: _list_type,
     },
+    type_checker=Draft4Validator.TYPE_CHECKER,
 )
 
 # --- patterns and formats -------------------------------------------------------------------------------------------
@@ -284,7 +287,11 @@ def _format(*names: str) -> Callable[[Callable[[str], object]], Callable[[str], 
 
 def _matching(**patterns: str) -> None:
     for name, pattern in patterns.items():
-        _format(name)(lambda text, expression=re.compile(pattern): expression.fullmatch(text) is not None)
+        _format(name)(partial(_fits, re.compile(pattern)))
+
+
+def _fits(expression: re.Pattern[str], text: str) -> bool:
+    return expression.fullmatch(text) is not None
 
 
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"

@@ -73,7 +73,12 @@ def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[Fault]:
             branches: dict[Any, list[ValidationError]] = {}
             for below in error.context:
                 branches.setdefault(below.schema_path[0], []).append(below)
-            yield from _faults(min(branches.values(), key=lambda branch: len(branch)), at)
+            shortest: list[ValidationError] = min(branches.values(), key=_size)
+            yield from _faults(shortest, at)
+
+
+def _size(branch: list[ValidationError]) -> int:
+    return len(branch)
 
 
 def _allows_null(schema: Any) -> bool:

@@ -25,10 +25,11 @@ from multidict import CIMultiDictProxy
 
 from runtime.event_loop import LoopThread
 from simulation.apiserver.agents import Agents, Tunnel
-from simulation.apiserver.discovery import discovery
-from simulation.apiserver.negotiation import Lines, shape_of, written
-from simulation.apiserver.node_proxy import NodeProxy
-from simulation.apiserver.openapi import openapi
+from simulation.apiserver.documents.discovery import discovery
+from simulation.apiserver.documents.openapi import openapi
+from simulation.apiserver.http.negotiation import Lines, shape_of, written
+from simulation.apiserver.http.node_proxy import NodeProxy
+from simulation.apiserver.http.tunnels import tunnel_protocol
 from simulation.apiserver.requests import (
     BODY_BYTES_AT_MOST,
     JSON,
@@ -43,7 +44,6 @@ from simulation.apiserver.requests import (
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError, no_such_path
 from simulation.apiserver.store import ERROR, Version
-from simulation.apiserver.tunnels import tunnel_protocol
 from simulation.apiserver.usage import PREFIX as USAGE
 from simulation.apiserver.usage import usage
 

@@ -6,17 +6,23 @@ Owns which fields of which resource may be asked for. What can fail is reading t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from config.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request
 
-if TYPE_CHECKING:
-    from simulation.apiserver.store import Version
-
 _OF_ALL = ("metadata.name", "metadata.namespace")
 _BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
+
+
+class Selectable(Protocol):
+    """A version of an object; `node` is the spec.nodeName of a pod, or ""."""
+
+    @property
+    def node(self) -> str: ...
+    @property
+    def object(self) -> Json: ...
 
 
 class Selection:
@@ -41,7 +47,7 @@ class Selection:
         )
         """Whether nothing but the node matters."""
 
-    def matches(self, version: Version) -> bool:
+    def matches(self, version: Selectable) -> bool:
         """Whether this version of an object is selected."""
         if self.everything:
             return True

@@ -20,7 +20,7 @@ from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.core import Clock, Core, Options
 from simulation.apiserver.custom.definition_rules import DefinitionRules, Tools
 from simulation.apiserver.custom.scale import scale
-from simulation.apiserver.garbage_collector import GarbageCollector
+from simulation.apiserver.garbage.garbage_collector import GarbageCollector
 from simulation.apiserver.kinds.certificates import CertificateRequestRules
 from simulation.apiserver.kinds.config_data import DataRules
 from simulation.apiserver.kinds.events import EventRules

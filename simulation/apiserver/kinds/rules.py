@@ -12,7 +12,7 @@ from typing import Any
 from config.codec import DocumentError, from_builtins, unknown_fields
 from config.objects import ApiStruct
 from simulation.apiserver.core import Core
-from simulation.apiserver.openapi_schemas import struct_of
+from simulation.apiserver.documents.openapi_schemas import struct_of
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError, bad_request, forbidden_field, invalid

@@ -5,8 +5,8 @@ from __future__ import annotations
 from config.name_rules import dns_label, dns_subdomain
 from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.core import Core
+from simulation.apiserver.garbage.ownership import check_owners
 from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
-from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import NAMESPACES, ServedResource
 from simulation.apiserver.status import (

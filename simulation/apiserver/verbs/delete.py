@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from actors.pod_status.times import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
-from simulation.apiserver.ownership import check_policy, finalizers_for, policy_of
+from simulation.apiserver.garbage.ownership import check_policy, finalizers_for, policy_of
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target, call_to
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version

@@ -8,8 +8,8 @@ nothing makes no new version.
 from __future__ import annotations
 
 from simulation.apiserver.authorization import check_node_object
+from simulation.apiserver.garbage.ownership import check_owners
 from simulation.apiserver.metadata import check_metadata, check_name, check_namespace, keep_old, typed
-from simulation.apiserver.ownership import check_owners
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
 from simulation.apiserver.store import Version

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
-from simulation.apiserver.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
+from simulation.apiserver.garbage.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
 from simulation.apiserver.kinds.config_data import DataRules
 from simulation.apiserver.store import Version
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, Server, pod

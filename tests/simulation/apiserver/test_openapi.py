@@ -9,8 +9,8 @@ import pytest
 
 from config.objects import Pod
 from config.patches import schema_for
-from simulation.apiserver.openapi import openapi
-from simulation.apiserver.openapi_schemas import schema_name, struct_of
+from simulation.apiserver.documents.openapi import openapi
+from simulation.apiserver.documents.openapi_schemas import schema_name, struct_of
 from simulation.apiserver.resources import SERVED, find
 
 CORE = "io.k8s.api.core.v1"

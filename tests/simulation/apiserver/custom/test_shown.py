@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.discovery import discovery
-from simulation.apiserver.openapi import openapi
+from simulation.apiserver.documents.discovery import discovery
+from simulation.apiserver.documents.openapi import openapi
+from simulation.apiserver.documents.tables import table_of
 from simulation.apiserver.resources import CustomVersion, ServedResource
-from simulation.apiserver.tables import table_of
 from tests.simulation.apiserver.custom.made import DEFINITIONS, NAME, SCHEMA, SPEC, define, defined, version
 from tests.simulation.apiserver.worlds import MERGE, Server
 

@@ -11,11 +11,11 @@ from functools import lru_cache
 
 import msgspec
 
+from simulation.apiserver.documents.tables import META, partial_metadata, table_of
 from simulation.apiserver.requests import JSON, Body, ListAnswer, ObjectAnswer, line_of
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError
 from simulation.apiserver.store import Version
-from simulation.apiserver.tables import META, partial_metadata, table_of
 
 
 class Shape(Enum):

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from simulation.apiserver.ownership import (
+from simulation.apiserver.garbage.ownership import (
     ORPHANS,
     WAITS,
     Owner,

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from simulation.apiserver.discovery import MAJOR, MINOR
-from simulation.apiserver.openapi_schemas import schema_name, schemas_of
+from simulation.apiserver.documents.discovery import MAJOR, MINOR
+from simulation.apiserver.documents.openapi_schemas import schema_name, schemas_of
 from simulation.apiserver.resources import SERVED, ServedResource, groups
 
 Json = dict[str, Any]
